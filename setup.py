@@ -2,11 +2,11 @@
 
 from setuptools import find_packages, setup
 
-ROOMS = ("bench", "graph", "nodes", "prompts", "specs", "tools", "worlds")
+ROOMS = ("graph", "nodes", "prompts", "specs", "tools")
 """The rooms that are shipped. A checkout without links, as Windows makes it, finds them here and not in `restgpt/`."""
 
-# Through the links, `restgpt/` shows the rooms too, and the lab, which is not shipped.
-own = [name for name in find_packages(include=["restgpt", "restgpt.*"]) if name.split(".")[1:2] != ["lab"]]
+# Through the links, `restgpt/` shows the rooms too.
+own = find_packages(include=["restgpt", "restgpt.*"])
 rooms = find_packages(include=[pattern for room in ROOMS for pattern in (room, f"{room}.*")])
 
 setup(

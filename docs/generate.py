@@ -36,9 +36,8 @@ EXAMPLES = {
 }
 ROOMS = (
     "lab",
+    "restgpt-bench/restgpt_bench",
     "restgpt",
-    "bench",
-    "worlds",
     "restgpt/functions",
     "graph",
     "nodes",

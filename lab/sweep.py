@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from restgpt.bench.packages import CACHE, directory_documents
 from restgpt.specs import Operation, Problem, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import example_problems, minimal_arguments
@@ -18,6 +17,7 @@ from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
+from restgpt_bench.packages import CACHE, directory_documents
 
 BASE_URL = "https://api.example.com"
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, fields, replace
 from math import exp, sqrt
 from pathlib import Path
 
-from restgpt.bench.packages import CACHE
-from restgpt.bench.retrieval.instructions import WORLDS, Part, Task, read_part, read_world
 from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.weights import WEIGHTS, Weights
+from restgpt_bench.packages import CACHE
+from restgpt_bench.retrieval.instructions import WORLDS, Part, Task, read_part, read_world
 
 STEPS = (0.6, 0.8, 1.25, 1.6)
 DEPTH, SLOPE, SEEN = 10, 2.0, 30

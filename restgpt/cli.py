@@ -4,19 +4,18 @@ import gc
 import json
 import logging
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperGroup
 
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
-from restgpt.commands.demo import demo
 from restgpt.commands.failure import Exit
+from restgpt.commands.function import function
 from restgpt.commands.history.resume import resume
 from restgpt.commands.history.threads import threads
 from restgpt.commands.history.undo import undo
@@ -24,19 +23,44 @@ from restgpt.commands.login import login
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.serving.mcp import mcp
 from restgpt.commands.serving.studio import studio
-from restgpt.commands.serving.world import world
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
 from restgpt.tools.exits import RedactingFormatter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 log = logging.getLogger("restgpt.cli")
 
 COLLECTED_AT = (50_000, 20, 100)
 """The thresholds of the garbage collector: with Python's own, a command spends a fifth of its start on collections."""
 
+ENTRY_POINTS = "restgpt.commands"
+"""The group of the entry points by which other distributions bring commands: Typer apps or functions."""
+
+BENCH = ("bench", "demo", "world")
+"""The commands that the distribution restgpt-bench brings."""
+
 
 class _Commands(TyperGroup):
-    """The group of all commands; with `--json`, it prints a usage error as a JSON document too."""
+    """The group of all commands; with `--json`, it prints a usage error as a JSON document too.
+
+    The commands of other distributions are looked up when one is called or when all are listed, not at the start.
+    """
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of all installed commands."""
+        return [*super().list_commands(ctx), *sorted(_brought().keys() - self.commands.keys())]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """Return a command by its name, or None; fails for one of a known distribution that is not installed."""
+        if cmd_name not in self.commands:
+            found = _brought().get(cmd_name)
+            if found is not None:
+                self.commands[cmd_name] = _as_command(cmd_name, found.load())
+            elif cmd_name in BENCH:
+                ctx.fail(f"restgpt {cmd_name} is not installed. Install it: pip install restgpt-bench.")
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command that the user typed."""
@@ -48,6 +72,23 @@ class _Commands(TyperGroup):
             if as_json and (message := getattr(error, "format_message", None)):
                 typer.echo(json.dumps({"status": "failed", "error": message()}, indent=2))
             raise
+
+
+def _brought() -> "dict[str, EntryPoint]":
+    """Return the commands that other distributions bring."""
+    from importlib.metadata import entry_points
+
+    return {found.name: found for found in entry_points(group=ENTRY_POINTS)}
+
+
+def _as_command(name: str, loaded: Any) -> Any:
+    """Make a command of what an entry point names, as `app` does of its own."""
+    holder = typer.Typer(add_completion=False)
+    if isinstance(loaded, typer.Typer):
+        holder.add_typer(loaded, name=name)
+    else:
+        holder.command(name)(loaded)
+    return typer.main.get_group(holder).commands[name]
 
 
 app = typer.Typer(
@@ -101,20 +142,10 @@ app.add_typer(api)
 app.command()(call)
 app.add_typer(recipe)
 app.command()(mcp)
-app.add_typer(world)
 app.command()(ui)
 app.command()(studio)
 app.command()(login)
-app.command()(demo)
-
-for name in ("function", "bench"):
-    # These commands use packages that an installation may leave out.
-    if find_spec(f"restgpt.commands.{name}") is not None:
-        command = getattr(import_module(f"restgpt.commands.{name}"), name)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command)
-        else:
-            app.command()(command)
+app.command()(function)
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from scripted import ScriptedModel
 
 from restgpt import as_tools, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 # Scripted replies for this example; your program passes model="openai:gpt-5-mini" instead.
 CALL = {"operation": "delete_task", "arguments": {"path": {"task_id": 110}}}

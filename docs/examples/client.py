@@ -4,8 +4,8 @@ import json
 
 from restgpt import Called, Client, Pending, Undone, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 
 def main() -> list[str]:

@@ -6,8 +6,8 @@ from langgraph.types import Command
 from restgpt import build_recipe, load_api, load_recipes
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 # Your program reads files instead: load_recipes() for all recipes of the folder, load_recipes(["add-project"]) for one.
 PROGRAM = """

@@ -7,8 +7,8 @@ from roles import by_role, program
 
 from restgpt import build_graph, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 # Scripted replies for this example; your program passes model="openai:gpt-5-mini" instead.
 CODE = """

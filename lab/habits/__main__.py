@@ -17,14 +17,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from lab.habits.habit import Habit, HabitModel, Task, program
+from lab.habits.programs import PROGRAMS
+from lab.habits.replies import REPLIES
+from lab.kit.table import markdown
 from restgpt.graph.build import build_graph
-from restgpt.lab.habits.habit import Habit, HabitModel, Task, program
-from restgpt.lab.habits.programs import PROGRAMS
-from restgpt.lab.habits.replies import REPLIES
-from restgpt.lab.kit.table import markdown
 from restgpt.tools.errors import RestgptError
-from restgpt.worlds import open_world, served_api
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import open_world, served_api
+from restgpt_bench.worlds.server import serve
 
 HABITS = (*REPLIES, *PROGRAMS)
 
@@ -137,7 +137,7 @@ def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the habits; 1 if a change was wrong, or a habit remains of which that was not known."""
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.habits", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.habits", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only habits with one of these words")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """Habits about the program: the reply has the right form, but its code does what does not work here."""
 
-from restgpt.lab.habits.habit import ADD, COUNT, HOURS, NAME, TOTAL, Habit, Task, program
+from lab.habits.habit import ADD, COUNT, HOURS, NAME, TOTAL, Habit, Task, program
 
 SAFE_CHANGE = 'update_task(task_id=103, body={"hours": 5})'
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from restgpt.lab.habits.habit import COUNT, HOURS, NAME, Habit, in_text, program
+from lab.habits.habit import COUNT, HOURS, NAME, Habit, in_text, program
 from restgpt.tools.model.scripted import Reply
 
 CODE = HOURS.code

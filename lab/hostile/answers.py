@@ -29,9 +29,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import PrivateAttr
 
+from lab.kit.memory import forget_peak, memory
+from lab.kit.template import filled, filled_text
 from restgpt.graph.build import build_graph
-from restgpt.lab.kit.memory import forget_peak, memory
-from restgpt.lab.kit.template import filled, filled_text
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import RestgptError

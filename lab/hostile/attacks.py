@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from restgpt.lab.kit.template import filled
+from lab.kit.template import filled
 
 Json = dict[str, Any]
 

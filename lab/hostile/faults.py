@@ -21,20 +21,20 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
+from lab.kills.crash.child import settings_of
+from lab.kills.job import Job, JobModel, make_jobs
+from lab.kills.ledger import ledger, unstamped
+from lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
+from lab.kit.tally import Sum
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.kills.crash.child import settings_of
-from restgpt.lab.kills.job import Job, JobModel, make_jobs
-from restgpt.lab.kills.ledger import ledger, unstamped
-from restgpt.lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
-from restgpt.lab.kit.tally import Sum
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Settings
-from restgpt.worlds import open_world, served_api
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import open_world, served_api
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer, serve
 
 LIMITS = HttpLimits(
     connect_seconds=0.5, read_seconds=0.5, total_seconds=1.5, longest_wait=0.3, backoff_seconds=0.02, attempts=3

@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from restgpt.lab.hostile.attacks import HARMLESS, Attack, attacks
-from restgpt.lab.kit.memory import peak_mb
+from lab.hostile.attacks import HARMLESS, Attack, attacks
+from lab.kit.memory import peak_mb
 
 CPU_SECONDS = 10
 MEMORY_MB = 500
@@ -250,7 +250,7 @@ def attempt(attack: Attack, size: int, *, seconds: int = CPU_SECONDS) -> Outcome
     with tempfile.TemporaryDirectory(prefix="restgpt-hostile-") as folder:
         source = Path(folder) / "openapi"
         source.write_bytes(attack.build(size))
-        command = [sys.executable, "-m", "restgpt.lab.hostile.hostile_documents"]
+        command = [sys.executable, "-m", "lab.hostile.hostile_documents"]
         command += ["--child", str(source), "--attack", attack.name, "--seconds", str(seconds)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

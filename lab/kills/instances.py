@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.error import URLError
 
-from restgpt.lab.kills.lots import API_URL
-from restgpt.lab.kit.port import held_port
-from restgpt.lab.kit.process import signal_group, started, wait
+from lab.kills.lots import API_URL
+from lab.kit.port import held_port
+from lab.kit.process import signal_group, started, wait
 
 PACKAGES = Path(__file__).resolve().parents[2] / ".aegra"
 """The folder of `make aegra`: the packages that aegra needs beside those of the project's environment."""
@@ -23,7 +23,7 @@ PATIENCE_S = 180.0
 
 SERVED = '''"""The graph that the instances serve."""
 
-from restgpt.lab.kills.lots import serve_lots
+from lab.kills.lots import serve_lots
 
 graph = serve_lots()
 '''
@@ -31,7 +31,7 @@ graph = serve_lots()
 
 RUN = """
 import sys
-from restgpt.lab.kills.machine import set_clock
+from lab.kills.machine import set_clock
 set_clock(float(sys.argv[1]))
 import uvicorn
 uvicorn.run("aegra_api.main:app", host="127.0.0.1", port=int(sys.argv[2]))

@@ -12,10 +12,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from restgpt.lab.kit.errand import DONE, TRIES, UNDONE
-from restgpt.lab.kit.task_model import TaskModel
+from lab.kit.errand import DONE, TRIES, UNDONE
+from lab.kit.task_model import TaskModel
 from restgpt.tools.model.scripted import Reply
-from restgpt.worlds import open_world
+from restgpt_bench.worlds import open_world
 
 FEWEST, MOST = 3, 10
 """The fewest and the most changes of a job."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from restgpt.worlds import World, open_world
+from restgpt_bench.worlds import World, open_world
 
 _STAMP = re.compile(r"Made \S+ lot \d+")
 

@@ -7,11 +7,11 @@ shows how often each change of each lot arrived.
 import os
 import re
 
+from lab.kills.job import BOARD, Job, JobModel
+from lab.kit.errand import DONE
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.kills.job import BOARD, Job, JobModel
-from restgpt.lab.kit.errand import DONE
 from restgpt.nodes.run.resources import Resources
-from restgpt.worlds import served_api
+from restgpt_bench.worlds import served_api
 
 WORLD = "toy"
 

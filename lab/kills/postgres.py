@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 
 ACCOUNTS = ("postgres", "nobody")
 PATIENCE_S = 120.0

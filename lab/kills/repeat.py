@@ -7,15 +7,15 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from lab.kills.job import Job, JobModel, make_jobs
 from restgpt.graph.build import build_graph
-from restgpt.lab.kills.job import Job, JobModel, make_jobs
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.settings import Settings
-from restgpt.worlds import open_world, served_api
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import open_world, served_api
+from restgpt_bench.worlds.server import serve
 
 SIZES = tuple(range(1, 9))
 """The most changes of recipes, in turn."""

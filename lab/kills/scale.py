@@ -24,12 +24,12 @@ from uuid import UUID, uuid5
 
 import requests
 
-from restgpt.lab.kills.instances import Instance, NoAegraError, instances
-from restgpt.lab.kills.lots import CHANGES, WORLD, lot, lot_of_change
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.lab.kit.errand import DONE
-from restgpt.worlds import World, open_world
-from restgpt.worlds.server import serve
+from lab.kills.instances import Instance, NoAegraError, instances
+from lab.kills.lots import CHANGES, WORLD, lot, lot_of_change
+from lab.kills.postgres import NoPostgresError, postgres_server
+from lab.kit.errand import DONE
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.server import serve
 
 SPACE = UUID("5f0c3f0e-3c1b-4c8e-9d55-6f1d3f8f2f11")
 """The namespace of thread and run ids, so that a lot has the same ids at every submission."""

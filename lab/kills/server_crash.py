@@ -28,9 +28,9 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer, serve
 
 Era = Literal["legacy", "2026-07-28"]
 Phase = Literal["call", "question", "answer", "change"]

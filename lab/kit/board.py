@@ -13,7 +13,7 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.settings import Settings
-from restgpt.worlds import served_api
+from restgpt_bench.worlds import served_api
 
 
 def board_resources(url: str, model: BaseChatModel, defaults: Context) -> Resources:

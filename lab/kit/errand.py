@@ -12,9 +12,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from restgpt.lab.kit.task_model import TaskModel
+from lab.kit.task_model import TaskModel
 from restgpt.tools.model.scripted import Reply
-from restgpt.worlds import World
+from restgpt_bench.worlds import World
 
 TRIES = 2
 DONE = "Everything is done."

@@ -1,4 +1,4 @@
-"""`python -m restgpt.lab.mcp`: development tasks through MCP servers in a plain tool-calling loop, side by side."""
+"""`python -m lab.mcp`: development tasks through MCP servers in a plain tool-calling loop, side by side."""
 
 import argparse
 import asyncio
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.restbench.suite import OWN, Item, SuiteError, open_suite
-from restgpt.lab.kit.table import markdown
-from restgpt.lab.mcp.loop import Attempt, attempt
-from restgpt.lab.mcp.surfaces import SURFACES, Person
+from lab.kit.table import markdown
+from lab.mcp.loop import Attempt, attempt
+from lab.mcp.surfaces import SURFACES, Person
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import resolve_model
-from restgpt.worlds import TODAY, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.restbench.suite import OWN, Item, SuiteError, open_suite
+from restgpt_bench.worlds import TODAY, open_world
+from restgpt_bench.worlds.server import serve
 
 TASKS = {
     "dev-toy": ("add", "delete"),
@@ -53,7 +53,7 @@ class Result:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tasks and print a table; returns 2 for a model or a task that there is not."""
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.mcp", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.mcp", description=__doc__)
     parser.add_argument("--surface", action="append", choices=SURFACES, help="one server; may be repeated (all)")
     parser.add_argument("--model", required=True, metavar="PROVIDER:NAME", help="the chat model of the loop")
     parser.add_argument("--task", action="append", metavar="SUITE/KEY", help="one task; may be repeated (twenty)")

@@ -1,6 +1,6 @@
 """Measures the definitions of MCP tools by document: the tokens of the list, and the time of a search.
 
-    python -m restgpt.lab.mcp.definitions [--folder FOLDER] [--named stripe …] [--json]
+    python -m lab.mcp.definitions [--folder FOLDER] [--named stripe …] [--json]
 
 The documents are those of RESTGPT_DATA, the bundled ones, and the named ones of npm packages. Direct tools are those of
 the largest group of at most `MOST` operations with one tag, else the first operations.
@@ -16,15 +16,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from restgpt.bench.packages import CACHE, named_document
+from lab.kit.table import markdown
+from lab.speed.specs import DOCUMENTS, QUERIES
 from restgpt.host.definitions import BUDGET, definitions, tokens_of
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND_BUDGET, found_text
-from restgpt.lab.kit.table import markdown
-from restgpt.lab.speed.specs import DOCUMENTS, QUERIES
 from restgpt.specs import Catalogue, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt_bench.packages import CACHE, named_document
 
 BUNDLED = ("toy", "tmdb", "spotify")
 
@@ -94,7 +94,7 @@ def _row(row: dict[str, Any]) -> Sequence[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, or JSON; returns 1 if a list of definitions or of operations is over its budget."""
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.mcp.definitions", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.mcp.definitions", description=__doc__)
     data = os.environ.get("RESTGPT_DATA")
     parser.add_argument("--folder", type=Path, default=Path(data) / "openapi" if data else None)
     parser.add_argument("--named", nargs="*", choices=DOCUMENTS, default=list(DOCUMENTS))

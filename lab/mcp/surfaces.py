@@ -19,7 +19,7 @@ from fastmcp.experimental.transforms.code_mode import CodeMode
 
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 
 @dataclass(slots=True)

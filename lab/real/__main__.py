@@ -1,4 +1,4 @@
-"""`python -m restgpt.lab.real`: tasks on real servers on loopback, with recorded model replies or a chat model."""
+"""`python -m lab.real`: tasks on real servers on loopback, with recorded model replies or a chat model."""
 
 import argparse
 import json
@@ -10,16 +10,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from restgpt.lab.kit.process import MissingServerError, ServerError
-from restgpt.lab.real.check import check_task
-from restgpt.lab.real.kinto.server import Kinto
-from restgpt.lab.real.langgraph.server import LangGraph
-from restgpt.lab.real.models import NamedModels, ReplayedModels
-from restgpt.lab.real.powerdns.server import PowerDns
-from restgpt.lab.real.recording import PromptWatch, Recording
-from restgpt.lab.real.run import REPLY_S, Models, Outcome, run_task
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.task import Task
+from lab.kit.process import MissingServerError, ServerError
+from lab.real.check import check_task
+from lab.real.kinto.server import Kinto
+from lab.real.langgraph.server import LangGraph
+from lab.real.models import NamedModels, ReplayedModels
+from lab.real.powerdns.server import PowerDns
+from lab.real.recording import PromptWatch, Recording
+from lab.real.run import REPLY_S, Models, Outcome, run_task
+from lab.real.server import Running, Server
+from lab.real.task import Task
 from restgpt.tools.model.errors import ModelError
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
@@ -80,7 +80,7 @@ def _stopped(number: int, frame: FrameType | None) -> None:
 
 
 def _parser(servers: Mapping[str, Server]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.real", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.real", description=__doc__)
     parser.add_argument("--server", action="append", choices=servers, help="only this server; can be repeated")
     parser.add_argument("--task", action="append", metavar="NAME", help="only tasks of this name; can be repeated")
     parser.add_argument("--require", action="append", choices=servers, default=[], help="fail if it is not installed")

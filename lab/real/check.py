@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.state import State
-from restgpt.lab.real.task import Task
+from lab.real.server import Running, Server
+from lab.real.state import State
+from lab.real.task import Task
 
 
 def check_task(server: Server, running: Running, task: Task) -> list[str]:

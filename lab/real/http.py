@@ -6,7 +6,7 @@ from typing import Any
 
 import requests
 
-from restgpt.lab.kit.process import ServerError
+from lab.kit.process import ServerError
 
 TIMEOUT_S = 60.0
 SHOWN = 500

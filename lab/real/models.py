@@ -5,7 +5,7 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.lab.real.recording import Recording, ReplayedModel, TaskRecorder
+from lab.real.recording import Recording, ReplayedModel, TaskRecorder
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.role import Role
 

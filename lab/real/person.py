@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.lab.real.http import Http
-from restgpt.lab.real.server import Server, sent_of
-from restgpt.lab.real.state import State
-from restgpt.lab.real.task import Task
+from lab.real.http import Http
+from lab.real.server import Server, sent_of
+from lab.real.state import State
+from lab.real.task import Task
 
 REFUSAL = "I did not ask for this change."
 

@@ -13,10 +13,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
+from lab.real.person import Person
+from lab.real.server import Running, Server
+from lab.real.task import Task
 from restgpt.graph.build import Graph, build_graph, recursion_limit
-from restgpt.lab.real.person import Person
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.task import Task
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import no_usage

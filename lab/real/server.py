@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
-from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.state import Effect, Sent, State
-from restgpt.lab.real.task import Task
+from lab.real.http import Call, Http
+from lab.real.state import Effect, Sent, State
+from lab.real.task import Task
 from restgpt.specs import Api, load_api
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
-from restgpt.bench.restbench.judges.answer import Expectation, Names
-from restgpt.lab.real.http import Call
-from restgpt.lab.real.state import Effect, State, differences, fits, is_wanted
+from lab.real.http import Call
+from lab.real.state import Effect, State, differences, fits, is_wanted
+from restgpt_bench.restbench.judges.answer import Expectation, Names
 
 NOTHING = ("no", "none", "nobody", "not", "nothing", "empty", "0")
 """Words of an answer that says that nothing was found."""

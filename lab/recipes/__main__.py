@@ -1,4 +1,4 @@
-"""Prints how recipes do on the tasks that the perfect model solves: `python -m restgpt.lab.recipes`."""
+"""Prints how recipes do on the tasks that the perfect model solves: `python -m lab.recipes`."""
 
 import argparse
 import json
@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.restbench.suite import NAMES, OWN, SuiteError, open_suite
-from restgpt.lab.recipes.measure import PAUSE, Measure, Measured, Summary
+from lab.recipes.measure import PAUSE, Measure, Measured, Summary
+from restgpt_bench.restbench.suite import NAMES, OWN, SuiteError, open_suite
 
 COLUMNS = (
     *("suite", "n", "savable", "equal", "first run", "again", "fastest"),
@@ -56,7 +56,7 @@ def _report(results: Mapping[str, Sequence[Measured]]) -> dict[str, Any]:
 
 
 def _options(arguments: Sequence[str] | None) -> Any:
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.recipes", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.recipes", description=__doc__)
     parser.add_argument("--suite", action="append", choices=NAMES, help="a suite; may be repeated; default: all")
     parser.add_argument("--only", help="only the tasks with these keys: I,J")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the world's data")

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from restgpt.lab.recipes.case import Case, Chosen, is_named
-from restgpt.lab.recipes.document_mutations import remove, rename, replying, retype, retyped
-from restgpt.lab.recipes.mutation import Mutation
-from restgpt.lab.recipes.pointer import holders, joined, split
-from restgpt.worlds.exchange import Json, Reply
+from lab.recipes.case import Case, Chosen, is_named
+from lab.recipes.document_mutations import remove, rename, replying, retype, retyped
+from lab.recipes.mutation import Mutation
+from lab.recipes.pointer import holders, joined, split
+from restgpt_bench.worlds.exchange import Json, Reply
 
 PAGING = frozenset({"page", "pages", "total", "total_pages", "total_results", "next", "limit", "offset", "cursors"})
 """Names of fields by which lists are paged; other values in them are other pages."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from restgpt.lab.recipes.mutated_world import Exchange
-from restgpt.lab.recipes.mutation import Document
-from restgpt.lab.recipes.pointer import fields, joined
-from restgpt.lab.recipes.written import Written
-from restgpt.worlds.exchange import Json
+from lab.recipes.mutated_world import Exchange
+from lab.recipes.mutation import Document
+from lab.recipes.pointer import fields, joined
+from lab.recipes.written import Written
+from restgpt_bench.worlds.exchange import Json
 
 
 @dataclass(frozen=True, slots=True)

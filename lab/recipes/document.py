@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from restgpt.lab.recipes.mutation import Document
-from restgpt.lab.recipes.pointer import split
+from lab.recipes.mutation import Document
+from lab.recipes.pointer import split
 
 METHODS = ("get", "put", "post", "delete", "patch")
 

@@ -10,11 +10,11 @@ from functools import cache, partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from restgpt.lab.recipes.case import Case
-from restgpt.lab.recipes.document import METHODS, body_schema, own, owners, parameter, removed, renamed
-from restgpt.lab.recipes.mutation import Document, Mutation
-from restgpt.lab.recipes.pointer import holders, joined
-from restgpt.worlds.exchange import Json, RefusalError, Reply, Request
+from lab.recipes.case import Case
+from lab.recipes.document import METHODS, body_schema, own, owners, parameter, removed, renamed
+from lab.recipes.mutation import Document, Mutation
+from lab.recipes.pointer import holders, joined
+from restgpt_bench.worlds.exchange import Json, RefusalError, Reply, Request
 
 REFUSED = 400
 

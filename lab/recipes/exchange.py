@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from restgpt.bench.restbench.judges.task import Task
-from restgpt.lab.recipes.pools import TEXTS, others
-from restgpt.worlds import World, open_world
-from restgpt.worlds.tmdb.search import stems
-from restgpt.worlds.world import Exchanged
+from lab.recipes.pools import TEXTS, others
+from restgpt_bench.restbench.judges.task import Task
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.tmdb.search import stems
+from restgpt_bench.worlds.world import Exchanged
 
 Key = tuple[str, Any]
 """The kind and the value of a name or number that a judge asks for; the value is a pair for a work and its maker."""

@@ -11,15 +11,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.bench.methods.build import build_method
-from restgpt.bench.restbench.documents import gather
-from restgpt.bench.restbench.perfect import PREFIX, scripted
-from restgpt.bench.restbench.record import RunSettings
-from restgpt.bench.restbench.run import make_context
-from restgpt.bench.restbench.suite import Item, Suite
+from lab.recipes.exchange import OtherInputs, exchanged
 from restgpt.graph.build import recursion_limit
 from restgpt.graph.recipes.build import RecipeGraph, build_recipe
-from restgpt.lab.recipes.exchange import OtherInputs, exchanged
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
@@ -29,9 +23,15 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.scripted import Reply as ModelReply
 from restgpt.tools.model.scripted import ScriptedChatModel
 from restgpt.tools.settings import Settings
-from restgpt.worlds import World, open_world
-from restgpt.worlds.exchange import Reply, Request
-from restgpt.worlds.server import serve
+from restgpt_bench.methods.build import build_method
+from restgpt_bench.restbench.documents import gather
+from restgpt_bench.restbench.perfect import PREFIX, scripted
+from restgpt_bench.restbench.record import RunSettings
+from restgpt_bench.restbench.run import make_context
+from restgpt_bench.restbench.suite import Item, Suite
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.exchange import Reply, Request
+from restgpt_bench.worlds.server import serve
 
 PERFECT = f"{PREFIX}perfect"
 THREAD = "measured"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from restgpt.lab.recipes.mutation import Mutation
-from restgpt.worlds import World
-from restgpt.worlds.exchange import RefusalError, Reply, Request
-from restgpt.worlds.routing import Router
+from lab.recipes.mutation import Mutation
+from restgpt_bench.worlds import World
+from restgpt_bench.worlds.exchange import RefusalError, Reply, Request
+from restgpt_bench.worlds.routing import Router
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from restgpt.worlds.exchange import Reply, Request
+from restgpt_bench.worlds.exchange import Reply, Request
 
 Document = dict[str, Any]
 """An OpenAPI document as plain JSON, which an edit changes in place."""

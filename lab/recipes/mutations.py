@@ -22,15 +22,15 @@ import yaml
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from lab.recipes.answer_mutations import answer_mutations
+from lab.recipes.case import Case
+from lab.recipes.document_mutations import document_mutations
+from lab.recipes.mutated_world import MutatedWorld
+from lab.recipes.mutation import Document, Mutation
+from lab.recipes.pointer import split
+from lab.recipes.written import Written, programs
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.lab.recipes.answer_mutations import answer_mutations
-from restgpt.lab.recipes.case import Case
-from restgpt.lab.recipes.document_mutations import document_mutations
-from restgpt.lab.recipes.mutated_world import MutatedWorld
-from restgpt.lab.recipes.mutation import Document, Mutation
-from restgpt.lab.recipes.pointer import split
-from restgpt.lab.recipes.written import Written, programs
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -40,8 +40,8 @@ from restgpt.specs.bundled import bundled_document
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, World, open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import CREDENTIAL, World, open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 THREAD: Any = {"configurable": {"thread_id": "recipe"}}
 
@@ -355,7 +355,7 @@ def _report(verdicts: Sequence[Verdict]) -> str:
 
 
 def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.recipes.mutations", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.recipes.mutations", description=__doc__)
     parser.add_argument("--only", nargs="+", help="only kinds with one of these words, such as `answers: field`")
     parser.add_argument("--recipes", nargs="+", metavar="NAME", help="only these recipes")
     parser.add_argument("--count", type=int, default=9, help="how many mutations of each kind")

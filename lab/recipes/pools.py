@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from restgpt.worlds import World
-from restgpt.worlds.spotify.account import Playlist
-from restgpt.worlds.text import normal
-from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.world import Exchanged
+from restgpt_bench.worlds import World
+from restgpt_bench.worlds.spotify.account import Playlist
+from restgpt_bench.worlds.text import normal
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.worlds.world import Exchanged
 
 TEXTS = {
     "name": ("Blue Lantern", "Ada's Mix", "Für Björn", "Night & Day", "Mix 7", "rainy", "«Été»", "Left / Right"),

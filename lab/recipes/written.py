@@ -46,7 +46,7 @@ class Written:
 @cache
 def programs() -> tuple[Written, ...]:
     """Return all programs of `written.yaml`."""
-    source = files("restgpt.lab.recipes").joinpath("written.yaml").read_text(encoding="utf-8")
+    source = files("lab.recipes").joinpath("written.yaml").read_text(encoding="utf-8")
     worlds: dict[str, dict[str, Any]] = yaml.safe_load(source)
     return tuple(Written(name, world, **given) for world, found in worlds.items() for name, given in found.items())
 

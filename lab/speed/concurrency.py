@@ -24,14 +24,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from lab.kit.board import board_agent, board_resources
+from lab.kit.errand import DONE, Errand, ErrandModel, Step
+from lab.kit.table import markdown
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.kit.board import board_agent, board_resources
-from restgpt.lab.kit.errand import DONE, Errand, ErrandModel, Step
-from restgpt.lab.kit.table import markdown
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
-from restgpt.worlds import open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.server import serve
 
 Mode = Literal["threads", "async"]
 

@@ -1,6 +1,6 @@
 """Measures what the imports of a program cost, beside the import of LangGraph itself.
 
-Run it with `python -m restgpt.lab.speed.imports [--rounds N]`.
+Run it with `python -m lab.speed.imports [--rounds N]`.
 
 Each statement runs in a fresh process, and the statements take turns, so that a busy machine slows all of them alike.
 Times are seconds of wall clock and of CPU; the time of an empty program is taken off. Bytecode is written in a first
@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from restgpt.lab.kit.table import markdown
+from lab.kit.table import markdown
 
 EMPTY = "pass"
 BASE = "import langgraph.graph"

@@ -1,10 +1,11 @@
 """Measures an installation of the wheel: the size of its packages, and whether their versions fit.
 
-Run it in a checkout with `python -m restgpt.lab.speed.installation [--extra NAME ...]`. pip fetches the packages from
+Run it in a checkout with `python -m lab.speed.installation [--extra NAME ...]`. pip fetches the packages from
 its configured index.
 
 The wheel is built from a copy of the checkout and installed into a fresh virtual environment, first with the
-dependencies of the core only, where `restgpt demo` then has to work, and after that with one extra after the other.
+dependencies of the core only, where `restgpt demo` then has to work with `restgpt-bench` beside it, and after that
+with one extra after the other.
 Sizes are megabytes of `site-packages` with bytecode and pip itself.
 """
 
@@ -46,7 +47,7 @@ class Installation:
         self._constraints = checkout / "constraints.txt"
         self._folder = folder / "venv"
         venv.create(self._folder, with_pip=True)
-        self._wheel = self._built(checkout, folder)
+        self._wheel, self._bench = self._built(checkout, folder)
 
     def _pip(self, *arguments: str, check: bool = True) -> str:
         command = [str(self._folder / "bin" / "python"), "-m", "pip", *arguments]
@@ -55,19 +56,17 @@ class Installation:
             raise RuntimeError(f"pip {arguments[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
         return "" if done.returncode == 0 else done.stdout.strip()
 
-    def _built(self, checkout: Path, folder: Path) -> Path:
-        # From a copy, so that the checkout gets no build folder.
+    def _built(self, checkout: Path, folder: Path) -> tuple[Path, Path]:
+        """Build the wheels of RestGPT and its benchmarks, from a copy, so that the checkout gets no build folder."""
         source = folder / "source"
-        ignored = shutil.ignore_patterns("__pycache__")
-        for name in _package_folders(checkout):
-            shutil.copytree(checkout / name, source / name, symlinks=True, ignore=ignored)
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(checkout / name, source / name)
-        self._pip("wheel", *QUIET, "--no-deps", "--wheel-dir", str(folder), str(source))
-        return next(folder.glob("restgpt-*.whl"))
+        ignored = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "runs", "*.egg-info")
+        shutil.copytree(checkout, source, symlinks=True, ignore=ignored)
+        self._pip("wheel", *QUIET, "--no-deps", "--wheel-dir", str(folder), str(source), str(source / "restgpt-bench"))
+        return next(folder.glob("restgpt-*.whl")), next(folder.glob("restgpt_bench-*.whl"))
 
     def run_demo(self) -> None:
-        """Run `restgpt demo` with what is installed; raises `RuntimeError` if it fails."""
+        """Run `restgpt demo` with the benchmarks beside what is installed; raises `RuntimeError` if it fails."""
+        self._pip("install", *QUIET, "--no-deps", str(self._bench))
         command = [str(self._folder / "bin" / "restgpt"), "demo"]
         done = subprocess.run(command, cwd=self._folder, check=False, capture_output=True, text=True)
         if done.returncode:
@@ -85,12 +84,6 @@ class Installation:
 
 def _config(checkout: Path) -> dict[str, Any]:
     return tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-def _package_folders(checkout: Path) -> set[str]:
-    """Return the top-level folders of the packages."""
-    folders = _config(checkout)["tool"]["setuptools"]["package-dir"].values()
-    return {folder.partition("/")[0] for folder in folders}
 
 
 def extras_of(checkout: Path) -> list[str]:

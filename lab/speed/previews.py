@@ -1,6 +1,6 @@
 """Measures previews and pages of large bodies: seconds of wall clock, and the memory that they take besides the body.
 
-Run it with `python -m restgpt.lab.speed.previews [--megabytes N]`. Each row is measured in a fresh process, on a body
+Run it with `python -m lab.speed.previews [--megabytes N]`. Each row is measured in a fresh process, on a body
 that was stored and is loaded from the store: "receive" is decoding and storing it, "preview" opens it and previews it,
 "page" opens it and reads the last page of its list.
 """
@@ -15,8 +15,8 @@ from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.lab.kit.memory import forget_peak, memory, peak_mb
-from restgpt.lab.kit.table import markdown
+from lab.kit.memory import forget_peak, memory, peak_mb
+from lab.kit.table import markdown
 from restgpt.tools.response.page import read_page
 from restgpt.tools.response.preview import BUDGET, preview_body
 from restgpt.tools.response.reply import Reply
@@ -81,7 +81,7 @@ def measure_here(name: str, megabytes: int) -> dict[str, float]:
 
 def measure(name: str, megabytes: int) -> dict[str, float]:
     """Measure one body in a fresh process."""
-    command = [sys.executable, "-m", "restgpt.lab.speed.previews", "--child", name, "--megabytes", str(megabytes)]
+    command = [sys.executable, "-m", "lab.speed.previews", "--child", name, "--megabytes", str(megabytes)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
@@ -89,7 +89,7 @@ def measure(name: str, megabytes: int) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; returns 1 if a preview is longer than its budget."""
-    parser = argparse.ArgumentParser(prog="python -m restgpt.lab.speed.previews", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.speed.previews", description=__doc__)
     parser.add_argument("--megabytes", type=int, default=50)
     parser.add_argument("--child", choices=BODIES, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)

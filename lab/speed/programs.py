@@ -1,6 +1,6 @@
 """Measures the time of one run of a program in the sandbox, by the calls that are answered already.
 
-Run it with `python -m restgpt.lab.speed.programs [--json]`, or `make bench-programs`.
+Run it with `python -m lab.speed.programs [--json]`, or `make bench-programs`.
 
 Times are milliseconds of wall clock from the call of `run_program` to its result. A program runs again from
 its start after each pause, so its last run is the longest.
@@ -12,9 +12,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from restgpt.lab.kit.table import markdown
-from restgpt.lab.speed.search_page import search_page
-from restgpt.lab.speed.timing import p95, times
+from lab.kit.table import markdown
+from lab.speed.search_page import search_page
+from lab.speed.timing import p95, times
 from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of

@@ -1,6 +1,6 @@
 """Measures the time of generated code in the sandbox, by size of the data.
 
-Run it with `python -m restgpt.lab.speed.sandbox [--soak N]`.
+Run it with `python -m lab.speed.sandbox [--soak N]`.
 
 Times are milliseconds of wall clock from the call to the result, the start of the worker included. `--soak`
 runs code many times and counts what is left behind.
@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from restgpt.lab.speed.programs import LIMITS, snippet_times
-from restgpt.lab.speed.search_page import search_page
-from restgpt.lab.speed.timing import p95
+from lab.speed.programs import LIMITS, snippet_times
+from lab.speed.search_page import search_page
+from lab.speed.timing import p95
 from restgpt.tools.sandbox.cpython import CPythonBackend
 from restgpt.tools.sandbox.runner import run_python
 

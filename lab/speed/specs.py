@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from restgpt.bench.packages import CACHE, named_document
-from restgpt.lab.kit.memory import peak_mb
-from restgpt.lab.kit.table import markdown
+from lab.kit.memory import peak_mb
+from lab.kit.table import markdown
+from restgpt_bench.packages import CACHE, named_document
 
 DOCUMENTS = ("stripe", "github", "msgraph")
 QUERIES = (
@@ -82,7 +82,7 @@ def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
 
 def measure(path: Path, cache: Path | None) -> dict[str, float]:
     """Measure in a fresh process."""
-    command = [sys.executable, "-m", "restgpt.lab.speed.specs", "--child", str(path)]
+    command = [sys.executable, "-m", "lab.speed.specs", "--child", str(path)]
     command += ["--index", str(cache)] if cache is not None else []
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(done.stdout)

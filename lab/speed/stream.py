@@ -1,6 +1,6 @@
 """Measures how soon a run shows what it does: from the model's first decision to the first progress event.
 
-Run it with `python -m restgpt.lab.speed.stream [--runs N] [--json]`. Each run counts the tasks of the simulated team
+Run it with `python -m lab.speed.stream [--runs N] [--json]`. Each run counts the tasks of the simulated team
 board over loopback, with a scripted model. The clock starts when the model has given its first reply, and stops when
 the program that streams the run has the first event; a second figure is the time from there until the first request.
 The goal is an event within 100 ms.
@@ -22,14 +22,14 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from pydantic import PrivateAttr
 
+from lab.kit.board import board_agent, board_resources
+from lab.kit.table import markdown
+from lab.speed.timing import p95
 from restgpt.graph.build import Graph
-from restgpt.lab.kit.board import board_agent, board_resources
-from restgpt.lab.kit.table import markdown
-from restgpt.lab.speed.timing import p95
 from restgpt.nodes.run.context import Context
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
-from restgpt.worlds import open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.server import serve
 
 GOAL_MS = 100.0
 INSTRUCTION = "How many tasks are there?"

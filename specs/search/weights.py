@@ -1,4 +1,4 @@
-"""The weights of the ranking, learned on instructions for eleven documents by `restgpt.lab.weights`."""
+"""The weights of the ranking, learned on instructions for eleven documents by `lab.weights`."""
 
 from dataclasses import dataclass
 

@@ -10,8 +10,8 @@ from langgraphserver import Platform, running_server
 from pair import Pair, served_pair
 
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
 from scripted import Reply
 
+from lab.kit.port import held_port
 from restgpt.graph.build import build_graph
-from restgpt.lab.kit.port import held_port
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds.server import serve
 
 COUNT = "print('There are', data['total'], 'tasks; the first is', data['items'][0]['title'])"
 

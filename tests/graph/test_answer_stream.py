@@ -17,10 +17,10 @@ from langgraph.store.memory import InMemoryStore
 from roles import call, end, plan, program, select
 from streaming import PIECE, ChatClient, StreamingModel
 
-from restgpt.bench.methods.build import build_method
 from restgpt.graph.build import Graph, build_graph
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
+from restgpt_bench.methods.build import build_method
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 PATIENCE_S = 60

@@ -13,7 +13,7 @@ from scripted import Reply
 from restgpt.graph.build import build_graph
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.specs import Api, load_api
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 GERMAN = "Wieviele Aufgaben gibt es?"
 

@@ -24,7 +24,7 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import Request, Step, Usage, add_steps
 from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.faults import Fault, FaultKind
 
 
 def move(task: int, project: int) -> dict[str, object]:

@@ -16,15 +16,15 @@ from roles import by_role, call, end, plan, program, role_of, select
 from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
+from lab.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
-from restgpt.lab.speed.stream import measure, table
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import ProgressEvent, events_of
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 PATIENCE_S = 60

@@ -9,10 +9,10 @@ import pytest
 from langchain_core.messages import AIMessage
 from scripted import ScriptedModel
 
-from restgpt.bench.restbench.suite import open_suite
-from restgpt.lab.mcp.__main__ import main, run, table
-from restgpt.lab.mcp.loop import MOST_ROUNDS
-from restgpt.lab.mcp.surfaces import Person
+from lab.mcp.__main__ import main, run, table
+from lab.mcp.loop import MOST_ROUNDS
+from lab.mcp.surfaces import Person
+from restgpt_bench.restbench.suite import open_suite
 
 
 def called(name: str, **arguments: Any) -> AIMessage:

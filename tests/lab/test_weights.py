@@ -1,9 +1,9 @@
 """Guards the learning of search weights: learned weights are never worse, and a late last operation counts less."""
 
-from restgpt.bench.retrieval.instructions import Part, Task
-from restgpt.lab.weights import Sample, learn, nearness
+from lab.weights import Sample, learn, nearness
 from restgpt.specs import load_api
 from restgpt.specs.search.weights import WEIGHTS
+from restgpt_bench.retrieval.instructions import Part, Task
 
 SUMMARIES = {"/films": "Find films", "/films/{film_id}/reviews": "Reviews of a film", "/towns": "List towns"}
 

@@ -16,8 +16,8 @@ from uiserver import admitted, running_ui
 
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_TOKEN
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

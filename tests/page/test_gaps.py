@@ -13,7 +13,7 @@ from langgraphserver import APPROVE, Platform, running_server
 from pagescript import ANSWER, CREATE, SLOW, PageScript
 from playwright.sync_api import Browser, Page, expect
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="what a page does without its server is the same")]
 

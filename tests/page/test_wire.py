@@ -9,7 +9,7 @@ from langgraphserver import APPROVE, Platform
 from pagescript import COPY, HOSTILE, LARGE, NOTES, STRANGE
 from playwright.sync_api import Locator, Page, expect
 
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from chatserver import ChatServer, script_by_role
 from cli import Cli
 from pair import Pair, served_pair
 
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 
 @pytest.fixture

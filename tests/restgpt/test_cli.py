@@ -11,17 +11,16 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-import typer.main
+import typer
 from chatserver import ChatServer
-from cli import TOY, Cli, at
+from cli import TOY, Cli, at, command_tree
 from loopback import Handler, served
 
 import restgpt
-from restgpt.cli import app
+from lab.kit.port import held_port
 from restgpt.commands.model_server import local_models, offer
-from restgpt.lab.kit.port import held_port
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 ELSEWHERE = ("function", "bench")
 """Commands that are documented on their own page."""
@@ -476,16 +475,17 @@ def test_public_names_are_exported() -> None:
 
 def test_the_page_on_the_command_line_names_every_command_and_option() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-    missing = [name for name in _names(typer.main.get_command(app), "restgpt") if name not in page]
+    missing = [name for name in _names(command_tree(), "restgpt") if name not in page]
     assert missing == []
 
 
 def _names(command: Any, path: str) -> Iterator[str]:
     """Yield the path of every command, and the long form of each of its options."""
-    commands = getattr(command, "commands", None)
-    if commands is None:
+    context = typer.Context(command)
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
+    if not names:
         yield path
     yield from (option for item in command.params for option in item.opts if option.startswith("--"))
-    for name, inner in (commands or {}).items():
+    for name in names:
         if name not in ELSEWHERE:
-            yield from _names(inner, f"{path} {name}")
+            yield from _names(command.get_command(context, name), f"{path} {name}")

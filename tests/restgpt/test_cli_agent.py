@@ -13,14 +13,14 @@ from chatserver import ChatServer, Refusal
 from cli import TOY, Cli, at, by_calls, names
 from roles import call, end, plan, program, select
 
+from lab.kit.port import held_port
 from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
 from restgpt.graph.persistence import open_persistence
-from restgpt.lab.kit.port import held_port
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL, World
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL, World
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer
 
 Model = Callable[[dict[str, Any]], ChatServer]
 PATIENCE_S = 120

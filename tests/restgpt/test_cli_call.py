@@ -11,13 +11,13 @@ from cli import TOY, Cli, at, by_calls
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from lab.kit.port import held_port
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.persistence import open_persistence
-from restgpt.lab.kit.port import held_port
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import Settings
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer
 
 ARGUMENTS = ["--args", '{"path": {"project_id": 1}, "body": {"title": "Moss"}}']
 MADE = "POST /projects/{project_id}/tasks 201"

@@ -9,8 +9,8 @@ from paths import openapi
 from roles import program
 from wire.echo import EchoServer
 
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 SCRIPT = {"express": [program("print(find_tasks()['total'])")]}
 

@@ -13,7 +13,7 @@ from restgpt.commands.sources import Sources
 from restgpt.graph.persistence import open_persistence
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

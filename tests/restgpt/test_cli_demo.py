@@ -9,10 +9,10 @@ from chatserver import ChatServer
 from cli import Cli
 from roles import end, program
 
-from restgpt.commands.demo import recorded
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe import Recipe
-from restgpt.worlds import World, open_world
+from restgpt_bench.commands.demo import recorded
+from restgpt_bench.worlds import World, open_world
 
 Model = Callable[[Mapping[str, Any]], ChatServer]
 

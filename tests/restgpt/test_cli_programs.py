@@ -12,8 +12,8 @@ from lyingserver import DOCUMENT as LIES
 from lyingserver import LyingServer, served_lies
 from roles import program
 
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 Write = Callable[..., ChatServer]
 

@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+import typer
 from boardscript import board_script
 from chatserver import ChatServer
 from cli import Cli, Ran, command_tree
 
-from restgpt.lab.kit.port import held_port
-from restgpt.worlds import open_world
-from restgpt.worlds.server import serve
+from lab.kit.port import held_port
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.server import serve
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -91,10 +92,11 @@ def unknown_part(line: str) -> str:
     """Return the first unknown word of a command line; empty if all words are known."""
     command = command_tree()
     words = re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line.partition(" #")[0]).split()[1:]
-    while words and hasattr(command, "commands"):
-        if words[0] not in command.commands:
+    while words and hasattr(command, "get_command"):
+        found = command.get_command(typer.Context(command), words[0])
+        if found is None:
             return words[0]
-        command = command.commands[words.pop(0)]
+        command, words = found, words[1:]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     # Options after a lone -- are those of another program.
     own = takewhile(lambda word: word != "--", words)

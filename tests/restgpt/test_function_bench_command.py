@@ -10,7 +10,7 @@ import typer
 from chatserver import ChatRequest, ChatServer
 from typer.testing import CliRunner
 
-from restgpt.commands.function_bench import functions, generate
+from restgpt_bench.commands.function_bench import functions, generate
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from chatserver import ChatServer
 from cli import TOY, Cli
 from roles import call, end
 
-from restgpt.worlds import World
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import World
+from restgpt_bench.worlds.server import WorldServer
 
 Model = Callable[[dict[str, Any]], ChatServer]
 

@@ -1,4 +1,4 @@
-"""Guards the installed package: all dependencies are declared, it installs only `restgpt`, its versions match."""
+"""Guards the two distributions: all dependencies are declared, each installs one package, their versions match."""
 
 import ast
 import json
@@ -24,11 +24,14 @@ from restgpt.server.page import MEDIA_TYPES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "page" / "dist"
-ROOMS = ("bench", "graph", "nodes", "prompts", "specs", "tools", "worlds")
-NOT_SHIPPED = ("lab",)
-"""The rooms of a source checkout that are not in the wheel."""
+ROOMS = ("graph", "nodes", "prompts", "specs", "tools")
+"""The rooms at the top, which are packages of `restgpt`."""
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+BENCH = Path("restgpt-bench")
+
+PROJECT, BENCH_PROJECT = (
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")) for folder in (Path(), BENCH)
+)
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
 
 EXTRA_OF = {
@@ -75,10 +78,6 @@ CORE = names_of(PROJECT["project"]["dependencies"])
 EXTRAS = {name: names_of(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
 
 
-def is_left_out(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in NOT_SHIPPED)
-
-
 def test_the_build_looks_for_packages_in_every_room() -> None:
     tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
     [listed] = [
@@ -89,23 +88,21 @@ def test_the_build_looks_for_packages_in_every_room() -> None:
     assert ast.literal_eval(listed) == ROOMS
 
 
-def test_the_contract_about_the_lab_holds_for_all_that_is_shipped() -> None:
-    contracts = PROJECT["tool"]["importlinter"]["contracts"]
-    forbidden = [f"restgpt.{room}" for room in NOT_SHIPPED]
-    [contract] = [item for item in contracts if item.get("forbidden_modules") == forbidden]
-    own = [f"restgpt.{path.stem}" for path in (ROOT / "restgpt").iterdir() if path.is_dir() or path.suffix == ".py"]
-    shipped = {name for name in own if not name.endswith(("__pycache__", ".__init__"))} - {*forbidden}
-    assert set(contract["source_modules"]) == shipped
+def test_both_distributions_have_one_version_and_one_license() -> None:
+    version = PROJECT["project"]["version"]
+    assert BENCH_PROJECT["project"]["version"] == version
+    assert f"restgpt=={version}" in BENCH_PROJECT["project"]["dependencies"]
+    assert (ROOT / BENCH / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_set_up_compiles_every_room() -> None:
     [listed] = re.findall(r"^ROOMS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(listed.split()) == sorted([*ROOMS, *NOT_SHIPPED, "restgpt"])
+    assert sorted(listed.split()) == sorted([*ROOMS, "lab", "restgpt", str(BENCH)])
 
 
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
     links = {path.name: os.readlink(path) for path in (ROOT / "restgpt").iterdir() if path.is_symlink()}
-    assert links == {room: f"../{room}" for room in (*ROOMS, *NOT_SHIPPED)}
+    assert links == {room: f"../{room}" for room in ROOMS}
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "lab/real/kinto/constraints.txt"])
@@ -120,18 +117,20 @@ def test_lower_bounds_admit_the_tested_versions() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if "==" in line)
     extras = PROJECT["project"]["optional-dependencies"]
-    wanted = [Requirement(text) for text in [*PROJECT["project"]["dependencies"], *extras["dev"]]]
-    names = {requirement.name.lower().replace("_", "-"): requirement for requirement in wanted}
-    assert names.keys() - tested.keys() == set()
-    assert [str(names[name]) for name in names if Version(tested[name]) not in names[name].specifier] == []
+    listed = [*PROJECT["project"]["dependencies"], *extras["dev"], *BENCH_PROJECT["project"]["dependencies"]]
+    wanted = [(canonicalize_name(found.name), found) for found in map(Requirement, listed) if found.name != "restgpt"]
+    assert {name for name, _ in wanted} - tested.keys() == set()
+    assert [str(found) for name, found in wanted if Version(tested[name]) not in found.specifier] == []
 
 
-def shipped_modules() -> Iterator[Path]:
-    """All modules of the wheel, by their path in the repository."""
-    for room in (*ROOMS, "restgpt"):
-        for path in (ROOT / room).rglob("*.py"):
+def shipped_files(package: str) -> Iterator[Path]:
+    """The modules and the data of a wheel, by their path in the repository, without the page."""
+    for room in (*ROOMS, "restgpt") if package == "restgpt" else (BENCH / package,):
+        # A link is not followed, and on no system shows a file twice.
+        for path in (ROOT / room).rglob("*"):
             found = path.relative_to(ROOT)
-            if not (room == "restgpt" and found.parts[1] in (*ROOMS, *NOT_SHIPPED)):
+            linked = found.parts[0] == "restgpt" and found.parts[1] in ROOMS
+            if path.is_file() and path.suffix in {".py", *DATA} and "__pycache__" not in found.parts and not linked:
                 yield found
 
 
@@ -144,7 +143,7 @@ def imported_modules(path: Path) -> Iterator[str]:
             names = [node.module]
         else:
             continue
-        own = {*sys.stdlib_module_names, "restgpt"}
+        own = {*sys.stdlib_module_names, "restgpt", "restgpt_bench"}
         yield from (name for name in names if name.partition(".")[0] not in own)
 
 
@@ -157,11 +156,11 @@ def distribution_of(module: str, installed: dict[str, list[str]]) -> str:
 
 
 @cache
-def used_distributions() -> dict[str, set[str]]:
-    """The distributions that the shipped modules import, with the modules that do."""
+def used_distributions(package: str = "restgpt") -> dict[str, set[str]]:
+    """The distributions that the modules of a wheel import, with the modules that do."""
     installed = {name: list(found) for name, found in packages_distributions().items()}
     used: dict[str, set[str]] = {}
-    for path in shipped_modules():
+    for path in (path for path in shipped_files(package) if path.suffix == ".py"):
         for module in imported_modules(path):
             used.setdefault(distribution_of(module, installed), set()).add(path.as_posix())
     return used
@@ -188,6 +187,12 @@ def test_every_dependency_of_the_core_is_imported_by_some_module() -> None:
 
 
 @pytest.mark.slow
+def test_the_benchmarks_import_just_what_they_declare() -> None:
+    declared = names_of(BENCH_PROJECT["project"]["dependencies"]) - {"restgpt"}
+    assert declared == used_distributions("restgpt_bench").keys()
+
+
+@pytest.mark.slow
 def test_every_extra_is_one_and_its_modules_need_it() -> None:
     used = used_distributions()
     idle = [
@@ -202,47 +207,61 @@ def test_the_set_up_installs_what_the_project_needs() -> None:
     assert set(NEEDED) - CORE - EXTRAS["dev"] == set()
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the working tree, built from a copy, so that the tree gets no build folder."""
-    folder = tmp_path_factory.mktemp("wheel")
-    ignore = shutil.ignore_patterns("__pycache__")
-    for room in (*ROOMS, "restgpt"):
-        shutil.copytree(ROOT / room, folder / "source" / room, symlinks=True, ignore=ignore)
+def built(folder: Path, *, links: bool = True) -> dict[str, Path]:
+    """The wheels of the working tree by their package, built from a copy, so that the tree gets no build folder."""
+    source = folder / "source"
+    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
+    for room in (*ROOMS, "restgpt", BENCH):
+        shutil.copytree(ROOT / room, source / room, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / "source" / name)
+        shutil.copy(ROOT / name, source / name)
     if PAGE.is_dir():
-        shutil.copytree(PAGE, folder / "source" / "page" / "dist")
+        shutil.copytree(PAGE, source / "page" / "dist")
+    if not links:
+        for link in [path for path in source.rglob("*") if path.is_symlink()]:
+            target = os.readlink(link)
+            link.unlink()
+            link.write_text(target, encoding="utf-8")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(folder / "source")]
-    subprocess.run(command, check=True)
-    return next(folder.glob("restgpt-*.whl"))
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)]
+    subprocess.run([*command, str(source / BENCH)], check=True)
+    return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
+
+
+def held(wheel: Path) -> set[str]:
+    """The files that a wheel installs, without those about itself."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return built(tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"restgpt"}
-    assert [name for name in names if "/tests/" in name or name.endswith(".env")] == []
-    assert [name for name in names if is_left_out(Path(name).relative_to(Path(name).parts[0]))] == []
+@pytest.mark.parametrize("package", ["restgpt", "restgpt_bench"])
+def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
+    package: str, wheels: dict[str, Path]
+) -> None:
+    page = {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
+    assert held(wheels[package]) - page == installed_names(package)
 
 
-@pytest.mark.slow
-def test_the_wheel_lacks_no_module_and_no_data(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
-    rooms = [path for room in ROOMS for path in (ROOT / room).rglob("*")]
-    linked = (*ROOMS, *NOT_SHIPPED)
-    own = [path for path in (ROOT / "restgpt").rglob("*") if path.relative_to(ROOT / "restgpt").parts[0] not in linked]
-    expected = {
-        (Path() if path.is_relative_to(ROOT / "restgpt") else Path("restgpt"))
-        .joinpath(path.relative_to(ROOT))
-        .as_posix()
-        for path in [*rooms, *own]
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix in {".py", *DATA}
+def installed_names(package: str) -> set[str]:
+    """The names in the wheel of what it has to hold."""
+    files = shipped_files(package)
+    return {
+        path.relative_to(BENCH).as_posix()
+        if path.is_relative_to(BENCH)
+        else (path if path.parts[0] == package else package / path).as_posix()
+        for path in files
     }
-    assert expected - shipped == set()
+
+
+@pytest.mark.slow
+def test_a_checkout_without_links_gives_the_same_wheel(tmp_path: Path) -> None:
+    assert held(built(tmp_path, links=False)["restgpt"]) == installed_names("restgpt")
 
 
 def test_the_page_is_linked_to_where_it_is_built_and_the_packages_it_needs_have_no_addresses() -> None:
@@ -255,36 +274,63 @@ def test_the_page_is_linked_to_where_it_is_built_and_the_packages_it_needs_have_
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_page_if_it_is_built(wheel: Path) -> None:
+def test_the_wheel_holds_the_page_if_it_is_built(wheels: dict[str, Path]) -> None:
     if not PAGE.is_dir():
         pytest.skip("the page is not built: make page")
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if name.startswith("restgpt/server/page/")}
-    assert held == {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
+    found = {name for name in held(wheels["restgpt"]) if name.startswith("restgpt/server/page/")}
+    assert found == {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
+
+
+def ran(program: str, folder: Path, *wheels: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a program in another folder with these wheels installed, and with the other packages of this environment."""
+    site = folder / "site"
+    site.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "restgpt" not in path.name:
+            (site / path.name).symlink_to(path)
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(site)
+    # Without -S, the import finder of the editable install would load the modules instead of the wheel's.
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(site)!r})\n{program}"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
-def test_the_installed_wheel_works_from_another_folder(wheel: Path, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    program = "\n".join(
-        [
-            f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path += {installed!r}",
-            "from restgpt import build_graph, load_api",
-            "import restgpt",
-            f"assert restgpt.__file__.startswith({str(site)!r}), restgpt.__file__",
-            "from importlib.util import find_spec",
-            f"leaked = [room for room in {(*ROOMS, *NOT_SHIPPED)!r} if find_spec(room)]",
-            "assert not leaked, leaked",
-            f"shipped = [room for room in {NOT_SHIPPED!r} if find_spec(f'restgpt.{{room}}')]",
-            "assert not shipped, shipped",
-            "print(build_graph.__module__, load_api.__module__)",
-        ]
-    )
-    # Without -S, the import finder of the editable install would load the modules instead of the wheel's.
-    command = [sys.executable, "-I", "-S", "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_the_installed_wheel_works_from_another_folder(wheels: dict[str, Path], tmp_path: Path) -> None:
+    program = f"""
+from restgpt import build_graph, load_api
+import restgpt
+assert restgpt.__file__.startswith({str(tmp_path)!r}), restgpt.__file__
+from importlib.util import find_spec
+leaked = [name for name in {(*ROOMS, "lab", "restgpt_bench")!r} if find_spec(name)]
+assert not leaked, leaked
+print(build_graph.__module__, load_api.__module__)
+"""
+    done = ran(program, tmp_path, wheels["restgpt"])
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["restgpt.graph.build", "restgpt.specs.api"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packages", [("restgpt",), ("restgpt", "restgpt_bench")], ids=len)
+@pytest.mark.parametrize("command", ["bench", "demo", "world"])
+def test_the_commands_of_the_benchmarks_come_with_them_and_without_them_say_what_to_install(
+    command: str, packages: tuple[str, ...], wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    program = f"import restgpt.cli; sys.argv = ['restgpt', {command!r}, '--help']; restgpt.cli.main()"
+    done = ran(program, tmp_path, *(wheels[name] for name in packages))
+    if "restgpt_bench" in packages:
+        assert (done.returncode, "Usage: restgpt" in done.stdout) == (0, True), done.stderr
+    else:
+        assert (done.returncode, "pip install restgpt-bench" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.slow
+def test_without_the_benchmarks_and_an_api_studio_names_both_remedies(wheels: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "langgraph.json").write_text("{}", encoding="utf-8")
+    program = "import restgpt.cli; sys.argv = ['restgpt', 'studio']; restgpt.cli.main()"
+    done = ran(program, tmp_path, wheels["restgpt"])
+    assert done.returncode == 2
+    assert "apis.yaml" in done.stderr
+    assert "pip install restgpt-bench" in done.stderr

@@ -27,9 +27,9 @@ from restgpt.commands.ui.threads import PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import Secret, Settings
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer
 
 ONCE, TOKEN, ORIGIN = "the-token-of-the-address", "the-token-of-the-server", "http://127.0.0.1:3000"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.lab.hostile.attacks import Attack, attacks
-from restgpt.lab.hostile.hostile_documents import CPU_SECONDS, attempt, stages
+from lab.hostile.attacks import Attack, attacks
+from lab.hostile.hostile_documents import CPU_SECONDS, attempt, stages
 from restgpt.specs import Api, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.effort import within

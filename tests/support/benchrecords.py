@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from restgpt.bench.restbench.record import GoldCall, Record, RunSettings, SubTask
+from restgpt_bench.restbench.record import GoldCall, Record, RunSettings, SubTask
 
 FIND, READ, CHANGE, OTHER = "GET /search", "GET /songs/{song_id}", "PUT /likes", "GET /charts"
 NAMES = {"find": FIND, "read": READ, "change": CHANGE, "other": OTHER}

@@ -13,8 +13,8 @@ from scripted import ScriptedModel
 from restgpt.graph.build import Graph, build_graph
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, World, open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import CREDENTIAL, World, open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 TOY = bundled_document("toy")
 CALLS: dict[str, Any] = {"execution": "calls"}

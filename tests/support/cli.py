@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from restgpt.cli import app
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import World
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import World
+from restgpt_bench.worlds.server import WorldServer
 
 TOY = str(bundled_document("toy"))
 

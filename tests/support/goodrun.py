@@ -14,8 +14,8 @@ from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
-from restgpt.worlds import open_world, served_api
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import open_world, served_api
+from restgpt_bench.worlds.server import WorldServer, serve
 
 
 class GoodRun:

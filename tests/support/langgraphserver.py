@@ -16,7 +16,7 @@ import requests
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300

@@ -16,8 +16,8 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 T = TypeVar("T")
 ERAS = ("legacy", "2026-07-28")

@@ -28,6 +28,7 @@ from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
+from lab.kit.port import held_port
 from recipes import recipe
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals
@@ -35,12 +36,11 @@ from restgpt.client import Client
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import build_program
-from restgpt.lab.kit.port import held_port
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 WORD = "Chestnut"
 SECRET = CREDENTIAL

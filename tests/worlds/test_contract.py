@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 import jsonschema
 import pytest
 
-from restgpt.bench.restbench.judges.task import PlannedCall, Task, follows, perform, shape
-from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.specs import Operation, Response, load_api
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.worlds import CREDENTIAL, NAMES, World, open_world
-from restgpt.worlds.exchange import Reply, Request
+from restgpt_bench.restbench.judges.task import PlannedCall, Task, follows, perform, shape
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.worlds import CREDENTIAL, NAMES, World, open_world
+from restgpt_bench.worlds.exchange import Reply, Request
 
 PUBLISHED = {"tmdb": "restbench/tmdb_oas.json", "spotify": "restbench/spotify_oas.json"}
 SUITES = [(name, own) for name in NAMES for own in (False, True)]

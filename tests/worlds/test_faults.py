@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.worlds.faults import Fault, FaultKind, FaultPlan
+from restgpt_bench.worlds.faults import Fault, FaultKind, FaultPlan
 
 
 def strikes(plan: FaultPlan, count: int, operation: str = "GET /a") -> list[bool]:

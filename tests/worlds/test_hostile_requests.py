@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from restgpt.worlds import CREDENTIAL, NAMES, World, open_world
-from restgpt.worlds.exchange import Request
+from restgpt_bench.worlds import CREDENTIAL, NAMES, World, open_world
+from restgpt_bench.worlds.exchange import Request
 
 WORLDS: dict[str, World[Any]] = {}
 JSON = st.recursive(

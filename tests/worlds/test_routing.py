@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.worlds import World, open_world
-from restgpt.worlds.routing import Routes, parse_query
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.routing import Routes, parse_query
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from restgpt.lab.kit.port import held_port
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.server import WorldServer, serve
+from lab.kit.port import held_port
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 KEY = f"?key={CREDENTIAL}"
 PATIENCE_S = 60

@@ -8,14 +8,14 @@ import jsonschema
 import pytest
 import yaml
 
-from restgpt.bench.restbench.judges.spotify.changes import changes
-from restgpt.bench.restbench.judges.spotify.tasks import own, published
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import open_world
-from restgpt.worlds.exchange import Reply, Request
-from restgpt.worlds.spotify import Spotify
-from restgpt.worlds.spotify.search import find, parse, words_of
+from restgpt_bench.restbench.judges.spotify.changes import changes
+from restgpt_bench.restbench.judges.spotify.tasks import own, published
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.exchange import Reply, Request
+from restgpt_bench.worlds.spotify import Spotify
+from restgpt_bench.worlds.spotify.search import find, parse, words_of
 
 FOREIGN = "Folk After Dark"
 

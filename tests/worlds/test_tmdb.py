@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from restgpt.worlds import TODAY, World, open_world
-from restgpt.worlds.tmdb.catalogue import Catalogue
-from restgpt.worlds.tmdb.discover import MOVIE, TV
+from restgpt_bench.worlds import TODAY, World, open_world
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.worlds.tmdb.discover import MOVIE, TV
 
 PATHS = ("credits", "images", "keywords", "release_dates", "reviews", "similar", "recommendations")
 

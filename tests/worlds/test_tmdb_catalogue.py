@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.judges.tasks import open_tasks
-from restgpt.bench.restbench.judges.tmdb import checks
-from restgpt.worlds import TODAY, open_world
-from restgpt.worlds.text import normal
-from restgpt.worlds.tmdb import views
-from restgpt.worlds.tmdb.catalogue import Catalogue, Job
-from restgpt.worlds.tmdb.search import stems
-from restgpt.worlds.tmdb.seeding.entities import OWN, PUBLISHED
-from restgpt.worlds.tmdb.seeding.growth import grow
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.restbench.judges.tmdb import checks
+from restgpt_bench.worlds import TODAY, open_world
+from restgpt_bench.worlds.text import normal
+from restgpt_bench.worlds.tmdb import views
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue, Job
+from restgpt_bench.worlds.tmdb.search import stems
+from restgpt_bench.worlds.tmdb.seeding.entities import OWN, PUBLISHED
+from restgpt_bench.worlds.tmdb.seeding.growth import grow
 
 SEEDS = (0, 1, 2, 3)
 

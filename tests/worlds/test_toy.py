@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.worlds import World, open_world
-from restgpt.worlds.toy.board import PLANTED
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.toy.board import PLANTED
 
 
 @pytest.fixture

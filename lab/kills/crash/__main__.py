@@ -16,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 
-from restgpt.lab.kills.crash.driver import Driver, open_stage
-from restgpt.lab.kills.crash.trial import Task, Trial, Writes
-from restgpt.lab.kills.crash.trials import Tally, border_trials, pause_trials, random_trials, trials, zombie_trials
-from restgpt.lab.kills.job import ClientJob, Job, make_jobs
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.lab.kills.repeat import make_repeats
+from lab.kills.crash.driver import Driver, open_stage
+from lab.kills.crash.trial import Task, Trial, Writes
+from lab.kills.crash.trials import Tally, border_trials, pause_trials, random_trials, trials, zombie_trials
+from lab.kills.job import ClientJob, Job, make_jobs
+from lab.kills.postgres import NoPostgresError, postgres_server
+from lab.kills.repeat import make_repeats
 
 Lane = Callable[..., Iterator[Trial]]
 

@@ -15,14 +15,14 @@ import requests
 from langgraph.types import Command
 
 import restgpt
+from lab.kills.crash.trial import Kill, Moment, Task, Trial, Writes
+from lab.kills.job import ClientJob, Job, JobModel
+from lab.kills.repeat import Repeat
+from lab.kit.errand import ErrandModel
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import build_program, ended
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.lab.kills.crash.trial import Kill, Moment, Task, Trial, Writes
-from restgpt.lab.kills.job import ClientJob, Job, JobModel
-from restgpt.lab.kills.repeat import Repeat
-from restgpt.lab.kit.errand import ErrandModel
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs.status import is_success
@@ -31,7 +31,7 @@ from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.scripted import ScriptedChatModel
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
 from restgpt.tools.settings import Secret, Settings
-from restgpt.worlds import served_api
+from restgpt_bench.worlds import served_api
 
 MOST_QUESTIONS = 100
 """The maximum number of questions that a run may ask before the rig calls it endless."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from lab.kills.crash.child import STOPPED, WOKEN, carry_out
+from lab.kills.crash.trial import Kill, Outcome, Removed, Task, Trial, Writes
+from lab.kills.ledger import ledger
+from lab.kills.machine import HERE, Machine, run_on
+from lab.kit.errand import DONE, Errand, playlist_errand
 from restgpt.calling.journal.claim import LostClaimError
-from restgpt.lab.kills.crash.child import STOPPED, WOKEN, carry_out
-from restgpt.lab.kills.crash.trial import Kill, Outcome, Removed, Task, Trial, Writes
-from restgpt.lab.kills.ledger import ledger
-from restgpt.lab.kills.machine import HERE, Machine, run_on
-from restgpt.lab.kit.errand import DONE, Errand, playlist_errand
-from restgpt.worlds import World, open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 PATIENCE_S = 120.0
 # How long a stopped child has to say that it was continued, before it is continued again.

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import restgpt
+from lab.kills.job import Job
+from lab.kills.ledger import Ledger
+from lab.kills.machine import HERE, Machine
+from lab.kit.errand import DONE, Errand
 from restgpt.calling.journal.claim import RemovedDatabaseError
-from restgpt.lab.kills.job import Job
-from restgpt.lab.kills.ledger import Ledger
-from restgpt.lab.kills.machine import HERE, Machine
-from restgpt.lab.kit.errand import DONE, Errand
 
 UNSURE = "what the recipe reports may not be so"
 

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from restgpt.lab.kills.crash.driver import Driver
-from restgpt.lab.kills.crash.trial import Kill, Moment, Outcome, Person, Removed, Task, Trial
-from restgpt.lab.kills.machine import DAY_S, HERE, HOUR_S, Machine
-from restgpt.lab.kit.tally import Sum
+from lab.kills.crash.driver import Driver
+from lab.kills.crash.trial import Kill, Moment, Outcome, Person, Removed, Task, Trial
+from lab.kills.machine import DAY_S, HERE, HOUR_S, Machine
+from lab.kit.tally import Sum
 
 OTHER_VERSION = "99.0"
 

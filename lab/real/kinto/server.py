@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from restgpt.lab.kit.port import held_port
-from restgpt.lab.kit.process import MissingServerError, running
-from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.kinto.tasks import MISCHIEF, SEED, TASKS, VERSION
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.state import NEW, Effect, Sent, State
-from restgpt.lab.real.task import Task
+from lab.kit.port import held_port
+from lab.kit.process import MissingServerError, running
+from lab.real.http import Call, Http
+from lab.real.kinto.tasks import MISCHIEF, SEED, TASKS, VERSION
+from lab.real.server import Running, Server
+from lab.real.state import NEW, Effect, Sent, State
+from lab.real.task import Task
 
 PROGRAMS = Path(__file__).resolve().parents[3] / ".kinto" / "bin"
 """The environment that `make real` gives Kinto: its framework needs older packages than the project does."""

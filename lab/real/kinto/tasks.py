@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
-from restgpt.bench.restbench.judges.answer import Dates, Expectation, Names, Number
-from restgpt.lab.real.http import Call
-from restgpt.lab.real.state import Effect, State
-from restgpt.lab.real.task import NOTHING, SEVERAL, Task
+from lab.real.http import Call
+from lab.real.state import Effect, State
+from lab.real.task import NOTHING, SEVERAL, Task
+from restgpt_bench.restbench.judges.answer import Dates, Expectation, Names, Number
 
 VERSION = 1767225600000
 """The version of the first resource of the seed, in milliseconds since 1970; each of the others has one more."""

@@ -8,21 +8,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from restgpt.lab.kit.port import held_port
-from restgpt.lab.kit.process import MissingServerError, running
-from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.langgraph.tasks import GRAPH, MISCHIEF, SEED, TASKS
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.state import NEW, Effect, Sent, State
-from restgpt.lab.real.task import Task
+from lab.kit.port import held_port
+from lab.kit.process import MissingServerError, running
+from lab.real.http import Call, Http
+from lab.real.langgraph.tasks import GRAPH, MISCHIEF, SEED, TASKS
+from lab.real.server import Running, Server
+from lab.real.state import NEW, Effect, Sent, State
+from lab.real.task import Task
 
 PAGE = 100
 THREAD, ASSISTANT = ("metadata",), ("name", "graph_id", "metadata", "context", "description")
 READS = ("/search", "/count", "/history", "/versions", "/store/namespaces")
 """The ends of the paths of POST requests that only read."""
 
-CONFIGURATION = {"dependencies": ["."], "graphs": {GRAPH: "restgpt.lab.real.langgraph.graph:graph"}}
-ENVIRONMENT = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "LANGSMITH_TRACING": "false"}
+CONFIGURATION = {"dependencies": ["."], "graphs": {GRAPH: "lab.real.langgraph.graph:graph"}}
+ENVIRONMENT = {
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_NO_VERSION_CHECK": "1",
+    "LANGSMITH_TRACING": "false",
+    # The graph is in the lab, which is importable in the checkout's folder only.
+    "PYTHONPATH": str(Path(__file__).parents[3]),
+}
 
 
 class LangGraph(Server):

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
-from restgpt.bench.restbench.judges.answer import Dates, Expectation, Names, Number
-from restgpt.lab.real.http import Call
-from restgpt.lab.real.state import Effect, State
-from restgpt.lab.real.task import EXISTS, NOTHING, SEVERAL, Task
+from lab.real.http import Call
+from lab.real.state import Effect, State
+from lab.real.task import EXISTS, NOTHING, SEVERAL, Task
+from restgpt_bench.restbench.judges.answer import Dates, Expectation, Names, Number
 
 GRAPH = "clerk"
 """The name of the graph that the server serves."""

@@ -8,13 +8,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from restgpt.lab.kit.port import held_port
-from restgpt.lab.kit.process import MissingServerError, running
-from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.powerdns.tasks import KIND, MISCHIEF, SEED, TASKS, ZONES
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.state import Effect, Sent, State
-from restgpt.lab.real.task import Task
+from lab.kit.port import held_port
+from lab.kit.process import MissingServerError, running
+from lab.real.http import Call, Http
+from lab.real.powerdns.tasks import KIND, MISCHIEF, SEED, TASKS, ZONES
+from lab.real.server import Running, Server
+from lab.real.state import Effect, Sent, State
+from lab.real.task import Task
 
 KEY = "real-key"
 PROGRAM_FOLDERS = "/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin"

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from restgpt.bench.restbench.judges.answer import Expectation, Names, Number
-from restgpt.lab.real.http import Call
-from restgpt.lab.real.state import Effect, State
-from restgpt.lab.real.task import EXISTS, NOTHING, SEVERAL, Task
+from lab.real.http import Call
+from lab.real.state import Effect, State
+from lab.real.task import EXISTS, NOTHING, SEVERAL, Task
+from restgpt_bench.restbench.judges.answer import Expectation, Names, Number
 
 ZONES = "/servers/localhost/zones"
 KIND = "Native"

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 CONFIG = "langgraph.json"
 BASELINES = "langgraph.baselines.json"
-WORLD = "toy"
+ENTRY_POINTS = "restgpt.apis"
+"""The group of the entry points of simulated APIs: each a context manager that yields an entry of apis.yaml."""
 API = "board"
-"""The name of the simulated API in the server."""
+"""The name of the simulated API, in that group and in the server."""
 MODEL = "openai:gpt-5-mini"
 """The model for a user who has only set an OpenAI key."""
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1"}
@@ -85,14 +86,15 @@ def model_variables(settings: "Settings", terminal: Terminal) -> dict[str, str]:
 @contextmanager
 def _simulated_board(settings: "Settings", terminal: Terminal) -> Iterator[Mapping[str, str]]:
     """Serve the simulated team board and describe it in a file of its own; give the variables that name the file."""
-    from restgpt.specs.bundled import bundled_document
-    from restgpt.worlds import CREDENTIAL, open_world
-    from restgpt.worlds.server import serve
+    from importlib.metadata import entry_points
 
-    world = open_world(WORLD)
-    with serve(world) as server, TemporaryDirectory(prefix="restgpt-studio-") as folder:
-        auth = dict.fromkeys(sorted(world.api.security_schemes)[:1], CREDENTIAL)
-        entry = {"spec": str(bundled_document(WORLD)), "base_url": server.url, "auth": auth}
+    installed = entry_points(group=ENTRY_POINTS, name=API)
+    if not installed:
+        raise UsageError(
+            "No API is configured, and the simulated task board is not installed. Describe your APIs in apis.yaml in "
+            "this folder, or install the board: pip install restgpt-bench."
+        )
+    with installed[API].load()() as entry, TemporaryDirectory(prefix="restgpt-studio-") as folder:
         described = Path(folder) / "apis.yaml"
         described.write_text(json.dumps({API: entry}), encoding="utf-8")
         terminal.say(

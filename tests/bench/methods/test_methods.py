@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, call, prompts_of, select
 from scripted import Reply
 
-from restgpt.bench.methods.build import METHODS, build_method
+from restgpt_bench.methods.build import METHODS, build_method
 
 READ_FIRST = {"path": {"project_id": 1}}
 

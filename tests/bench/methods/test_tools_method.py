@@ -12,9 +12,9 @@ from langgraph.types import Command
 from roles import by_role
 from scripted import Reply, ScriptedModel
 
-from restgpt.bench.methods.build import build_method
-from restgpt.bench.methods.toolbox import toolbox
 from restgpt.specs import Catalogue
+from restgpt_bench.methods.build import build_method
+from restgpt_bench.methods.toolbox import toolbox
 
 INSTRUCTION = "Add the task 'Count the chairs' to project 1"
 NEW_TASK = {"project_id": 1, "title": "Count the chairs"}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from benchrecords import CHANGE, FIND, OTHER, READ, entry, plan, record, request
 
-from restgpt.bench.restbench.attribution import MODULES, RULES, attribute, breakdown
-from restgpt.bench.restbench.record import Failure
+from restgpt_bench.restbench.attribution import MODULES, RULES, attribute, breakdown
+from restgpt_bench.restbench.record import Failure
 
 WRITE = {"gold": (FIND, CHANGE), "flows": {CHANGE: ("s17",)}}
 SENT = [entry(FIND), entry(CHANGE, query={"ids": "s17"})]

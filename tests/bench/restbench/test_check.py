@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.check import CheckReport, check_suite
-from restgpt.bench.restbench.judges.answer import Verdict
-from restgpt.bench.restbench.judges.task import Check
-from restgpt.bench.restbench.suite import OWN, Item, Suite, open_suite
-from restgpt.worlds import World
-from restgpt.worlds.log import LogEntry
+from restgpt_bench.restbench.check import CheckReport, check_suite
+from restgpt_bench.restbench.judges.answer import Verdict
+from restgpt_bench.restbench.judges.task import Check
+from restgpt_bench.restbench.suite import OWN, Item, Suite, open_suite
+from restgpt_bench.worlds import World
+from restgpt_bench.worlds.log import LogEntry
 
 
 @pytest.mark.slow

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.check import is_question
-from restgpt.bench.restbench.gold_program import Writer, code_of, variables_of
-from restgpt.bench.restbench.judges.task import Step, Task, shape
-from restgpt.bench.restbench.judges.tasks import open_tasks
-from restgpt.bench.restbench.perfect import Script, whole_program
 from restgpt.specs import Operation
-from restgpt.worlds import NAMES, World, open_world
+from restgpt_bench.restbench.check import is_question
+from restgpt_bench.restbench.gold_program import Writer, code_of, variables_of
+from restgpt_bench.restbench.judges.task import Step, Task, shape
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.restbench.perfect import Script, whole_program
+from restgpt_bench.worlds import NAMES, World, open_world
 
 CREDITS = {
     "crew": [

@@ -3,7 +3,7 @@
 import pytest
 from benchrecords import CHANGE, FIND, OTHER, READ, entry, record
 
-from restgpt.bench.restbench.metrics import Proportion, by_length, is_correct, is_relaxed_correct, score
+from restgpt_bench.restbench.metrics import Proportion, by_length, is_correct, is_relaxed_correct, score
 
 
 def called(*operations: str, **more: object):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from benchrecords import FIND, READ, record, settings
 
-from restgpt.bench.restbench.plot import PlotError, draw, operations
-from restgpt.bench.restbench.report import Run
+from restgpt_bench.restbench.plot import PlotError, draw, operations
+from restgpt_bench.restbench.report import Run
 
 
 def a_run(*, suite: str = "dev-tmdb", method: str = "restgpt", offered: int = 54, noise: int | None = None) -> Run:
@@ -47,5 +47,5 @@ def test_runs_without_a_record_are_refused(tmp_path: Path) -> None:
 
 def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlotError, match=r"restgpt\[plot\]"):
+    with pytest.raises(PlotError, match=r"restgpt-bench\[plot\]"):
         draw([a_run()], tmp_path)

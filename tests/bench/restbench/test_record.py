@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchrecords import record, settings
 
-from restgpt.bench.restbench.record import Failure, Record, RunFolder, RunFolderError, RunSettings, default_folder
+from restgpt_bench.restbench.record import Failure, Record, RunFolder, RunFolderError, RunSettings, default_folder
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:

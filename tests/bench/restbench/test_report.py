@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from benchrecords import FIND, record, settings
 
-from restgpt.bench.restbench.record import RunFolder, RunSettings
-from restgpt.bench.restbench.report import (
+from restgpt_bench.restbench.record import RunFolder, RunSettings
+from restgpt_bench.restbench.report import (
     TABLE_4,
     Run,
     detail,

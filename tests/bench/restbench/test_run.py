@@ -12,19 +12,19 @@ from benchrecords import settings
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from scripted import ScriptedModel
 
-from restgpt.bench.methods.build import METHODS
-from restgpt.bench.restbench.attribution import attribute
-from restgpt.bench.restbench.documents import ELSEWHERE
-from restgpt.bench.restbench.metrics import score
-from restgpt.bench.restbench.perfect import TOOLS, scripted
-from restgpt.bench.restbench.record import Record, RunFolder, RunSettings
-from restgpt.bench.restbench.run import ABLATIONS, ModelFor, Runner, check_settings, model_for
-from restgpt.bench.restbench.suite import SuiteError, open_suite
-from restgpt.bench.restbench.unclosed import UnclosedCatalogue
 from restgpt.specs import Catalogue
 from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
 from restgpt.tools.model.role import ROLES
-from restgpt.worlds import CREDENTIAL, open_world
+from restgpt_bench.methods.build import METHODS
+from restgpt_bench.restbench.attribution import attribute
+from restgpt_bench.restbench.documents import ELSEWHERE
+from restgpt_bench.restbench.metrics import score
+from restgpt_bench.restbench.perfect import TOOLS, scripted
+from restgpt_bench.restbench.record import Record, RunFolder, RunSettings
+from restgpt_bench.restbench.run import ABLATIONS, ModelFor, Runner, check_settings, model_for
+from restgpt_bench.restbench.suite import SuiteError, open_suite
+from restgpt_bench.restbench.unclosed import UnclosedCatalogue
+from restgpt_bench.worlds import CREDENTIAL, open_world
 
 TMDB = ["homepage"]
 SPOTIFY = ["herons"]
@@ -251,9 +251,9 @@ def test_models_that_do_not_exist_are_named() -> None:
 RUNNING = """
 import signal, sys
 from pathlib import Path
-from restgpt.bench.restbench.record import RunFolder
-from restgpt.bench.restbench.run import Runner, model_for
-from restgpt.bench.restbench.suite import open_suite
+from restgpt_bench.restbench.record import RunFolder
+from restgpt_bench.restbench.run import Runner, model_for
+from restgpt_bench.restbench.suite import open_suite
 
 def finished(record):
     print("finished", flush=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.bench.restbench.suite import NAMES, PUBLISHED, SuiteError, open_suite
-from restgpt.worlds import open_world
+from restgpt_bench.restbench.suite import NAMES, PUBLISHED, SuiteError, open_suite
+from restgpt_bench.worlds import open_world
 
 
 @pytest.mark.parametrize(("name", "count"), [("dev-tmdb", 15), ("dev-spotify", 15), ("dev-toy", 5)])

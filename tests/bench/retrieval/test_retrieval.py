@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.bench.retrieval.instructions import PARTS, Part, Task, read_rows, read_world
-from restgpt.bench.retrieval.measure import compare, score, total
-from restgpt.bench.retrieval.plain_bm25 import PlainBm25
 from restgpt.specs import Api, Catalogue, SpecError, load_api
+from restgpt_bench.retrieval.instructions import PARTS, Part, Task, read_rows, read_world
+from restgpt_bench.retrieval.measure import compare, score, total
+from restgpt_bench.retrieval.plain_bm25 import PlainBm25
 
 SUMMARIES = {"/films": "Find films", "/films/{film_id}/reviews": "Reviews of a film", "/towns": "List towns"}
 
@@ -75,7 +75,7 @@ def test_a_row_that_names_an_unknown_operation_is_refused(films: Api) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_row_of_our_set_is_complete(part: str) -> None:
-    path = Path(__file__).parents[3] / "bench" / "retrieval" / f"{part}.jsonl"
+    path = Path(__file__).parents[3] / "restgpt-bench" / "restgpt_bench" / "retrieval" / f"{part}.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     documents = len({row["document"] for row in rows})
     assert (len(rows), documents) == ((24, 3) if part.startswith("changes") else (72, 6))

@@ -17,6 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from requests.adapters import BaseAdapter
 
+from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.calling.call import Ask, Decided, Done, Problems, Ready
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
@@ -25,7 +26,6 @@ from restgpt.calling.journal.journal import Journal, entry_id
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.response.memory_store import BoundedMemory, locked

@@ -9,7 +9,7 @@ from roles import by_role, end, program
 
 from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.http.client import HttpClient
-from restgpt.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.faults import Fault, FaultKind
 
 ADD = program("for title in ('Moss', 'Fern'):\n    print(create_task(project_id=1, body={'title': title})['title'])")
 COUNT = program("print(find_tasks()['total'])")

@@ -19,8 +19,8 @@ from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError,
 from restgpt.tools.exits import sent_before
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Secret, Settings
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.faults import Fault
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.faults import Fault
 
 READ = "print(find_tasks()['total'])"
 GREEDY = """

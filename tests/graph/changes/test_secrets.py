@@ -23,11 +23,11 @@ from langgraph.store.memory import InMemoryStore
 from loopback import Handler, served
 from requests.adapters import BaseAdapter
 
+from lab.kit.errand import Errand, ErrandModel, Step
 from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.sources import Sources
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.lab.kit.errand import Errand, ErrandModel, Step
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api

@@ -8,11 +8,11 @@ from langgraph.types import Command
 from question import unmarked
 from roles import by_role, call, end, plan, select
 
+from lab.kit.port import held_port
 from restgpt.graph.channels import StateError
-from restgpt.lab.kit.port import held_port
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds.server import serve
 
 RENAME = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
 GET, PATCH = "GET /projects/{project_id} 200", "PATCH /projects/{project_id} 200"

@@ -13,6 +13,7 @@ from question import unmarked
 from wire.case import Canned
 from wire.echo import EchoServer
 
+from lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client
@@ -22,13 +23,12 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
 from restgpt.host.preview import preview
-from restgpt.lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 THREAD = "errand-1"
 

@@ -8,10 +8,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
+from lab.kit.errand import ErrandModel, board_errand
 from restgpt.calling.undo.reversal import undo_thread_id
 from restgpt.graph.build import build_graph
 from restgpt.graph.undo import NOTHING, UndoGraph, WrongUndoThreadError, build_undo
-from restgpt.lab.kit.errand import ErrandModel, board_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 

@@ -12,17 +12,17 @@ from roles import by_role, call, end, missing, plan, prompts_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
+from lab.kit.port import held_port
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.lab.kit.port import held_port
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import serve
 
 NEW_TASK = {"path": {"project_id": 1}, "body": {"title": "Count the chairs"}}
 

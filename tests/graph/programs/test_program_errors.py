@@ -7,7 +7,7 @@ from board import Board
 from programs import decide, programmer, worker
 from roles import by_role, call, end, missing, no_call, plan, program, prompts_of, select
 
-from restgpt.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.faults import Fault, FaultKind
 
 MADE = "POST /projects/{project_id}/tasks 201"
 FOUND = "GET /tasks 200"

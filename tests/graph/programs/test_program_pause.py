@@ -14,7 +14,7 @@ from scripted import ScriptedModel
 
 from restgpt.nodes.programs.program import written
 from restgpt.nodes.run.resources import Resources
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 CODE = """names = ["Moss", "Fern"]
 made = gather(*[create_project(body={"name": name}) for name in names])

@@ -4,7 +4,7 @@ import pytest
 from board import served_board
 from scripted import ScriptedModel
 
-from restgpt.worlds.faults import Fault
+from restgpt_bench.worlds.faults import Fault
 
 CODE = """
 try:

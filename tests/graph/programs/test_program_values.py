@@ -8,7 +8,7 @@ from programs import actions, programmer, worker
 from roles import by_role, call, end, plan, program, prompts_of, select
 
 from restgpt.specs import load_api
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 
 def said(agent: Any, number: int = -1) -> str:

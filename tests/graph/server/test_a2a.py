@@ -10,7 +10,7 @@ import requests
 from boardscript import FIND_PERSON, READ, WRITE
 from langgraphserver import PATIENCE_S, Platform
 
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 pytestmark = pytest.mark.slow
 

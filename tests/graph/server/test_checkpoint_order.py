@@ -15,8 +15,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.graph.persistence import Persistence, open_persistence
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.tools.checkpoint_id import continue_after
 from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.settings import Secret, Settings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.lab.speed.concurrency import Mode, host_many, run_many, table
+from lab.speed.concurrency import Mode, host_many, run_many, table
 
 
 @pytest.mark.slow

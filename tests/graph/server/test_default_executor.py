@@ -17,17 +17,17 @@ from langgraph.types import Command
 from roles import by_role, call, end, plan, select
 from scripted import Reply, ScriptedModel
 
-from restgpt.bench.methods.build import build_method
+from lab.kit.errand import DONE, ErrandModel, board_errand, reading_errand
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls, calls_input
-from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand, reading_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
+from restgpt_bench.methods.build import build_method
 
 pytestmark = pytest.mark.slow
 

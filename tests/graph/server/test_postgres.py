@@ -8,6 +8,8 @@ from board import CALLS, Board
 from roles import by_role, end, missing, plan, select
 from scripted import ScriptedModel
 
+from lab.kills.postgres import NoPostgresError, postgres_server
+from lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.failure import explain
@@ -15,8 +17,6 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import Secret, Settings

@@ -12,7 +12,7 @@ from javascriptrun import PACKAGES, install, run_javascript
 from langgraph_sdk.errors import BadRequestError, PermissionDeniedError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,11 @@ from langgraph.types import Command
 from roles import by_role, end, plan, select
 from roles import call as calls
 
-from restgpt.bench.methods.build import build_method
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import FORMAT, NewerThreadError, StateError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
+from restgpt_bench.methods.build import build_method
 
 READER = {
     "planner": [plan("List the projects"), end("Done."), end("Done again.")],

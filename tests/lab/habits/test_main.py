@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from restgpt.lab.habits.__main__ import HABITS, KNOWN, MOST_MORE, main, measure, summary
-from restgpt.lab.habits.habit import ADD, HOURS, Habit, program
+from lab.habits.__main__ import HABITS, KNOWN, MOST_MORE, main, measure, summary
+from lab.habits.habit import ADD, HOURS, Habit, program
 
 
 def test_there_are_enough_habits_each_with_a_name_of_its_own() -> None:

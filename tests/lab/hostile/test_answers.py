@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from restgpt.lab.hostile.answers import MOST_CPU_S, MOST_MEMORY, SECRET, cost_of, hostile_answers, read_answer
+from lab.hostile.answers import MOST_CPU_S, MOST_MEMORY, SECRET, cost_of, hostile_answers, read_answer
 
 FULL = [
     "8 MB of JSON Lines with one digit each",

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from restgpt.lab.hostile.faults import LIMITS, Case, Tally, Trouble, cases, errands, jobs, proving, troubles
-from restgpt.worlds.faults import Fault, FaultKind
+from lab.hostile.faults import LIMITS, Case, Tally, Trouble, cases, errands, jobs, proving, troubles
+from restgpt_bench.worlds.faults import Fault, FaultKind
 
 # No case here waits for time to pass, so a busy machine may take all that it needs.
 PATIENT = replace(LIMITS, connect_seconds=60, read_seconds=60, total_seconds=120)

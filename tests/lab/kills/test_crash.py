@@ -10,18 +10,18 @@ from board import served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from lab.kills.crash.driver import Driver, open_stage
+from lab.kills.crash.trial import Kill, Outcome, Trial
+from lab.kills.crash.trials import border_trials, pause_trials, random_trials, trials, zombie_trials
+from lab.kills.job import ClientJob, make_jobs
+from lab.kills.ledger import Ledger
+from lab.kills.machine import DAY_S, HOUR_S, Machine
+from lab.kills.postgres import NoPostgresError, postgres_server
+from lab.kills.repeat import SIZES, make_repeats
+from lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt import __version__
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
-from restgpt.lab.kills.crash.driver import Driver, open_stage
-from restgpt.lab.kills.crash.trial import Kill, Outcome, Trial
-from restgpt.lab.kills.crash.trials import border_trials, pause_trials, random_trials, trials, zombie_trials
-from restgpt.lab.kills.job import ClientJob, make_jobs
-from restgpt.lab.kills.ledger import Ledger
-from restgpt.lab.kills.machine import DAY_S, HOUR_S, Machine
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.lab.kills.repeat import SIZES, make_repeats
-from restgpt.lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.tools.settings import Settings

@@ -3,9 +3,9 @@
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from restgpt.lab.hostile.faults import Case, Tally, Trouble, proving
-from restgpt.lab.kills.job import FEWEST, MOST, JobModel, make_jobs
-from restgpt.lab.kit.errand import DONE, UNDONE
+from lab.hostile.faults import Case, Tally, Trouble, proving
+from lab.kills.job import FEWEST, MOST, JobModel, make_jobs
+from lab.kit.errand import DONE, UNDONE
 
 
 def test_a_seed_gives_many_different_jobs_and_the_same_ones_again() -> None:

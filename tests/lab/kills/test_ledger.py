@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from restgpt.lab.kills.ledger import Ledger, ledger
-from restgpt.worlds import open_world
+from lab.kills.ledger import Ledger, ledger
+from restgpt_bench.worlds import open_world
 
 
 def made(*playlists: tuple[str, str]) -> Ledger:

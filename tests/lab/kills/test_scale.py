@@ -14,15 +14,15 @@ import yaml
 from chatserver import ChatServer
 from pagescript import CREATE, PageScript
 
-from restgpt.lab.kills.instances import PACKAGES, Instance, NoAegraError
-from restgpt.lab.kills.lots import CHANGES, lot, lot_of_change, lot_of_prompt
-from restgpt.lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.lab.kills.scale import Change, Plan, Verdict, arrivals, judge, scale
-from restgpt.lab.kit.port import held_port
+from lab.kills.instances import PACKAGES, Instance, NoAegraError
+from lab.kills.lots import CHANGES, lot, lot_of_change, lot_of_prompt
+from lab.kills.postgres import NoPostgresError, postgres_server
+from lab.kills.scale import Change, Plan, Verdict, arrivals, judge, scale
+from lab.kit.port import held_port
 from restgpt.server.app import STUDIO
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL, World, open_world
-from restgpt.worlds.server import serve
+from restgpt_bench.worlds import CREDENTIAL, World, open_world
+from restgpt_bench.worlds.server import serve
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = ROOT / "docs" / "examples" / "scale" / "compose.yaml"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from restgpt.lab.kills.server_crash import ERAS, PHASES, WAYS, make_trials, run_trials
+from lab.kills.server_crash import ERAS, PHASES, WAYS, make_trials, run_trials
 
 
 def test_the_trials_cover_eras_ways_phases_and_decisions() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.lab.kit.process import ServerError, running
+from lab.kit.process import ServerError, running
 
 CHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 PARENT = f"""

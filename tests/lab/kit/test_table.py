@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from restgpt.lab.kit.table import markdown
+from lab.kit.table import markdown
 
 
 def test_a_table_has_a_head_a_rule_and_a_line_for_each_row() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from restgpt.lab.kit.tally import Sum
+from lab.kit.tally import Sum
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import BaseMessage
 
-from restgpt.lab.kit.task_model import TaskModel
+from lab.kit.task_model import TaskModel
 
 
 class Echo(TaskModel[str]):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.lab.kit.template import filled, filled_text
+from lab.kit.template import filled, filled_text
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.lab.kit.process import MissingServerError
-from restgpt.lab.real.__main__ import main
-from restgpt.lab.real.http import Call, Http
-from restgpt.lab.real.server import Running, Server
-from restgpt.lab.real.state import Effect, Sent, State
-from restgpt.lab.real.task import Task
+from lab.kit.process import MissingServerError
+from lab.real.__main__ import main
+from lab.real.http import Call, Http
+from lab.real.server import Running, Server
+from lab.real.state import Effect, Sent, State
+from lab.real.task import Task
 
 
 class Absent(Server):

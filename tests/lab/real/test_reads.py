@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from cli import Cli
 
-from restgpt.lab.real.langgraph.server import LangGraph
-from restgpt.lab.real.server import Running
+from lab.real.langgraph.server import LangGraph
+from lab.real.server import Running
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from restgpt.lab.real.models import ReplayedModels
-from restgpt.lab.real.recording import PromptWatch, Recording, TaskRecorder, masked_key
+from lab.real.models import ReplayedModels
+from lab.real.recording import PromptWatch, Recording, TaskRecorder, masked_key
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from realprograms import REPLIES, write_recording
 
-from restgpt.lab.kit.process import MissingServerError
-from restgpt.lab.real.__main__ import SERVERS
-from restgpt.lab.real.check import check_task
-from restgpt.lab.real.kinto.tasks import FEE_VERSION
-from restgpt.lab.real.models import ReplayedModels
-from restgpt.lab.real.recording import Recording
-from restgpt.lab.real.run import run_task
-from restgpt.lab.real.server import Running, Server
+from lab.kit.process import MissingServerError
+from lab.real.__main__ import SERVERS
+from lab.real.check import check_task
+from lab.real.kinto.tasks import FEE_VERSION
+from lab.real.models import ReplayedModels
+from lab.real.recording import Recording
+from lab.real.run import run_task
+from lab.real.server import Running, Server
 
 pytestmark = pytest.mark.slow
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from restgpt.lab.real.http import Http
-from restgpt.lab.real.kinto.server import Kinto
-from restgpt.lab.real.langgraph.server import LangGraph
-from restgpt.lab.real.person import Person, confirmed_read
-from restgpt.lab.real.powerdns.server import PowerDns
-from restgpt.lab.real.server import Server
-from restgpt.lab.real.state import Effect, State, differences, is_wanted
-from restgpt.lab.real.task import Task
+from lab.real.http import Http
+from lab.real.kinto.server import Kinto
+from lab.real.langgraph.server import LangGraph
+from lab.real.person import Person, confirmed_read
+from lab.real.powerdns.server import PowerDns
+from lab.real.server import Server
+from lab.real.state import Effect, State, differences, is_wanted
+from lab.real.task import Task
 
 BEFORE: State = {"/books/1": {"title": "Dune", "shelf": "A"}, "/books/2": {"title": "Emma", "shelf": "B"}}
 
@@ -171,9 +171,9 @@ def test_a_read_is_confirmed_with_the_decision_that_the_question_offers() -> Non
 
 def seed_of(server: Server) -> State:
     """The seeded state, which holds the seed itself."""
-    from restgpt.lab.real.kinto import tasks as kinto
-    from restgpt.lab.real.langgraph import tasks as langgraph
-    from restgpt.lab.real.powerdns import tasks as powerdns
+    from lab.real.kinto import tasks as kinto
+    from lab.real.langgraph import tasks as langgraph
+    from lab.real.powerdns import tasks as powerdns
 
     seeds: dict[str, State] = {"kinto": kinto.SEED, "langgraph": langgraph.SEED, "powerdns": powerdns.SEED}
     return seeds[server.name]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.judges.task import PlannedCall, Step, Task, perform
-from restgpt.bench.restbench.judges.tasks import open_tasks
-from restgpt.lab.recipes.exchange import OtherInputs, asked_for, exchanged
-from restgpt.worlds import open_world
+from lab.recipes.exchange import OtherInputs, asked_for, exchanged
+from restgpt_bench.restbench.judges.task import PlannedCall, Step, Task, perform
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.worlds import open_world
 
 
 def task_of(world: str, key: str, *, own: bool = True) -> Task:

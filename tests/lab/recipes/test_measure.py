@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from restgpt.bench.restbench.judges.answer import Verdict
-from restgpt.bench.restbench.suite import open_suite
-from restgpt.lab.recipes.__main__ import main
-from restgpt.lab.recipes.measure import Elsewhere, Measure, Measured, ModelCalledError, NoModel, Summary
+from lab.recipes.__main__ import main
+from lab.recipes.measure import Elsewhere, Measure, Measured, ModelCalledError, NoModel, Summary
+from restgpt_bench.restbench.judges.answer import Verdict
+from restgpt_bench.restbench.suite import open_suite
 
 
 @pytest.mark.slow

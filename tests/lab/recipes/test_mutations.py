@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from restgpt.lab.recipes.case import Case
-from restgpt.lab.recipes.mutated_world import MutatedWorld
-from restgpt.lab.recipes.mutation import Mutation
-from restgpt.lab.recipes.mutations import Ended, Stage, Verdict, measure, mutations_of, open_stage, sample, table
-from restgpt.lab.recipes.pointer import fields, holders
-from restgpt.lab.recipes.written import programs, written_of
+from lab.recipes.case import Case
+from lab.recipes.mutated_world import MutatedWorld
+from lab.recipes.mutation import Mutation
+from lab.recipes.mutations import Ended, Stage, Verdict, measure, mutations_of, open_stage, sample, table
+from lab.recipes.pointer import fields, holders
+from lab.recipes.written import programs, written_of
 from restgpt.recipes.recipe import Recipe
-from restgpt.worlds import CREDENTIAL, open_world
-from restgpt.worlds.exchange import Reply, Request
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.exchange import Reply, Request
 
 NAME = "hand-over"
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from restgpt.lab.speed.search_page import search_page
-from restgpt.lab.speed.timing import p95, times
+from lab.speed.search_page import search_page
+from lab.speed.timing import p95, times
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, 0), (2, 1), (20, 19), (40, 38), (100, 95)])

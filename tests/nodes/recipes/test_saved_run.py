@@ -17,7 +17,7 @@ from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import NotSavableError
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 
 @pytest.fixture

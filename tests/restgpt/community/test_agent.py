@@ -23,7 +23,7 @@ from scripted import ScriptedModel
 from restgpt.community import create_openapi_agent
 from restgpt.community.agent import MOST_WAITING
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 pytest.importorskip("langchain_community", reason="langchain-community, of the extra `community`, is not installed")
 

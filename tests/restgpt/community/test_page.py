@@ -13,7 +13,7 @@ from roles import by_role, program
 from scripted import Reply, ScriptedModel
 
 from restgpt.specs.bundled import bundled_document
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 pytest.importorskip("langchain_community", reason="langchain-community, of the extra `community`, is not installed")
 pytest.importorskip("openapi_pydantic", reason="openapi-pydantic, of the extra `dev`, is not installed")

@@ -14,8 +14,8 @@ from restgpt.commands.sources import Sources
 from restgpt.recipes.book import RecipeBook
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., AbstractContextManager[Any]]
 

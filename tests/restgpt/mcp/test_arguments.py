@@ -13,7 +13,7 @@ from restgpt.graph.persistence import open_persistence
 from restgpt.mcp.arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
 from restgpt.recipes.book import RecipeBook
 from restgpt.tools.settings import Settings
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 

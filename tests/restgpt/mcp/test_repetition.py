@@ -18,8 +18,8 @@ from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, connected, facts_of, http_server, text_of, with_client
 
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 NEWEST = "2026-07-28"

@@ -9,7 +9,7 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with_client
 
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 

@@ -25,7 +25,7 @@ from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.recipes.book import RecipeBook
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
 

@@ -34,9 +34,9 @@ from mcpserver import (
     text_of,
 )
 
-from restgpt.worlds import open_world
-from restgpt.worlds.faults import Fault, FaultKind
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.faults import Fault, FaultKind
+from restgpt_bench.worlds.server import WorldServer, serve
 
 pytestmark = pytest.mark.slow
 

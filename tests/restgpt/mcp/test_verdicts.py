@@ -29,8 +29,8 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
 
 EDITED = {"path": {"project_id": 1}, "body": {"title": "Fern"}}
 DECISIONS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from plantrecipe import PROGRAM, plant_recipe
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe import Recipe, RecipeApi, UsedOperation
 from restgpt.recipes.recipe_file import recipe_text
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
 SAVED = ("--input", "name=Roof garden", "--input", "titles=Buy soil", "--input", "titles=Order seeds")

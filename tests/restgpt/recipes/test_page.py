@@ -12,8 +12,8 @@ import pytest
 from chatserver import ChatServer
 from cli import Cli, Ran
 
-from restgpt.worlds import open_world
-from restgpt.worlds.server import WorldServer, serve
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.server import WorldServer, serve
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from chatserver import ChatServer
 from cli import Cli, at, names
 from roles import program
 
-from restgpt.worlds.server import WorldServer
+from restgpt_bench.worlds.server import WorldServer
 
 ROOT = Path(__file__).parents[3]
 PLANT = """project = create_project(body={"name": "Roof garden"})

@@ -2,7 +2,7 @@
 
 from restgpt.specs import Catalogue, load_api
 from restgpt.specs.docs.interface import Learned, interface
-from restgpt.worlds import open_world
+from restgpt_bench.worlds import open_world
 
 SHARED = """
 openapi: 3.1.0

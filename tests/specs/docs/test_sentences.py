@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.retrieval.rules import BUNDLED, SEPARATOR, report, texts
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.words.sentences import beyond, chosen, is_rule, sentences
+from restgpt_bench.retrieval.rules import BUNDLED, SEPARATOR, report, texts
 
 FILTERED = """
 openapi: 3.0.0

@@ -25,8 +25,8 @@ from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server
 
+from lab.kit.port import held_port
 from restgpt.client import Client
-from restgpt.lab.kit.port import held_port
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.specs import Api

@@ -19,7 +19,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import DRIPPED, drip, raw_server, stop
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 from restgpt.specs import Operation
 from restgpt.tools.errors import (
     BoundFault,

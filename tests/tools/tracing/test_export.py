@@ -9,7 +9,7 @@ import pytest
 from loopback import Handler, Server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from restgpt.lab.kit.port import held_port
+from lab.kit.port import held_port
 from restgpt.tools.settings.variables import exports_traces
 
 

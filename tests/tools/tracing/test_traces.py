@@ -20,7 +20,7 @@ from restgpt.tools.settings.variables import CAPTURE, captures_content
 from restgpt.tools.telemetry import observed
 from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import NO_SPAN, span
-from restgpt.worlds import CREDENTIAL
+from restgpt_bench.worlds import CREDENTIAL
 
 ROOT = Path(__file__).parents[3]
 WORD = "Chestnut"
@@ -44,9 +44,9 @@ def traced(*scenarios: str, **environment: str) -> dict[str, Spans]:
     """Return the exported spans by scenario; fails if OpenTelemetry reported anything."""
     script = str(ROOT / "tests" / "support" / "traced.py")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
-    done = subprocess.run(
-        [sys.executable, script, *scenarios], capture_output=True, text=True, check=False, env={**kept, **environment}
-    )
+    environment = {**kept, "PYTHONPATH": str(ROOT), **environment}
+    command = [sys.executable, script, *scenarios]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert "detach" not in done.stderr
     found: dict[str, Spans] = json.loads(done.stdout)

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from restgpt.bench.restbench.judges.answer import (
+from restgpt_bench.restbench.judges.answer import (
     AllOf,
     AnyOf,
     Dates,
@@ -18,8 +18,8 @@ from restgpt.bench.restbench.judges.answer import (
     affirms,
     mentions,
 )
-from restgpt.bench.restbench.judges.figures import dates, numbers
-from restgpt.worlds.text import Text, normal
+from restgpt_bench.restbench.judges.figures import dates, numbers
+from restgpt_bench.worlds.text import Text, normal
 
 SEQUEL = Prefers("Avatar: The Way of Water", "Avatar", ("higher", "better"), ("lower", "worse"))
 REVIEW = Text("osric_17", "Come for the sextant, stay for Quillport and its rain.", "https://films.example/review/ab")

@@ -8,16 +8,16 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from restgpt.bench.restbench.judges.spotify.judges import Says
-from restgpt.bench.restbench.judges.spotify.tasks import SpotifyTask, own, published
-from restgpt.bench.restbench.judges.task import PlannedCall, follows, perform, shape
 from restgpt.specs import load_api
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
-from restgpt.worlds import CREDENTIAL
-from restgpt.worlds.exchange import Reply
-from restgpt.worlds.server import serve
-from restgpt.worlds.spotify import Spotify
+from restgpt_bench.restbench.judges.spotify.judges import Says
+from restgpt_bench.restbench.judges.spotify.tasks import SpotifyTask, own, published
+from restgpt_bench.restbench.judges.task import PlannedCall, follows, perform, shape
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.exchange import Reply
+from restgpt_bench.worlds.server import serve
+from restgpt_bench.worlds.spotify import Spotify
 
 TASKS = [*published(), *own()]
 SEEDS = (0, 1)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.judges.answer import Verdict
-from restgpt.bench.restbench.judges.task import BrokenTaskError, Step, Task, follows, select
-from restgpt.bench.restbench.judges.tasks import open_tasks
-from restgpt.worlds import open_world
+from restgpt_bench.restbench.judges.answer import Verdict
+from restgpt_bench.restbench.judges.task import BrokenTaskError, Step, Task, follows, select
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.worlds import open_world
 
 CREDITS = {
     "crew": [

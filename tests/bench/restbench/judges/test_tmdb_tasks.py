@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from restgpt.bench.restbench.judges.task import PlannedCall, follows, shape
-from restgpt.bench.restbench.judges.tasks import open_tasks
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
-from restgpt.worlds import CREDENTIAL, World, open_world
-from restgpt.worlds.exchange import Reply
-from restgpt.worlds.server import serve
-from restgpt.worlds.tmdb import words, writing
-from restgpt.worlds.tmdb.catalogue import Catalogue
+from restgpt_bench.restbench.judges.task import PlannedCall, follows, shape
+from restgpt_bench.restbench.judges.tasks import open_tasks
+from restgpt_bench.worlds import CREDENTIAL, World, open_world
+from restgpt_bench.worlds.exchange import Reply
+from restgpt_bench.worlds.server import serve
+from restgpt_bench.worlds.tmdb import words, writing
+from restgpt_bench.worlds.tmdb.catalogue import Catalogue
 
 Solver = Callable[[list[Any]], str]
 # Where the published path cannot give the answer, or gives a wrong one.

@@ -1,1 +1,0 @@
-"""Did it work? Benchmarks, runs, scores, reports."""

@@ -1,0 +1,1 @@
+"""The commands `bench`, `world` and `demo` of restgpt, and the simulated API of its server."""

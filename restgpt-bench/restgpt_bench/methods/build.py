@@ -1,0 +1,137 @@
+"""The baselines, each a graph of its own: those of the paper (appendix B), and native tool calling."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
+
+from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
+from restgpt.graph.node import node_of
+from restgpt.graph.resumption import reopened
+from restgpt.graph.routes import after_caller, after_parser
+from restgpt.graph.state import InputState, OutputState, State
+from restgpt.nodes.intake import intake
+from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.specs import Api
+from restgpt.tools.compiled_graph import DurableGraph
+from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt_bench.methods.deps import make_deps
+from restgpt_bench.methods.offline import make_answer, make_offline
+from restgpt_bench.methods.react import make_react
+from restgpt_bench.methods.reflexion import make_judge
+from restgpt_bench.methods.tools import make_tools
+
+Builder = StateGraph[State, Context, InputState, OutputState]
+
+
+def build_method(
+    method: str,
+    apis: Sequence[Api] | None = None,
+    *,
+    model: str | BaseChatModel | None = None,
+    models: Mapping[str, str | BaseChatModel] | None = None,
+    context: Context | Mapping[str, Any] | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    store: BaseStore | None = None,
+    resources: Resources | None = None,
+    concurrency: int | None = None,
+) -> Graph:
+    """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
+
+    Raises `LookupError` for an unknown method, and `ValueError` for the same reasons as `build_graph`.
+    """
+    check_store(checkpointer, store)
+    if method not in METHODS:
+        raise LookupError(f"There is no method {method!r}. Choose one of: {', '.join(METHODS)}.")
+    resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
+    if method == "calls":
+        resources = resources.with_defaults(execution="calls")
+    wire = METHODS[method]
+    if wire is None:
+        return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
+    builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
+    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state), resources))
+    builder.add_edge(START, "intake")
+    wire(builder, resources)
+    run_in_threads(builder, concurrency)
+    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method), reopen=reopened)
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+@on_loop
+def calls_or_end(state: State) -> Literal["call", "end"]:
+    """Go to the caller if the API plan has calls; otherwise end."""
+    return "call" if state["api_plan"]["calls"] else "end"
+
+
+@on_loop
+def another_trial(state: State) -> Literal["another trial", "end"]:
+    """Start another trial if the judge wrote a reflection; otherwise end."""
+    return "another trial" if state["decision"]["kind"] == "continue" else "end"
+
+
+@on_loop
+def requests_or_end(state: State) -> Literal["requests", "no request", "end"]:
+    """Go to approval with drafted requests; without one, ask the model again, or end if it answered."""
+    if not state["api_plan"]["calls"]:
+        return "end"
+    drafted = [item for item in state["requests"] if item["round"] == state["round"] and item["status"] == "planned"]
+    return "requests" if drafted else "no request"
+
+
+def _loop(builder: Builder, resources: Resources, node: str, *, at_end: str = END, at_result: str = "") -> None:
+    """Add the executor nodes; connect a planning node to them, and them to `at_result` or back to the planning node."""
+    add_executor(builder, resources, programs=False)
+    back = at_result or node
+    builder.add_edge("intake", node)
+    builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})
+    builder.add_conditional_edges(
+        "caller", after_caller, {"requests": "approval", "unknown value": back, "no request": back}
+    )
+    builder.add_conditional_edges("parser", after_parser, {"next call, repair or program": "caller", "result": back})
+
+
+def _react(builder: Builder, resources: Resources) -> None:
+    builder.add_node("react", node_of("react", make_react(resources), resources))
+    _loop(builder, resources, "react")
+
+
+def _offline(builder: Builder, resources: Resources) -> None:
+    builder.add_node("offline", node_of("offline", make_offline(resources), resources))
+    builder.add_node("answer", node_of("answer", make_answer(resources), resources))
+    _loop(builder, resources, "offline", at_result="answer")
+    builder.add_edge("answer", END)
+
+
+def _deps(builder: Builder, resources: Resources) -> None:
+    builder.add_node("deps", node_of("deps", make_deps(resources), resources))
+    _loop(builder, resources, "deps")
+
+
+def _reflexion(builder: Builder, resources: Resources) -> None:
+    builder.add_node("react", node_of("react", make_react(resources), resources))
+    builder.add_node("judge", node_of("judge", make_judge(resources), resources))
+    _loop(builder, resources, "react", at_end="judge")
+    builder.add_conditional_edges("judge", another_trial, {"another trial": "react", "end": END})
+
+
+def _tools(builder: Builder, resources: Resources) -> None:
+    builder.add_node("tools", node_of("tools", make_tools(resources), resources))
+    add_sending(builder, resources, after="tools")
+    builder.add_edge("intake", "tools")
+    builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})
+
+
+METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
+    "restgpt": None,
+    "calls": None,
+    "react": _react,
+    "offline": _offline,
+    "deps": _deps,
+    "reflexion": _reflexion,
+    "tools": _tools,
+}

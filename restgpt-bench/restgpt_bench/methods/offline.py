@@ -1,0 +1,48 @@
+"""Offline planning: one API plan in advance; the model sees results only for the answer (paper, appendix B)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from restgpt.nodes.dialogue.selection import Selection, api_plan_of, check
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import ApiPlan
+from restgpt.prompts import fenced, render
+from restgpt_bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
+
+
+def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node that plans all calls at once."""
+
+    def offline(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        prompt = turn_prompt(run, state, "offline")
+        reply = run.models.ask("planner", prompt, Selection, check=lambda reply: check(run, reply))
+        if not reply.calls:
+            return ended(run, state, reply.answer.strip() or "No call can help.")
+        return planned(run, state, in_order(api_plan_of(run, reply)))
+
+    return offline
+
+
+def in_order(api_plan: ApiPlan) -> ApiPlan:
+    """Return the same calls, each dependent on the one before, because the model cannot react to a failed call."""
+    calls = [{**call, "needs": [number] if number else []} for number, call in enumerate(api_plan["calls"])]
+    return {"calls": calls, "reason": api_plan["reason"]}  # type: ignore[typeddict-item]
+
+
+def make_answer(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node that writes the answer from the results."""
+
+    def answer(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        results = "\n".join([*(step["result"] for step in trial_steps(state)), state["hint"]])
+        asked = f"Instruction: {state['instruction']}\n\nResults:\n{fenced('result', results)}"
+        text = run.models.read("planner", [SystemMessage(render("offline_answer")), HumanMessage(asked)])
+        return ended(run, state, text)
+
+    return answer

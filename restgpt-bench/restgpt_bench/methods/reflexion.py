@@ -1,0 +1,58 @@
+"""Reflexion: a trial, a judgement, a verbal reflection, and another trial (paper, appendix B)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
+
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.state.records import Decision
+from restgpt.prompts import fenced, render
+from restgpt_bench.methods.turns import MethodState, exhausted, trial_steps
+
+MAX_TRIALS = 2
+"""The paper's maximum number of trials for this method (section 5.1)."""
+
+
+class Judgement(BaseModel):
+    """Whether a trial succeeded, and what to learn from it."""
+
+    success: bool = Field(description="Whether the results show that the instruction was fulfilled.")
+    reflection: str = Field(default="", description="What went wrong and what to do differently.")
+
+
+class JudgeState(MethodState):
+    """The state keys that the judge reads: those of the actor, and the answer."""
+
+    answer: str
+    decision: Decision
+
+
+def make_judge(resources: Resources) -> Callable[..., dict[str, Any]]:
+    """Make the node that judges a trial; the next trial sees only the reflection on the last one."""
+
+    def judge(state: JudgeState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = resources.open(runtime, config)
+        if state["task"] + 1 >= MAX_TRIALS or exhausted(run, state):
+            return {"decision": {**state["decision"], "kind": "end"}, "usage": run.usage()}
+        results = "\n".join(step["result"] for step in trial_steps(state))
+        shown = (
+            f"Instruction: {state['instruction']}\n\nCalls and results:\n{fenced('result', results)}\n\n"
+            f"Answer given: {state['answer']}"
+        )
+        said = run.models.ask("planner", [SystemMessage(render("reflexion_judge")), HumanMessage(shown)], Judgement)
+        if said.success:
+            return {"decision": {**state["decision"], "kind": "end"}, "usage": run.usage()}
+        return {
+            "decision": {"kind": "continue", "text": said.reflection},
+            "task": state["task"] + 1,
+            "plan": f"\nWhat you learned from an earlier trial:\n{said.reflection}\n",
+            "hint": "",
+            "usage": run.usage(),
+        }
+
+    return judge

@@ -1,7 +1,0 @@
-"""The simulated Spotify: a listener's library, playlists, follows and player, and a catalogue drawn from a seed."""
-
-from restgpt.worlds.spotify.world import Spotify
-
-WORLD = Spotify
-
-__all__ = ["WORLD", "Spotify"]

@@ -1,7 +1,0 @@
-"""The simulated film database: the operations of TMDB over invented facts about well-known names."""
-
-from restgpt.worlds.tmdb.database import Tmdb
-
-WORLD = Tmdb
-
-__all__ = ["WORLD", "Tmdb"]
