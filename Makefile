@@ -71,10 +71,6 @@ fault-test: $(READY) ## inject every fault at every call of runs and programs: n
 hostile-test: $(READY) ## read and use each hostile document in a process of its own, within 10 s and 500 MB
 	$(BIN)/python -m lab.hostile.hostile_documents
 
-.PHONY: container-test
-container-test: $(READY) ## carry out the Dockerfile without Docker: build, then sandbox, commands and server as its user
-	$(BIN)/python -m lab.container
-
 KINTO := .kinto/.ready
 
 .PHONY: kinto

@@ -9,7 +9,15 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.calling.origin.grounding import Source, Sources
-from restgpt.nodes.dialogue.conversation import answered, answered_apis, grounded_draft, responses, said, sources_of
+from restgpt.nodes.dialogue.conversation import (
+    answered,
+    answered_apis,
+    grounded_draft,
+    operations_by_handle,
+    responses,
+    said,
+    sources_of,
+)
 from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
@@ -234,6 +242,7 @@ def _request(
         name=planned["operation"],
         said=said(state),
         found=responses(run, state),
+        operations=operations_by_handle(state),
         answered=answered(run, state),
         evidence=evidence,
         remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",

@@ -29,6 +29,7 @@ from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
     answered,
     answered_apis,
+    operations_by_handle,
     responses,
     seen_message,
 )
@@ -178,7 +179,12 @@ class Client:
             state = self.earlier.state(conversation)
             others = answered(run, state, most=MOST_EARLIER)
             if not effect.is_read or run.rules.restricts(operation) or others is not None:
-                origin = {"said": "", "found": responses(run, state, most=MOST_EARLIER), "answered": others}
+                origin = {
+                    "said": "",
+                    "found": responses(run, state, most=MOST_EARLIER),
+                    "operations": operations_by_handle(state),
+                    "answered": others,
+                }
         return draft(
             operation,
             arguments,

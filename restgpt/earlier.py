@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.origin.allowance import MOST_CHOICES, is_counted, joined
-from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
+from restgpt.calling.record import ApiRecord, CallRecord
 from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
 from restgpt.nodes.state.records import Request, placed
 from restgpt.tools.storable import storable_value
@@ -24,7 +23,7 @@ MOST_READ = 10_000
 """The most notes of one kind that are read of a conversation."""
 
 NAMESPACE = ("restgpt", "earlier")
-CALLS, APIS, CHOICES = "calls", "apis", "choices"
+CALLS, APIS = "calls", "apis"
 
 UNKNOWN = "unknown"
 """The key of an API without an id: that of a call which an earlier version made."""
@@ -33,16 +32,16 @@ UNKNOWN = "unknown"
 class Earlier:
     """The earlier calls of each conversation, which a model may have read when it writes the next one.
 
-    The newest `MOST_EARLIER` of each conversation are kept in this process. Of older ones it keeps which APIs answered,
-    and per API what the calls to it count for what may flow there. A `store` tells other processes of the conversation,
-    and a later one, everything of that but the answers of a person, who is asked once in each process.
+    The newest `MOST_EARLIER` of each conversation are kept in this process; of older ones it keeps which APIs answered.
+    A `store` tells other processes of the conversation, and a later one, everything of that but the answers of a
+    person, who is asked once in each process.
     """
 
     def __init__(self, store: BaseStore | None = None) -> None:
         self._shared = None if store is None else SharedEarlier(store, uuid4().hex)
         self._calls: dict[str, list[Request]] = {}
         self._answered: dict[str, dict[str, str]] = {}
-        self._flowed: dict[str, dict[str, Request]] = {}
+        self._flows: dict[str, list[Request]] = {}
         self._expected: dict[str, str] = {}
         self._lock = Lock()
 
@@ -72,8 +71,11 @@ class Earlier:
             calls = self._calls.setdefault(conversation, [])
             if record["id"] not in [call["id"] for call in calls]:
                 calls.append(placed(record, round_number=0, call=len(calls) + 1))
+                if {"granted", "refused"} & record.get("flow", {}).keys():
+                    self._flows.setdefault(conversation, []).append(calls[-1])
             for old in calls[:-MOST_EARLIER]:
-                self._shorten(conversation, old)
+                if is_answered(old) and (api := old.get("api")) is not None:
+                    self._answered.setdefault(conversation, {})[api["id"]] = api["name"]
             del calls[:-MOST_EARLIER]
         if self._shared is not None and conversation:
             self._shared.add(conversation, record)
@@ -85,26 +87,10 @@ class Earlier:
         if self._shared is not None and conversation:
             self._shared.read(conversation, apis)
 
-    def _shorten(self, conversation: str, call: Request) -> None:
-        """Keep of a call what later ones must not be rid of by many calls between."""
-        api = call.get("api")
-        if api is None:
-            return
-        if is_answered(call):
-            self._answered.setdefault(conversation, {})[api["id"]] = api["name"]
-        flow = call.get("flow")
-        if flow is not None and is_counted(call):
-            flowed = self._flowed.setdefault(conversation, {})
-            before = flowed.get(api["id"])
-            flowed[api["id"]] = {**call, "flow": joined(None if before is None else before.get("flow"), flow)}
-
     def flows(self, conversation: str | None) -> list[Request]:
-        """Return the calls that count for what a call may send from one API to another."""
-        name = conversation or ""
-        others = self._others(name).flows
+        """Return the calls with a person's answers on what may go from one API to another."""
         with self._lock:
-            older = self._flowed.get(name, {}).values()
-            return [*others, *older, *(call for call in self._calls.get(name, ()) if "flow" in call)]
+            return [*self._flows.get(conversation or "", ())]
 
     def state(self, conversation: str) -> ConversationState:
         """Return the calls as the state of a conversation in which no user has said anything."""
@@ -127,19 +113,17 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """What other processes noted of a conversation: its calls, oldest first, the APIs that answered, and the flows."""
+    """What other processes noted of a conversation: its calls, oldest first, and the APIs that answered."""
 
     calls: Sequence[Request] = ()
     apis: Mapping[str, str] = field(default_factory=dict)
-    flows: Sequence[Request] = ()
 
 
 class SharedEarlier:
     """The notes of all processes about conversations, in a store.
 
     Each note is written once, so that no process needs a lock. Which APIs answered is kept for good, the calls up to
-    `MOST_EARLIER`, and of the choices that go from one API to another as many as make a person be asked. `writer` is
-    this process, which remembers its own notes.
+    `MOST_EARLIER`. `writer` is this process, which remembers its own notes.
     """
 
     def __init__(self, store: BaseStore, writer: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -155,10 +139,6 @@ class SharedEarlier:
         if is_answered(record):
             self.read(conversation, {api["id"]: api["name"]})
         self._add_call(conversation, api, record)
-        flow = record.get("flow")
-        if flow is not None and is_counted(record):
-            for source in flow["read"]:
-                self._add_choices(conversation, source, api["id"], flow["choices"])
 
     def read(self, conversation: str, apis: Mapping[str, str]) -> None:
         """Note the APIs, by id with their names, of which a model may have read answers."""
@@ -169,14 +149,9 @@ class SharedEarlier:
     def others(self, conversation: str) -> Others:
         """Return the notes of other processes; the APIs are those of all."""
         calls = sorted(self._items(conversation, CALLS), key=lambda item: item["at"])
-        flows: dict[tuple[str, str], list[str]] = {}
-        for item in self._items(conversation, CHOICES):
-            if item["writer"] != self.writer:
-                flows.setdefault((item["source"], item["api"]), []).append(item["choice"])
         return Others(
             calls=[_request(item) for item in calls if item["writer"] != self.writer],
             apis={item["id"]: item["name"] for item in self._items(conversation, APIS)},
-            flows=[_flow(source, api, choices) for (source, api), choices in sorted(flows.items())],
         )
 
     def _add_call(self, conversation: str, api: ApiRecord, record: CallRecord) -> None:
@@ -186,17 +161,6 @@ class SharedEarlier:
         kept = self._store.search(_namespace(conversation, CALLS), limit=MOST_READ)
         for old in sorted(kept, key=lambda item: item.value["at"])[:-MOST_EARLIER]:
             self._store.delete(old.namespace, old.key)
-
-    def _add_choices(self, conversation: str, source: str, api: str, choices: Sequence[str]) -> None:
-        """Note the choices of a call; one without a new choice counts as one, as in `Allowance.cost`."""
-        pair = {"source": source, "api": api}
-        items = self._store.search(_namespace(conversation, CHOICES), filter=pair, limit=MOST_READ)
-        known = {item.value["choice"] for item in items}
-        for choice in [choice for choice in choices if choice not in known] or [uuid4().hex]:
-            if len(known) > MOST_CHOICES:
-                return
-            known.add(choice)
-            self._put(conversation, CHOICES, f"{source}-{api}-{choice}", {**pair, "choice": choice})
 
     def _put(self, conversation: str, kind: str, key: str, value: Mapping[str, Any]) -> None:
         noted = storable_value({**value, "writer": self.writer})
@@ -227,11 +191,3 @@ def _request(noted: Mapping[str, Any]) -> Request:
         "api": noted["api"],
     }
     return placed(record, round_number=0, call=1)
-
-
-def _flow(source: str, api: str, choices: list[str]) -> Request:
-    """Return a call that counts like all calls to an API after another one had answered."""
-    noted: dict[str, Any] = {"id": f"{source}-{api}", "operation": "", "status": "sent"}
-    noted |= {"response": {}, "api": {"id": api, "name": ""}}
-    flow: FlowRecord = {"read": {source: ""}, "carried": [], "worded": [], "choices": choices, "is_decided": True}
-    return {**_request(noted), "flow": flow}

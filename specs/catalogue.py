@@ -6,7 +6,6 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.overview.lookalike import differences, look_alikes
 from restgpt.specs.docs.overview.map import Map
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.docs.words.keyword import identifier
@@ -18,8 +17,6 @@ from restgpt.specs.search.vectors import VectorSearch
 
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
-# The operations of a larger API are not compared with one another.
-COMPARED_MOST = 3000
 # Names of functions and exceptions that programs have besides the operations.
 RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"})
 
@@ -34,19 +31,12 @@ class Catalogue:
         self.apis = tuple(apis)
         self._vectors = vectors
         self._operations = tuple(operation for api in self.apis for operation in api.operations)
-        self._differences: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._operations)
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations)
-
-    @cached_property
-    def _alike(self) -> Mapping[int, tuple[Operation, ...]]:
-        """The look-alikes of each API, by the identity of each operation."""
-        compared = (api.operations for api in self.apis if len(api.operations) <= COMPARED_MOST)
-        return {key: group for operations in compared for key, group in look_alikes(operations).items()}
 
     @cached_property
     def _labels(self) -> dict[int, str]:
@@ -130,22 +120,12 @@ class Catalogue:
         return Search([api.search_index for api in self.apis])
 
     def line(self, operation: Operation) -> str:
-        """Return the line of an operation in the selector's list: name, method, path and summary.
-
-        The lines of look-alikes say what the operation returns and takes.
-        """
-        line = f"{self.name_of(operation)}: {summary_line(operation)}"
-        if id(operation) not in self._alike:
-            return line
-        if id(operation) not in self._differences:
-            group = self._alike[id(operation)]
-            self._differences.update(zip(map(id, group), differences(group), strict=True))
-        told = self._differences[id(operation)]
-        return f"{line}  {told}" if told else line
+        """Return the line of an operation in the selector's list: name, method, path and summary."""
+        return f"{self.name_of(operation)}: {summary_line(operation)}"
 
     def offer(self, text: str, budget: int) -> list[Operation]:
         """Return all operations if their lines fit `budget` tokens, else the best that fit half of it, by rank."""
-        # The shortest lines first, because those of look-alikes need more of the document.
+        # Names and paths first, because summaries need more of the document.
         least = sum(len(item.name) + len(item.path) for item in self._operations)
         if least <= budget * TOKEN and sum(len(self.line(item)) + 1 for item in self._operations) <= budget * TOKEN:
             return list(self._operations)

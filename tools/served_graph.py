@@ -10,7 +10,7 @@ from langgraph_sdk.runtime import ServerRuntime
 from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.run_settings import checked_settings, offering_apis
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ServerAccess, Settings
 from restgpt.tools.thread_pool import SHARED
 
 
@@ -33,6 +33,8 @@ class ServedGraph(DurableGraph):
             return self
         if execution is not None and isinstance(execution.context, Mapping):
             checked_settings(schema, execution.context)
+            # What an assistant or a run brings is a client's: also who may not change a system assistant can run one.
+            ServerAccess.from_env().check_run(execution.context)
         if runtime.access_context == "assistants.read":
             return self.copy({"context_schema": offering_apis(schema, await _configured_apis())})
         return self

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.channels import merge_messages
-from restgpt.graph.recipes.running import compile_program_graph
+from restgpt.graph.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.start import recipe_update

@@ -9,7 +9,6 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
-from restgpt.nodes.recipes.choice import UNPROVED
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.book import RecipeBook, read_recipe
@@ -87,7 +86,7 @@ def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
 
     return StructuredTool(
         name=recipe.name.replace("-", "_"),
-        description=f"{recipe.description or recipe.name} ({'proved' if recipe.proved else UNPROVED})",
+        description=recipe.description or recipe.name,
         args_schema=_schema(recipe, {name: shown for shown, name in names.items()}),
         func=run,
         coroutine=arun,

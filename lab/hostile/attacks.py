@@ -194,12 +194,6 @@ def _referred_items(size: int) -> bytes:
     return _document({f"/thing{k}": {"$ref": "#/components/pathItems/P"} for k in range(size)}, items)
 
 
-def _look_alikes(size: int) -> bytes:
-    answer = _answer(_fields(100))
-    twins = {f"/a{k}/b{k // 3}": {"get": {"summary": f"Get b {k // 3}", "responses": answer}} for k in range(size)}
-    return _document(twins)
-
-
 def _cyclic(size: int) -> bytes:
     schemas = {f"S{k}": {"properties": {"a": _reference(k + 1), "b": _reference(k * 2 % size)}} for k in range(size)}
     return _things(_reference(0), {name: {"type": "object", **schema} for name, schema in schemas.items()})
@@ -248,7 +242,6 @@ BUILDERS: dict[str, Callable[[int], bytes]] = {
     "many shared parameters": _inherited_parameters,
     "many responses": _responses,
     "many path items by reference": _referred_items,
-    "look-alikes": _look_alikes,
     "many schemas": _cyclic,
     "a YAML bomb of texts": lambda n: _yaml(f"x-a: &a {'a' * n}\nx-b: [{', '.join(['*a'] * 20_000)}]"),
     "YAML of indentation": lambda n: _yaml("x-a:\n" + "\n".join(" " * (k + 1) + "a:" for k in range(n))),

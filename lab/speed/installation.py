@@ -24,8 +24,8 @@ from typing import Any
 MOST_CORE_MB = 220
 """The megabytes that an installation without extras may take."""
 
-LEFT_OUT = frozenset({"dev", "train"})
-"""The extras that are measured only if they are named: the project's own tools, and packages of gigabytes."""
+LEFT_OUT = frozenset({"dev"})
+"""The extras that are measured only if they are named: the project's own tools."""
 
 QUIET = ("--quiet", "--disable-pip-version-check")
 

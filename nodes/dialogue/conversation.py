@@ -87,6 +87,12 @@ def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> 
             yield handle, body.value if body.is_json else body.text()
 
 
+def operations_by_handle(state: ConversationState) -> dict[str, str]:
+    """Return the names of the operations that gave the saved responses of the thread, by handle."""
+    requests = _requests(state["steps"], state["requests"])
+    return {handle: request["operation"] for request in requests if (handle := request["response"].get("handle"))}
+
+
 def _requests(steps: Iterable[Step], requests: Iterable[Request]) -> list[Request]:
     """Return all requests of the thread, oldest first."""
     return [*(request for step in steps for request in step["requests"]), *requests]
@@ -202,7 +208,9 @@ def grounded_draft(
     found: Iterable[tuple[str, Any]],
     evidence: Source,
     remedy: str,
+    operations: Mapping[str, str] = {},
     code: str | None = None,
+    line: int = 0,
     answered: Answered | None = None,
     pages: int = 1,
     description: str = "",
@@ -220,7 +228,9 @@ def grounded_draft(
         name=name,
         said=said if is_traced else None,
         found=found,
+        operations=operations,
         code=code,
+        line=line,
         answered=answered,
         pages=pages,
         description=description,

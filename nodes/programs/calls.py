@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
-from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said, sources_of
+from restgpt.nodes.dialogue.conversation import (
+    answered,
+    grounded_draft,
+    operations_by_handle,
+    responses,
+    said,
+    sources_of,
+)
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
@@ -60,9 +67,11 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             name=run.catalogue.name_of(operation),
             said=texts,
             found=answers(),
+            operations=operations_by_handle(state),
             evidence=evidence,
             remedy="an answer. Take it from the answer of a call that gives it.",
             code=code,
+            line=call.line,
             answered=given_by,
             pages=pages,
             # No model says why a recipe makes a call; the pause shows the line.

@@ -24,8 +24,6 @@ MOST_SHOWN = 10
 MOST_LINE = 400
 """The maximum number of characters of a recipe's line."""
 
-UNPROVED = "not proved: it ran only once"
-
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -67,10 +65,9 @@ def offer_of(recipes: Sequence[Recipe]) -> Offer:
 
 
 def line_of(recipe: Recipe) -> str:
-    """Return the line of a recipe: name, inputs with their types, description, and whether it is proved."""
-    state = "proved" if recipe.proved else UNPROVED
+    """Return the line of a recipe: name, inputs with their types, and description."""
     text = one_line(" ".join(f"- {recipe.name}({signature(recipe)}): {recipe.description}".split()))
-    return f"{text[:MOST_LINE]} [{state}]"
+    return text[:MOST_LINE]
 
 
 def chosen(recipes: Sequence[Recipe], text: str) -> RecipeRun:

@@ -4,7 +4,6 @@ import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -19,8 +18,7 @@ from restgpt.nodes.state.recipe_run import current, kept_by
 from restgpt.nodes.state.records import Place, Program, Request, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.recipes.recording.saving import CopiedValueError, saved
-from restgpt.recipes.recording.straight import straight
+from restgpt.recipes.recording.saving import saved
 from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue
 from restgpt.tools.quotation import named as shown
@@ -44,36 +42,25 @@ def save_run(
     name: str,
     store: BaseStore,
     thread: str,
-    turn: int | None = None,
     description: str = "",
 ) -> Recipe:
     """Return the newest turn of a thread as a recipe; `values` is the state of its checkpoint.
 
     Raises NotSavableError with the reason why it cannot be saved.
     """
-    steps = _steps(values, thread, turn)
+    steps = _steps(values)
     _check_over(values, steps, thread)
     catalogue = resources.catalogue(resources.defaults.apis)
     reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), resources.defaults.writes)
     run = _program_of(values, steps, reading)
-    save = partial(
-        saved,
+    return saved(
+        run,
         name=name,
         at=datetime.fromtimestamp(resources.now(), UTC).isoformat(timespec="seconds"),
         by=_version(),
         description=description,
         redactor=resources.http.redactor(*catalogue.apis),
     )
-    reason: NotSavableError | None = None
-    if run is not None:
-        try:
-            return save(run)
-        except CopiedValueError as error:
-            reason = error
-    try:
-        return save(straight(_call_by_call(values, steps, reading)))
-    except NotSavableError as error:
-        raise reason or error from None
 
 
 def _version() -> str:
@@ -83,14 +70,9 @@ def _version() -> str:
         return "restgpt"
 
 
-def _steps(values: Mapping[str, Any], thread: str, turn: int | None) -> list[Step]:
-    """Return the steps of the turn to save."""
+def _steps(values: Mapping[str, Any]) -> list[Step]:
+    """Return the steps of the newest turn."""
     newest = int(values.get("turn") or 0)
-    if turn is not None and turn != newest:
-        raise NotSavableError(
-            f"Turn {turn} of the thread {shown(thread)} cannot be saved: only the newest turn, {newest}, still has all "
-            "records that a recipe needs."
-        )
     return [step for step in values.get("steps") or () if step["turn"] == newest]
 
 
@@ -199,14 +181,18 @@ def _check_outcome(request: Request) -> None:
         raise NotSavableError(f"The run cannot be saved: the change {name} failed with status {status}.")
 
 
-def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun | None:
-    """Return the run of the one program that carried out the instruction; None if there is no such program."""
+def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun:
+    """Return the run of the one program that carried out the instruction; raises NotSavableError without one."""
     last = steps[-1]
-    program = last.get("program")
+    program, requests = last.get("program"), [request for step in steps for request in step["requests"]]
     tasks = {step["task"] for step in steps if step["requests"]}
     if program is None or program.get("end") != "report" or len(tasks) > 1 or not _is_answer(values, last):
-        return None
-    requests = [request for step in steps for request in step["requests"]]
+        for request in requests:
+            _check_outcome(request)
+        raise NotSavableError(
+            "The run cannot be saved: no single program made its calls and printed its answer. Ask again with programs "
+            "(execution: program), for everything in one instruction, and save that run."
+        )
     own = {
         request["id"]: place["position"]
         for request in last["requests"]
@@ -245,17 +231,16 @@ def _check_complete(requests: Iterable[Request], positions: Mapping[str, str]) -
 def _finished(
     values: Mapping[str, Any],
     reading: _Reading,
-    program: Program | None,
+    program: Program,
     calls: Sequence[FinishedCall],
     seen: tuple[Any, ...] = (),
 ) -> FinishedRun:
-    code = program["code"] if program else ""
     called = {call.sent.function for call in calls}
     functions = reading.catalogue.functions
     return FinishedRun(
-        code=code,
-        clock=program["clock"] if program else 0.0,
-        seed=program["seed"] if program else "",
+        code=program["code"],
+        clock=program["clock"],
+        seed=program["seed"],
         calls=tuple(calls),
         # A healed run may have values of its recipe, which a user had said when that was saved.
         said="\n".join([said(cast(Any, values)), *kept_by(current(values))]),
@@ -264,7 +249,7 @@ def _finished(
         seen=seen,
         notes=reading.notes(),
         writes=reading.writes,
-        others={name: functions[name] for name in _named(code) if name in functions and name not in called},
+        others={name: functions[name] for name in _named(program["code"]) if name in functions and name not in called},
     )
 
 
@@ -274,19 +259,3 @@ def _named(code: str) -> list[str]:
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return [name for name in dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)) if name not in own]
-
-
-def _call_by_call(values: Mapping[str, Any], steps: Sequence[Step], reading: _Reading) -> FinishedRun:
-    """Return the calls of the turn in the order in which they were made; reads that failed are left out."""
-    requests = [request for step in steps for request in step["requests"]]
-    made: dict[str, Request] = {}
-    for request in requests:
-        _check_outcome(request)
-        if succeeded(request):
-            key = json.dumps([request["operation"], request["arguments"]], sort_keys=True)
-            # A repeated read adds nothing; a repeated change was meant twice.
-            made.setdefault(key if seems_to_read(request) else request["id"], request)
-    if not made:
-        raise NotSavableError("The run cannot be saved: none of its calls succeeded.")
-    calls = [reading.call(request, str(number)) for number, request in enumerate(made.values())]
-    return _finished(values, reading, None, calls)

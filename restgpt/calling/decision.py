@@ -57,7 +57,7 @@ def _decided(draft: Draft, rules: Rules) -> Decided:
     if rules.crossing(draft.operation, draft.flow):
         return Ask(draft)
     if draft.flow is not None:
-        draft = replace(draft, flow={**draft.flow, "is_decided": True})
+        draft = replace(draft, flow={**draft.flow, "carried": {}, "worded": {}})
     return Ask(draft) if needs_person(draft, rules) else Ready(draft, as_read=draft.effect.is_read)
 
 
@@ -117,9 +117,9 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
 def _with_flow(ask: Ask, answer: Literal["granted", "refused"]) -> Draft:
     """The draft with a person's answer on the values of other APIs that the question named."""
     draft, asked = ask.draft, ask.action.get("flow")
-    if draft.flow is None or not asked:
+    if not asked:
         return draft
-    flow: FlowRecord = {**draft.flow, "is_decided": True}
+    flow: FlowRecord = {"carried": {}, "worded": {}}
     flow[answer] = list(asked["sources"])
     return replace(draft, flow=flow)
 

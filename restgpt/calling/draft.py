@@ -8,7 +8,7 @@ from typing import Any
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.idempotency import given_key, with_key, without_key
 from restgpt.calling.origin.flow import Answered, flow_of
-from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_apis
+from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_operations
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
@@ -29,7 +29,9 @@ def draft(
     said: str | None = None,
     is_own: bool = False,
     found: Iterable[tuple[str, Any]] = (),
+    operations: Mapping[str, str] = {},
     code: str | None = None,
+    line: int = 0,
     answered: Answered | None = None,
     pages: int = 1,
     description: str = "",
@@ -41,7 +43,8 @@ def draft(
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
-    traced to one of them, unless `said` is None. `code` is the program that makes the call, `answered` the APIs that
+    traced to one of them, unless `said` is None. `operations` names the operations that answered by handle. `code` is
+    the program that makes the call in `line`, `answered` the APIs that
     gave the responses, if there are several. With `is_own` all arguments are the user's own. `effect` is that of the
     rules, where they were asked, else that of the document. Only an operation that reads, or seems to, has more than
     one of its `pages` read. Raises `SpecError` if the document names no host.
@@ -60,10 +63,10 @@ def draft(
     if said is not None:
         if not is_traceable(settled.arguments):
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
-        traced = trace(operation, settled.arguments, said=said, responses=found, code=code)
+        traced = trace(operation, settled.arguments, said=said, responses=found, code=code, line=line)
         if answered is not None:
-            flow = flow_of(operation, settled.arguments, traced, answered, said=said, code=code, pages=pages)
-            traced = with_apis(traced, answered.by_handle)
+            flow = flow_of(operation, settled.arguments, answered, said=said, code=code)
+        traced = with_operations(traced, operations, answered.by_handle if answered is not None else {})
     return Draft(
         id=id,
         operation=operation,

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.origin.allowance import Allowance
-from restgpt.calling.origin.flow import api_record, entry_id
+from restgpt.calling.origin.flow import Pairs, api_record, entry_id
 from restgpt.calling.origin.provenance import foreign
 from restgpt.calling.record import CallRecord, FlowRecord, Provenance
 from restgpt.specs import Operation
@@ -27,13 +26,13 @@ EXTENSION = "x-restgpt-policy"
 class Rules:
     """The user's rules for each API, the reads that a person confirmed, and how this run treats changes (`writes`).
 
-    `allowance` says what the run may send from one API to another.
+    `pairs` are those of APIs between which a person allowed or refused values in this run.
     """
 
     settings: Settings
     writes: Writes = "ask"
     confirmations: Confirmations = field(default_factory=Confirmations, compare=False)
-    allowance: Allowance = field(default_factory=Allowance, compare=False)
+    pairs: Pairs = field(default_factory=Pairs, compare=False)
 
     def effect(self, operation: Operation) -> Effect:
         """The effect of an operation at this moment: by `apis.yaml`, else by its document.
@@ -95,7 +94,7 @@ class Rules:
 
     def after(self, record: CallRecord) -> "Rules":
         """The rules after a call of the run was decided."""
-        return replace(self, allowance=self.allowance.after(record))
+        return replace(self, pairs=self.pairs.after(record))
 
     def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:
         """The other APIs whose values a call may send only after a person was asked, by id with their names."""
@@ -104,14 +103,19 @@ class Rules:
         entry = self.settings.entry(operation.api)
         sources = entry.sources if entry else ()
         allowed = {entry_id(name) for name in sources if name != MODEL}
-        asked = self.allowance.asked(flow, api_record(operation.api)["id"], allowed, lets_words=MODEL in sources)
-        return {source: name for source, name in flow["read"].items() if source in asked}
+        api = api_record(operation.api)["id"]
+        names = {**flow["carried"], **({} if MODEL in sources else flow["worded"])}
+        return {
+            source: name
+            for source, name in names.items()
+            if source not in allowed and (source, api) not in self.pairs.granted
+        }
 
     def crossing_refused(self, operation: Operation, flow: FlowRecord | None) -> list[str]:
         """The names of other APIs whose values a person refused to send to the API of an operation in this run."""
         api = api_record(operation.api)["id"]
         crossing = self.crossing(operation, flow)
-        return [name for source, name in crossing.items() if (source, api) in self.allowance.refused]
+        return [name for source, name in crossing.items() if (source, api) in self.pairs.refused]
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]

@@ -14,7 +14,6 @@ from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
 from restgpt.calling.confirmations import key_of
 from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
 from restgpt.calling.idempotency import given_key
-from restgpt.calling.origin.allowance import is_by_choices
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.record import AskedFlow, Provenance
@@ -120,13 +119,12 @@ def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided:
 def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
     """The values of other APIs that a question is about; None if there are none, or a person allowed them before."""
     crossing = session.rules.crossing(draft.operation, draft.flow)
-    if draft.flow is None or not crossing:
+    if not crossing:
         return None
     return {
         "sources": {key: _called(session, key, name) for key, name in crossing.items()},
         "to": _called(session, **api_record(draft.operation.api)),
         "is_only": not needs_person(draft, session.rules),
-        "by_choices": is_by_choices(draft.flow, crossing),
     }
 
 
@@ -141,10 +139,10 @@ def _flow(flow: AskedFlow | None) -> list[str]:
     if flow is None:
         return []
     names, to = ", ".join(map(named, flow["sources"].values())), named(flow["to"])
-    told = f"Values of {names} may go to {to} with this request."
-    if flow["by_choices"]:
-        told = f"Many values were chosen for {to} since {names} answered; the choices may tell {to} that answer."
-    return [f"{told} An approval allows {names} → {to} until this instruction is done."]
+    return [
+        f"Values of {names} may go to {to} with this request. "
+        f"An approval allows {names} → {to} until this instruction is done."
+    ]
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:

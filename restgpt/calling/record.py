@@ -8,27 +8,25 @@ Origin = Literal["user", "document", "response", "model", "program"]
 
 
 class Place(TypedDict):
-    """A place in a kept response: its handle, a JSON pointer in it, and the name of the API that answered."""
+    """A place in a kept response: its handle, a JSON pointer in it, its operation and the API that answered."""
 
     handle: str
     at: str
+    operation: NotRequired[str]
     api: NotRequired[str]
 
 
 class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
-    `handle`, `at` and `api` name the kept response, the JSON pointer in it and the API that answered. "model" is what
-    no source holds as such, "program" what a program computed: no source and no literal of its code holds it. `parts`
-    are the places of response values that a computed text contains.
+    "model" is what no source holds as such, "program" what a program computed: no source and no literal of its code
+    holds it. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
+    the values that it contains.
     """
 
     pointer: str
     origin: Origin
-    handle: NotRequired[str]
-    at: NotRequired[str]
-    api: NotRequired[str]
-    parts: NotRequired[list[Place]]
+    places: NotRequired[list[Place]]
 
 
 class ApiRecord(TypedDict):
@@ -39,35 +37,28 @@ class ApiRecord(TypedDict):
 
 
 class FlowRecord(TypedDict):
-    """What a call may send of the answers of other APIs; APIs are named by the ids of `ApiRecord`.
+    """What a call may send of the answers of other APIs, by the ids of `ApiRecord` with their names.
 
-    `read` maps the other APIs that had answered in the thread to their names. `carried` are those whose values the
-    arguments hold, as such or computed; `worded` those whose answers the model had seen when it wrote an argument.
-    `choices` are digests of the arguments that are whole values, of which another API's answer may have decided which
-    one is sent. `granted` and `refused` are the APIs of which a person, asked about this call, allowed or refused the
-    values for the rest of the run. `is_decided` is set once the call may go out.
+    `carried` are those whose values the arguments hold, as such or computed; `worded` those whose answers the model had
+    seen when it wrote an argument. Both are empty once that is decided. `granted` and `refused` are the APIs of which a
+    person, asked about this call, allowed or refused the values for the rest of the run.
     """
 
-    read: dict[str, str]
-    carried: list[str]
-    worded: list[str]
-    choices: list[str]
+    carried: dict[str, str]
+    worded: dict[str, str]
     granted: NotRequired[list[str]]
     refused: NotRequired[list[str]]
-    is_decided: NotRequired[bool]
 
 
 class AskedFlow(TypedDict):
     """The part of a question about values of other APIs: their ids and names, and the name of the API that gets them.
 
-    `is_only` says that nothing else of the call needs a person. `by_choices` says that the call only chooses among
-    known values, but that too many calls did so before.
+    `is_only` says that nothing else of the call needs a person.
     """
 
     sources: dict[str, str]
     to: str
     is_only: bool
-    by_choices: bool
 
 
 Status = Literal[
@@ -142,8 +133,9 @@ class CallRecord(TypedDict):
     not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
-    out, although no success was answered. `flow` is set if another API had answered in the thread before. `pause` is
-    the id of the pause in which a person approved it; `recalled` says that the approval is decided again.
+    out, although no success was answered. `flow` is set if the call may send what another API answered, or could before
+    that was decided. `pause` is the id of the pause in which a person approved it; `recalled` says that the approval is
+    decided again.
     """
 
     id: str

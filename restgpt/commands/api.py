@@ -101,7 +101,7 @@ def show_map(
     budget: Annotated[int, typer.Option(min=50, help="Maximum tokens of the map.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
-    """Show the paths of one or several documents as a tree, or the operations of one part of it."""
+    """Show the paths of one or several documents, or the operations of one part of them."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.commands.sources import Sources

@@ -32,8 +32,6 @@ RECIPE_NAMES = 300
 CALL = "call_operation"
 """The tool that makes one call."""
 
-NOT_PROVED = "(not proved)"
-
 _TEXT = {"type": "string"}
 # The hints of the protocol that a client takes for given where a definition has none.
 _GIVEN = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
@@ -206,9 +204,8 @@ def _of_recipes(recipes: Sequence[Recipe], room: int) -> list[Definition]:
 
 def _of_recipe(recipe: Recipe) -> Definition:
     text = plain_text(recipe.description or recipe.name, RECIPE_DESCRIPTION)
-    described = text if recipe.proved else f"{text} {NOT_PROVED}"
     schema = {**recipe.inputs, "type": "object", "properties": dict(recipe.properties)}
-    return Definition(recipe.name.replace("-", "_"), described, schema)
+    return Definition(recipe.name.replace("-", "_"), text, schema)
 
 
 def _others(recipes: Sequence[Recipe]) -> Definition:

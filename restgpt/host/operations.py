@@ -55,8 +55,8 @@ def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, learned:
         return f"There are {count}, {len(part):,} of them below this path.\n{shown}"
     found = catalogue.search(query, limit)
     if not found:
-        tree = catalogue.map.open().text(FOUND_BUDGET - 100)
-        return f"None of the {count} has words of the query. These are their paths:\n{fenced('document', tree)}"
+        paths = catalogue.map.open().text(FOUND_BUDGET - 100)
+        return f"None of the {count} has words of the query. These are their paths:\n{fenced('document', paths)}"
     fits, functions = _functions(catalogue, found[:MOST_FUNCTIONS], learned)
     lines: list[str] = []
     room = (FOUND_BUDGET - 120) * TOKEN - len(functions)

@@ -36,9 +36,13 @@ class Answer:
 
 
 class Watch(Protocol):
-    """Follows the steps of a run; `cancellation` tells whether the client takes no answer any more."""
+    """Follows the steps of a run; `cancellation` tells whether the client takes no answer any more.
+
+    `is_over` says that the answer was handed over to be sent.
+    """
 
     cancellation: Cancellation
+    is_over: bool
 
     def step(self, name: str) -> None:
         """Note that a node has ended."""

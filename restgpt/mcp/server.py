@@ -143,10 +143,15 @@ class _Handlers:
                 except MCPError as error:
                     # The group would put it into another error.
                     result = error
+                except Exception as error:
+                    log.error("A request failed", exc_info=error)
+                    result = _internal(error)
                 group.cancel_scope.cancel()
         except anyio.get_cancelled_exc_class():
             watch.cancellation.cancel()
             raise
+        finally:
+            watch.is_over = True
         if context.request is not None and await context.request.is_disconnected():
             # Nobody reads this result, so the call is not over for its client.
             watch.cancellation.cancel()
@@ -164,7 +169,8 @@ class _Handlers:
                 raise _invalid_state()
             left = await self._continued(params, principal, watch)
         else:
-            act = partial(self._service.act, principal, params.name, params.arguments or {}, _tags(context))
+            given = (principal, params.name, params.arguments or {}, _tags(context))
+            act = partial(self._service.act, *given, taken=self._service.taken(principal))
             try:
                 left = await self._followed(watch, act)
             except (UnknownToolError, SettingsError) as error:
@@ -283,10 +289,9 @@ class _Handlers:
         except foreseen():
             raise
         except Exception as error:
-            # The SDK would send its text to the client.
             log.error("A request failed", exc_info=error)
-            told = unforeseen(error)
-        raise MCPError(types.INTERNAL_ERROR, told)
+            failed = _internal(error)
+        raise failed
 
 
 async def _cancel_without_client(context: Context, cancellation: Cancellation) -> None:
@@ -304,6 +309,7 @@ class _Watch:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._steps = 0
+        self.is_over = False
         self.cancellation = Cancellation()
 
     def step(self, name: str) -> None:
@@ -339,6 +345,11 @@ def _result(said: Said) -> types.CallToolResult:
 
 def _digest_of_call(params: types.CallToolRequestParams) -> str:
     return digest_of([params.name, params.arguments or {}])
+
+
+def _internal(error: Exception) -> MCPError:
+    """Return the error that a client may read, because the SDK would send it the text of this one."""
+    return MCPError(types.INTERNAL_ERROR, unforeseen(error))
 
 
 def _invalid_state() -> MCPError:

@@ -17,7 +17,7 @@ from restgpt.mcp.arguments import check_arguments
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.threads import PROGRAM, Begun, Left, Threads
+from restgpt.mcp.threads import PROGRAM, Answered, Begun, Left, Threads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
@@ -143,15 +143,21 @@ class Service:
         operations = {item.name: operation for item, operation in zip(found, chosen, strict=False)}
         return Tools({item.name: item for item in found}, operations)
 
-    def act(self, principal: str, name: str, arguments: Arguments, tags: tuple[str, ...] = ()) -> Said | Left:
+    def taken(self, principal: str) -> Answered:
+        """Return the results that a client got before the request that arrives at this moment, for `act`."""
+        return self._threads.taken(principal)
+
+    def act(
+        self, principal: str, name: str, arguments: Arguments, tags: tuple[str, ...] = (), *, taken: Answered
+    ) -> Said | Left:
         """Do what a tool does. Raises `UnknownToolError`; any other foreseen error is the text of the result."""
         tools = self.tools(tags)
         if name not in tools.definitions:
             raise UnknownToolError(name, list(tools.definitions))
-        return _or_error(lambda: self._acted(principal, tools, name, arguments))
+        return _or_error(lambda: self._acted(principal, tools, name, arguments, taken))
 
-    def _acted(self, principal: str, tools: Tools, name: str, arguments: Arguments) -> Said | Left:
-        self._threads.acknowledge(principal)
+    def _acted(self, principal: str, tools: Tools, name: str, arguments: Arguments, taken: Answered) -> Said | Left:
+        self._threads.acknowledge(principal, taken)
         try:
             if (operation := tools.operations.get(name)) is not None:
                 # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.

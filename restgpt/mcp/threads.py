@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 from uuid import uuid4
 
 from langgraph.store.base import BaseStore
@@ -71,6 +71,10 @@ class Left:
     is_joined: bool = False
 
 
+Answered: TypeAlias = dict[str, tuple[Begun, Watch | None]]
+"""Threads whose result a client was sent, by their ids, with the watch of the request that got it."""
+
+
 class Records(Protocol):
     """The list of threads of the command line, where each thread of a server has its place."""
 
@@ -128,24 +132,29 @@ class Threads:
         self._runs = runs
         self._lifetime = lifetime
         self._clock = clock
-        self._answered: dict[str, dict[str, tuple[Begun, Watch | None]]] = {}
+        self._answered: dict[str, Answered] = {}
         self._answering = Lock()
 
-    def acknowledge(self, principal: str) -> None:
-        """Note that a client got the results that this server gave it so far, since it sends another request.
+    def taken(self, principal: str) -> Answered:
+        """Return the results that a client got, since it sends another request: call it when that arrives.
 
-        It did not get those of requests that were cancelled, or whose connection was lost.
+        They are those of requests that were over by then: one that was sent beside them tells nothing.
         """
         with self._answering:
-            answered = self._answered.pop(principal, {})
-        for begun, watch in answered.values():
+            sent = self._answered.get(principal, {})
+            names = [thread for thread, (_, watch) in sent.items() if watch is None or watch.is_over]
+            return {thread: sent.pop(thread) for thread in names}
+
+    def acknowledge(self, principal: str, taken: Answered) -> None:
+        """Note which results a client got: not those of requests that were cancelled, or whose connection was lost."""
+        for begun, watch in taken.values():
             if watch is None or not watch.cancellation.is_cancelled:
                 self._book.keep(principal, replace(begun, is_over=True))
 
     def close(self) -> None:
         """Note the same for all clients, since this server ends without having lost an answer."""
         for principal in list(self._answered):
-            self.acknowledge(principal)
+            self.acknowledge(principal, self.taken(principal))
 
     def call(self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1) -> Left:
         """Make one call; returns the state of its thread.

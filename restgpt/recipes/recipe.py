@@ -137,17 +137,15 @@ class Recipe(_Part):
 
     `inputs` is a JSON Schema of an object; the saved values are the examples of its properties. `program` reads them as
     `inputs["name"]`. `writes` is the policy of the saved run: it can make a run stricter, never looser. `calls` are the
-    calls of the saved run in order, for people and for Arazzo; `is_linear` says that the program makes exactly these
-    calls, each once. `proved` is the time of the first run with other inputs that went well, empty before. `constants`
+    calls of the saved run in order, for people; `is_linear` says that the program makes exactly these
+    calls, each once. `constants`
     are values of arguments that the user had said and that are no inputs.
     """
 
     format: Literal["restgpt/recipe/1"] = Field(default=FORMAT, alias="recipe")
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    version: Annotated[int, Field(ge=1)] = 1
     description: str = ""
     saved: Saved
-    proved: str = ""
     apis: tuple[RecipeApi, ...]
     writes: Writes = "ask"
     inputs: Mapping[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})

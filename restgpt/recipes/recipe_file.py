@@ -110,37 +110,16 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file so that readers see the old content or the new one, never a part."""
+    """Write a new file so that readers see all of it or nothing; raises `FileExistsError`."""
     partial = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with partial.open("x", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(partial, path)
+        os.link(partial, path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def changed_text(path: Path, text: str, recipe: Recipe, keys: tuple[str, ...]) -> str:
-    """Return the text of a file with other values of some top-level keys; comments and layout of the file stay.
-
-    If the lines cannot be replaced one by one, the whole text is written anew.
-    """
-    values, lines = recipe.to_json(), text.splitlines(keepends=True)
-    for key in keys:
-        lines = [line for line in lines if not line.startswith(f"{key}:")]
-        later = tuple(f"{name}:" for name in _KEYS[_KEYS.index(key) + 1 :])
-        at = next((number for number, line in enumerate(lines) if line.startswith(later)), len(lines))
-        while at and not lines[at - 1].strip():
-            at -= 1
-        if key in values:
-            lines.insert(at, _section(key, values[key]))
-    edited = "".join(lines)
-    try:
-        return edited if parsed_recipe(edited, path) == recipe else recipe_text(recipe)
-    except RecipeFileError:
-        return recipe_text(recipe)
 
 
 def _text(path: Path) -> str:
@@ -278,10 +257,6 @@ def _key(name: str) -> str:
 def _check_form(document: _Document) -> None:
     """Raise `RecipeFileError` unless the file is a recipe in the form of this version."""
     value = document.value
-    if isinstance(value, Mapping) and "arazzo" in value:
-        raise document.fault(
-            (), "is an Arazzo document. Name it NAME.arazzo.yaml, and run it with `restgpt recipe run FILE`."
-        )
     form = value.get("recipe") if isinstance(value, Mapping) else None
     if not isinstance(form, str) or not form.startswith("restgpt/recipe/"):
         raise document.fault((), f"is no recipe: its first line has to be `recipe: {FORMAT}`.")

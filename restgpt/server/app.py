@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from restgpt.nodes.run.resources import Resources
 from restgpt.server.access import AccessCheck
+from restgpt.server.assistants import AssistantCheck
 from restgpt.server.operation_schema import schema_routes
 from restgpt.server.page import OPEN_PATHS, page_routes
 from restgpt.server.recipe import recipe_routes
@@ -40,9 +41,10 @@ class GuardedApp(Starlette):
         studio = web_origin_of(STUDIO)
         assert studio is not None
         access = ServerAccess.from_env().with_origin(studio)
+        guarded = AssistantCheck(super().build_middleware_stack())
         answered = CORSMiddleware(
             # Inside of this, because a browser asks with a preflight that has no token.
-            TokenCheck(super().build_middleware_stack(), access, open_paths=OPEN_PATHS),
+            TokenCheck(guarded, access, open_paths=OPEN_PATHS),
             allow_origins=[str(origin) for origin in access.origins],
             allow_methods=["*"],
             allow_headers=["*"],

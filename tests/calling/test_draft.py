@@ -54,9 +54,9 @@ def test_half_a_surrogate_pair_in_json_text_is_a_problem_like_any_other(body: st
 
 
 def test_where_a_value_stands_is_kept_as_stores_take_it() -> None:
-    made = draft(PAY, {"body": {"to": "abc-1"}}, id="1", said="pay", found=[("body-1", {"\ud800\0": "abc-1"})])
+    made = draft(PAY, {"body": {"to": "abc-1"}}, id="1", said="pay", found=[("body-1", {"\ud800\0": {"to": "abc-1"}})])
     assert isinstance(made, Draft)
-    assert made.provenance[0]["at"] == "/\ufffd\ufffd"
+    assert made.provenance[0]["places"] == [{"handle": "body-1", "at": "/\ufffd\ufffd/to"}]
 
 
 @pytest.mark.parametrize("note", ['They said "hi"', "two\nlines", "back\\slash", "a\tb"])

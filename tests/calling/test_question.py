@@ -219,7 +219,13 @@ def test_the_title_of_an_api_stays_a_name_in_its_label(title: str) -> None:
 def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
     shown = described(
         why="They asked for it.",
-        provenance=({"pointer": "/body/iban", "origin": "response", "handle": "h", "at": "/iban", "api": "crm"},),
+        provenance=(
+            {
+                "pointer": "/body/iban",
+                "origin": "response",
+                "places": [{"handle": "h", "at": "/iban", "operation": "get_customer", "api": "crm"}],
+            },
+        ),
         target=Target.of({"known": "present", "value": {"note": "old"}}),
         body={"note": "new"},
     )
@@ -227,7 +233,7 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
     assert lines[lines.index("The document of notes says what it does:") + 2] == "Changes a note"
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
     assert lines[lines.index("What changes, by an answer of notes:") + 2] == 'note: "old" → "new"'
-    assert lines[lines.index("Where values come from:") + 2] == "body.iban: an answer of crm held it at /iban"
+    assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in an answer of get_customer (crm)"
 
 
 def test_a_value_under_a_secret_name_is_shown() -> None:

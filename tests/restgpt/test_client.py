@@ -14,7 +14,6 @@ from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.origin.allowance import MOST_CHOICES
 from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
 from restgpt.commands.failure import explain
 from restgpt.earlier import MOST_EARLIER
@@ -206,18 +205,6 @@ def test_what_another_api_answered_counts_however_many_calls_came_after_it(pair:
     ran = client.run(f"print(get_drop(what='{SECRET}'))", conversation="host")
     assert isinstance(ran, Pending)
     assert SECRET not in str(pair.log)
-
-
-def test_choices_among_known_values_are_counted_however_many_calls_came_between(pair: Pair) -> None:
-    client = both(pair)
-    asked = 0
-    for number in range(MOST_CHOICES + 5):
-        client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
-        outcome = client.call("find_items", {"query": {"sort": "name"}}, conversation="host")
-        asked += isinstance(outcome, Pending)
-        if number == MOST_CHOICES // 2:
-            fill(client, client.call("get_customer", {"path": {"customer": 7}}).record)
-    assert asked
 
 
 def test_an_answer_that_a_person_gave_for_two_apis_holds_for_the_conversation(pair: Pair) -> None:

@@ -1,4 +1,4 @@
-"""Guards what processes tell each other about a conversation: which APIs answered, and how many choices were made."""
+"""Guards what processes tell each other about a conversation: which APIs answered."""
 
 from typing import Any
 
@@ -7,11 +7,10 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from pair import LETTERS, SECRET, Pair
+from pair import SECRET, Pair
 from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
-from restgpt.calling.origin.allowance import MOST_CHOICES
 from restgpt.earlier import MOST_EARLIER, NAMESPACE
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Pending
@@ -23,38 +22,6 @@ def started(pair: Pair, store: InMemoryStore) -> Client:
     """A client in a new process: nothing but the store is left of the others."""
     resources = Resources([pair.crm, pair.collector], settings=pair.settings(), store=store)
     return Client(resources=resources, checkpointer=InMemorySaver(), store=store)
-
-
-def letter(client: Client, sign: str) -> Any:
-    return client.call("get_letter", {"path": {"letter": sign}}, conversation="host")
-
-
-def sent_before_a_question(pair: Pair, *clients: Client) -> int:
-    """How many letters the clients send by turns before a person is asked."""
-    for number, sign in enumerate(LETTERS):
-        if isinstance(letter(clients[number % len(clients)], sign), Pending):
-            return number
-    raise AssertionError("nobody was asked")
-
-
-def test_choices_of_several_processes_are_counted_together(pair: Pair) -> None:
-    store = InMemoryStore()
-    clients = [started(pair, store) for _ in range(3)]
-    clients[0].call("get_customer", CUSTOMER, conversation="host")
-    assert sent_before_a_question(pair, *clients) == MOST_CHOICES
-
-
-def test_the_choices_of_one_process_are_counted_once(pair: Pair) -> None:
-    client = started(pair, InMemoryStore())
-    client.call("get_customer", CUSTOMER, conversation="host")
-    assert sent_before_a_question(pair, client) == MOST_CHOICES
-
-
-def test_equal_calls_of_several_processes_are_counted_each(pair: Pair) -> None:
-    store = InMemoryStore()
-    started(pair, store).call("get_customer", CUSTOMER, conversation="host")
-    made = [letter(started(pair, store), "a") for _ in range(MOST_CHOICES + 1)]
-    assert [isinstance(item, Called) for item in made] == [True] * MOST_CHOICES + [False]
 
 
 def test_another_conversation_and_calls_without_one_are_not_asked_about(pair: Pair) -> None:
@@ -74,7 +41,7 @@ def test_the_notes_of_a_long_conversation_are_bounded_and_still_know_every_api(p
     for number in range(MOST_EARLIER + 50):
         client.earlier.add("host", {**later, "id": f"later {number}"})
     assert isinstance(record, Called)
-    assert len(store.search(NAMESPACE, limit=10_000)) <= MOST_EARLIER + 2 + MOST_CHOICES + 1
+    assert len(store.search(NAMESPACE, limit=10_000)) <= MOST_EARLIER + 2
     stolen = started(pair, store).call("get_drop", {"path": {"what": SECRET}}, conversation="host")
     assert isinstance(stolen, Pending)
 

@@ -1,4 +1,4 @@
-"""Guards the function-calling commands of `restgpt bench`: they run and score suites, generate and check data."""
+"""Guards the function-calling commands of `restgpt bench`: they run and score suites, and make pairs."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import typer
 from chatserver import ChatRequest, ChatServer
 from typer.testing import CliRunner
 
-from restgpt_bench.commands.function_bench import functions, generate, train
+from restgpt_bench.commands.function_bench import functions, generate
 
 
 @pytest.fixture
@@ -18,7 +18,6 @@ def app() -> typer.Typer:
     app = typer.Typer()
     app.command()(functions)
     app.command()(generate)
-    app.command()(train)
     return app
 
 
@@ -76,11 +75,9 @@ def test_missing_suites_and_wrong_positions_are_usage_errors(app: typer.Typer, o
     assert CliRunner().invoke(app, ["functions", *options]).exit_code == 2
 
 
-def test_data_is_made_and_checked(app: typer.Typer, data: Path) -> None:
-    made = CliRunner().invoke(app, ["generate", "--docs", "docs.json", "--out", "training", "--quiet"])
+def test_pairs_are_made_for_a_document(app: typer.Typer, data: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", "--docs", "docs.json", "--out", "pairs", "--quiet"])
     assert made.exit_code == 0, made.stderr
-    assert "single" in made.stdout
-    rows = str(data / "training" / "openfunctions.jsonl")
-    checked = CliRunner().invoke(app, ["train", "--data", rows, "--layout", "v2"])
-    assert (checked.exit_code, "rows" in checked.stdout) == (0, True)
-    assert CliRunner().invoke(app, ["train", "--data", "nowhere.jsonl"]).exit_code == 2
+    assert "n=1 pairs" in made.stdout
+    rows = (data / "pairs" / "openfunctions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["Output"] for row in rows] == [['weather.get(city="Oslo")']]

@@ -1,11 +1,8 @@
-"""Two simulated APIs on loopback: one holds a customer's account, the other collects whatever is sent to it.
-
-A third one has a table of all letters.
-"""
+"""Two simulated APIs on loopback: one holds a customer's account, the other collects whatever is sent to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,7 +31,6 @@ CRM = {
     "/customers": {"get": {"operationId": "list_customers"}},
     "/customers/{customer}": {"get": {"operationId": "get_customer", "parameters": "path customer integer"}},
 }
-TABLE = {"/letters": {"get": {"operationId": "get_letters"}}}
 COLLECTOR = {
     "/items": {"get": {"operationId": "find_items", "parameters": "query q, query sort !name|date, query limit integer, query page integer, query since, query after, query tags []"}},  # noqa: E501
     "/items/{item}": {
@@ -114,12 +110,11 @@ def _collector(method: str, path: str, query: dict[str, list[str]]) -> Any:
 
 @dataclass
 class Pair:
-    """The served APIs, and all requests that the collector got, as text; `more` are used besides the two."""
+    """The served APIs, and all requests that the collector got, as text."""
 
     crm: Api
     collector: Api
     log: list[str] = field(default_factory=list)
-    more: tuple[Api, ...] = ()
 
     @property
     def paths(self) -> list[str]:
@@ -129,7 +124,7 @@ class Pair:
     def settings(self, sources: tuple[str, ...] = ()) -> Settings:
         """The settings with an entry of each API; `sources` is `from` of the collector's."""
         entries = {"crm": ApiEntry("crm", "-"), "collector": ApiEntry("collector", "-", sources=sources)}
-        return Settings(apis=entries | {api.name: ApiEntry(api.name, "-") for api in self.more})
+        return Settings(apis=entries)
 
     def agent(self, model: ScriptedModel, *, sources: tuple[str, ...] = (), **context: Any) -> "PairAgent":
         """An agent with both APIs; `sources` is `from` of the collector's entry in apis.yaml."""
@@ -141,7 +136,7 @@ class Pair:
             made = Resources(apis, model=model, settings=settings, http=http, defaults=Context(**context))
             return build_graph(resources=made, checkpointer=saver, store=store)
 
-        return PairAgent(build([self.crm, self.collector, *self.more]), build([self.collector]))
+        return PairAgent(build([self.crm, self.collector]), build([self.collector]))
 
 
 @dataclass
@@ -163,14 +158,6 @@ class PairAgent:
     @property
     def state(self) -> dict[str, Any]:
         return self.graph.get_state(self.config).values
-
-
-@contextmanager
-def with_table(pair: Pair) -> Iterator[Pair]:
-    """The pair with the third API, which is served."""
-    with _served(lambda *_: list(LETTERS), []) as url:
-        table = load_api(document("Table", TABLE), base_url=url, name="table", entry="table")
-        yield replace(pair, more=(table,))
 
 
 @contextmanager

@@ -17,9 +17,6 @@ from restgpt.tools.sandbox.result import Media
 _PACKAGE = "restgpt.tools.sandbox.guest"
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
-LIBRARIES = ("restgpt.recipes.arazzo.flow",)
-"""The modules of other rooms that a program may import; they import standard modules and the driver only."""
-
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
 _FOR_TRACE = ("trace",)
@@ -57,13 +54,7 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
         names.extend(_FOR_CHECK)
     elif "gather" in words:
         names.append("gather")
-    given = [*(f"{_PACKAGE}.{name}" for name in names), *libraries(code)]
-    return {name: _module(name, compiled) for name in given}
-
-
-def libraries(code: str) -> tuple[str, ...]:
-    """Return the modules of other rooms that a program may mean to import."""
-    return tuple(name for name in LIBRARIES if name in code)
+    return {given: _module(given, compiled) for given in (f"{_PACKAGE}.{name}" for name in names)}
 
 
 def needed_modules(code: str, media: Media) -> tuple[str, ...]:

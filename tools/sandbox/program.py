@@ -17,7 +17,6 @@ from restgpt.tools.sandbox.code import OFFERED, clean_code
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.guest.replay import MOST_POSITION, SHOWN, SOURCE
 from restgpt.tools.sandbox.guest.trace import MOST_PATTERN, MOST_READS
-from restgpt.tools.sandbox.modules import libraries
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.result import Media as SandboxMedia
 from restgpt.tools.sandbox.runner import run_python, traced_run
@@ -148,8 +147,7 @@ def run_program(
         result = _gone_on(waiting, key, entries, most, limits)
     if result is None:
         if check:
-            modules = {*OFFERED, *(name.partition(".")[0] for name in libraries(cleaned))}
-            job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(modules)}
+            job |= {"stubs": list(stubs), "names": list(names)[:MOST_NAMES], "modules": sorted(OFFERED)}
         data = _data(job, entries)
         if len(data) > limits.data:
             return _too_large(len(data), limits)

@@ -1,7 +1,7 @@
 """Run model-written Python over untrusted data.
 
 There is one secure backend per platform: on Linux a locked CPython process per run (`sandbox/cpython.py`), elsewhere
-the extra `restgpt[sandbox-wasi]` or `restgpt[sandbox-monty]`. A run never falls back to a second backend, because
+the extra `restgpt[sandbox-monty]`. A run never falls back to a second backend, because
 hostile code could provoke the fallback and so choose the weakest one.
 
 Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; the
@@ -40,8 +40,7 @@ Result = TypeVar("Result", SandboxResult, SandboxResult | None)
 # Modules are imported when needed: the extras may not be installed, and each platform needs one backend.
 _BACKENDS = {
     "cpython": ("restgpt.tools.sandbox.cpython", "CPythonBackend"),
-    "wasi": ("restgpt.tools.sandbox.extras.wasi", "WasiBackend"),
-    "monty": ("restgpt.tools.sandbox.extras.monty", "MontyBackend"),
+    "monty": ("restgpt.tools.sandbox.monty", "MontyBackend"),
 }
 
 
@@ -102,7 +101,7 @@ def _result(
 
 
 def open_backend(name: str = "auto") -> SandboxBackend:
-    """Return a backend by name ("cpython", "wasi", "monty"), or with "auto" the first that works here.
+    """Return a backend by name ("cpython", "monty"), or with "auto" the first that works here.
 
     Raises SandboxUnavailableError if the named backend, or with "auto" every backend, is not secure here.
     """

@@ -5,8 +5,7 @@ nursery clone itself: the same interpreter with `nursery` in place of STATUS_FD,
 nothing but descriptors. Standard input contains the header (its length in ten digits, then JSON), modules of the host
 for a program, the code and the data. The process reads no byte of code or data before it
 is locked, and the lock cannot be removed. Records on the status descriptor are netstrings; the
-host does not trust them, because the code runs in this process. Inside WebAssembly the program runs without the lock,
-because the guest has nothing to protect.
+host does not trust them, because the code runs in this process.
 """
 
 from __future__ import annotations
@@ -110,9 +109,8 @@ def serve(status: int, program: bytes) -> None:
         prepare(job)
         for name, size in job.get("given", {}).items():
             define(name, received(stream, size), is_compiled=job["compiled"])
-        if sys.platform != "wasi":
-            arm(job)
-            lock(program)
+        arm(job)
+        lock(program)
     except (LockError, OSError, ValueError) as error:
         send(status, b"unlocked", str(error).encode())
         _leave(71)
@@ -131,8 +129,6 @@ def serve(status: int, program: bytes) -> None:
 
 def _low(descriptor: int) -> int:
     """Move the descriptor to the lowest free number: how many descriptors the host has open shows nowhere."""
-    if sys.platform == "wasi":
-        return descriptor
     low, high = sorted((descriptor, os.dup(descriptor)))
     os.close(high)
     return low
@@ -165,10 +161,7 @@ def prepare(job: Mapping[str, Any]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")
-    if sys.platform == "wasi":
-        sys.stderr = io.StringIO()  # standard error carries the records
-    else:
-        sys.path = []
+    sys.path = []
     sys.argv, sys.orig_argv = [""], []
 
 

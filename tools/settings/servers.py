@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.network.addresses import Origin
@@ -11,6 +12,9 @@ from restgpt.tools.network.authority import Authority, authority_of, web_origin_
 from restgpt.tools.settings.secret import Secret
 
 SERVER_HOSTS, SERVER_ORIGINS = "RESTGPT_SERVER_HOSTS", "RESTGPT_SERVER_ORIGINS"
+SERVER_WRITES = "RESTGPT_SERVER_WRITES"
+WRITES = ("deny", "dry-run", "ask", "allow")
+"""The values of the setting `writes`, from the strictest on."""
 SERVER_TOKEN = "RESTGPT_SERVER_TOKEN"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 """The form of a bearer token (RFC 6750, section 2.1)."""
@@ -22,21 +26,33 @@ class ServerAccess:
 
     `hosts` are names that lead to a server, such as that of a proxy: without a port for any port, and `*.example.com`
     for all names below a domain. `origins` are those of pages that may use it. `token` is the bearer token of all
-    requests to the LangGraph server that do not come from this machine.
+    requests to the LangGraph server that do not come from this machine. `writes` is the most that a client of that
+    server may choose as the setting `writes` of its runs.
     """
 
     hosts: tuple[Authority, ...] = ()
     origins: tuple[Origin, ...] = ()
     token: Secret | None = None
+    writes: str = "ask"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "ServerAccess":
-        """Read `RESTGPT_SERVER_HOSTS`, `RESTGPT_SERVER_ORIGINS` and `RESTGPT_SERVER_TOKEN`; raises SettingsError."""
+        """Read the variables that begin with `RESTGPT_SERVER_`; raises SettingsError."""
         given = os.environ if environ is None else environ
         hosts, origins = (_listed(given.get(name, "")) for name in (SERVER_HOSTS, SERVER_ORIGINS))
-        return cls(
-            tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)), _server_token(given.get(SERVER_TOKEN))
-        )
+        writes = given.get(SERVER_WRITES, "").strip() or "ask"
+        if writes not in WRITES:
+            raise SettingsError(f"{SERVER_WRITES}: {writes!r} is none of {', '.join(WRITES)}.")
+        token = _server_token(given.get(SERVER_TOKEN))
+        return cls(tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)), token, writes)
+
+    def check_run(self, context: Mapping[str, Any]) -> None:
+        """Raise SettingsError for settings of a client's run that go beyond what the owner of the server set."""
+        if WRITES.index(context.get("writes", "ask")) > WRITES.index(self.writes):
+            raise SettingsError(
+                f"A client of this server may choose `writes: {self.writes}` at most, not {context['writes']}. Its "
+                f"owner allows more with {SERVER_WRITES} in its environment."
+            )
 
     def with_origin(self, origin: Origin) -> "ServerAccess":
         """The same, and pages of one more origin."""

@@ -416,5 +416,5 @@ def _bar(terminal: Terminal, title: str, total: int) -> Iterator[Callable[..., N
         yield advance
 
 
-for _command in (function_bench.functions, function_bench.generate, function_bench.train):
+for _command in (function_bench.functions, function_bench.generate):
     bench.command()(_command)

@@ -1,4 +1,4 @@
-"""The function-calling commands of `restgpt bench`: run suites, generate and check training data, fine-tune a model."""
+"""The function-calling commands of `restgpt bench`: run suites, and make pairs of instruction and call."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -71,72 +71,30 @@ def functions(
 
 def generate(
     docs: Annotated[
-        list[str],
-        typer.Option(
-            "--docs",
-            help="A file of documentation, python:PACKAGE, or argparse:MODULE:NAME. May be repeated.",
-            metavar="SOURCE",
-        ),
+        list[Path],
+        typer.Option("--docs", help="An OpenAPI document or function documentation. May be repeated.", metavar="FILE"),
     ],
     model: ModelName = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the data and its manifest.")] = Path("training"),
-    per_function: Annotated[
-        int, typer.Option(help="Number of examples to ask the model for, per function.", min=1, max=20)
-    ] = 3,
-    seed: Annotated[int, typer.Option(help="Random seed of the augmentation.")] = 0,
-    augment: Annotated[
-        bool, typer.Option(help="Also generate variants: renamed, parallel and irrelevant functions, and others.")
-    ] = True,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pairs.")] = Path("pairs"),
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Generate training data for function calling from documentation; filter and augment it, and write a manifest."""
+    """Make three pairs of an instruction and a call for each function of a document, and drop the bad ones."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
+        from restgpt.functions.docs.loading import load_functions
         from restgpt.tools.settings import Settings
         from restgpt_bench.functions.generate import export
         from restgpt_bench.functions.generate import generate as make
-        from restgpt_bench.functions.train import dry_run
 
-        data = make(
-            docs,
-            _model(model, Settings.from_env().model),
-            per_function=per_function,
-            seed=seed,
-            augmented=augment,
-            progress=_progress(terminal),
-        )
+        functions = [function for path in docs for function in load_functions(path)]
+        data = make(functions, _model(model, Settings.from_env().model), progress=_progress(terminal))
         files = export(data, out)
-        found = dry_run(files["openfunctions"])
-        terminal.document({**data.manifest, "files": {name: str(path) for name, path in files.items()}})
-        terminal.answer(f"{found.report()}\ndropped: {len(data.dropped)}\n{out}")
+        counts = {"pairs": len(data.pairs), "dropped": len(data.dropped)}
+        terminal.document({**counts, "files": {name: str(path) for name, path in files.items()}})
+        terminal.answer(f"{data.report()}\n{out}")
         if not data.pairs:
             raise typer.Exit(Exit.UNFULFILLED)
-
-
-def train(
-    data: Annotated[Path, typer.Option("--data", help="The exported openfunctions.jsonl.")],
-    base_model: Annotated[
-        str | None,
-        typer.Option(help="Name or folder of the model to fine-tune. Without it, the data is only checked."),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the adapter.")] = Path("adapter"),
-    layout: Annotated[Literal["v1", "v2"], typer.Option(help="The prompt format to train on.")] = "v1",
-    steps: Annotated[int, typer.Option(help="Number of training steps; -1 means two epochs.")] = -1,
-) -> None:
-    """Fine-tune a model on exported data; the loss is on the answer only. Needs the extra `train`."""
-    terminal = Terminal()
-    with reported(terminal):
-        from restgpt_bench.functions.train import TrainError, dry_run
-        from restgpt_bench.functions.train import train as fine_tune
-
-        try:
-            terminal.answer(dry_run(data, layout).report())
-            if base_model:
-                loss = fine_tune(data, base_model, out, version=layout, steps=steps)
-                terminal.answer(f"mean training loss {loss:.4f}; the adapter is in {out}")
-        except TrainError as error:
-            raise UsageError(str(error)) from None
 
 
 def _model(given: str | None, configured: str | None) -> str:

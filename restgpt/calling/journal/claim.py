@@ -292,11 +292,11 @@ class PostgresClaims:
     def _create(self) -> None:
         if self._execute("SELECT to_regclass('restgpt_claims')", ())[0] is not None:
             return
-        from psycopg.errors import DuplicateTable, UniqueViolation
+        from psycopg.errors import DuplicateObject, DuplicateTable, UniqueViolation
 
         try:
             self._execute(CREATE, ())
-        except (DuplicateTable, UniqueViolation):
+        except (DuplicateTable, DuplicateObject, UniqueViolation):
             # Another process has created it since, and PostgreSQL's IF NOT EXISTS does not wait for that.
             return
 

@@ -2,11 +2,11 @@
 
 A value that a program computed, or that a model wrote after it had read an answer, may hold that answer in any
 encoding. So only whole values of these origins pass as the call's own: the user's words, values of the document of
-the API and of its own answers, and literals of a program that was written before any other API had answered. They are
-choices among values that the API may know; because many choices can spell a secret, they are counted.
+the API and of its own answers, and literals of a program that was written before any other API had answered. Whatever
+else a call sends, a person is asked about once for each pair of APIs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -15,21 +15,16 @@ from typing import Any
 
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
-from restgpt.calling.record import ApiRecord, FlowRecord, Provenance
+from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
-from restgpt.specs.reading.tree import values_in
+from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.tree import places_in, values_in
 from restgpt.tools.evidence import Evidence, text_of
-from restgpt.tools.request.arguments import pointer_part
+from restgpt.tools.request.files import FILE_KEYS
 
 MOST_DOCUMENTED = 20_000
 """How many nodes of the schemas of an operation are searched for values and names."""
-
-NEGOTIATED = ("*/*", "application/json")
-"""Media types that a request may name, beside those of the document."""
-
-FILE_NAMES = frozenset({"@file", "@bytes", "filename", "content_type"})
-"""The names in a file argument; the request does not hold them."""
 
 
 def api_record(api: Api) -> ApiRecord:
@@ -48,6 +43,27 @@ def entry_id(entry: str) -> str:
 
 def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Between which APIs a person allowed or refused values in this run: ids of the API that answered and of the other.
+
+    They are those of the records of the run's calls, so a checkpoint holds them.
+    """
+
+    granted: frozenset[tuple[str, str]] = frozenset()
+    refused: frozenset[tuple[str, str]] = frozenset()
+
+    def after(self, record: CallRecord) -> "Pairs":
+        """The pairs after a person's answer to a call."""
+        flow, api = record.get("flow"), record.get("api")
+        if flow is None or api is None:
+            return self
+        return Pairs(
+            granted=self.granted | {(source, api["id"]) for source in flow.get("granted", ())},
+            refused=self.refused | {(source, api["id"]) for source in flow.get("refused", ())},
+        )
 
 
 @dataclass(frozen=True)
@@ -104,30 +120,18 @@ def _texts_of(body: Any) -> Iterator[str]:
 _SEPARATORS = str.maketrans(dict.fromkeys(",;|\t\"'<>", " "))
 
 
-@dataclass(slots=True)
-class _Leaves:
-    """The arguments of one call, sorted by what they may send."""
-
-    carried: set[str] = field(default_factory=set)
-    worded: set[str] = field(default_factory=set)
-    choices: list[str] = field(default_factory=list)
-
-
 def flow_of(
     operation: Operation,
     arguments: Mapping[str, Any],
-    provenance: Sequence[Provenance],
     answered: Answered,
     *,
     said: str,
     code: str | None = None,
-    pages: int = 1,
 ) -> FlowRecord | None:
-    """The flow of a call with settled `arguments`; None if no other API has answered yet.
+    """The flow of a call with settled `arguments`; None if it sends nothing that another API may have answered.
 
-    `provenance` is what `trace` found, `said` what the user said, `code` the program that makes the call, `pages` the
-    pages of a list that it reads at most. An argument of a program that it does not hold as a literal may be computed
-    from any answer; one that a model wrote may hold any answer that the model had seen.
+    `said` is what the user said, `code` the program that makes the call. An argument of a program that it does not hold
+    as a literal may be computed from any answer; one that a model wrote may hold any answer that the model had seen.
     """
     own = api_record(operation.api)["id"]
     others = answered.others(own)
@@ -136,35 +140,27 @@ def flow_of(
     seen = others.keys() if answered.seen is None else others.keys() & answered.seen
     written = literals(code or "")
     known = _Known(operation, Evidence(said), written if code is not None and not seen else Evidence(""), answered, own)
-    places = {item["pointer"]: item for item in provenance}
-    found = _Leaves()
-    for number, (pointer, value) in enumerate(_leaves(operation, arguments)):
+    carried: set[str] = set()
+    worded: set[str] = set()
+    for number, value in enumerate(_leaves(known, arguments)):
         if number == MOST_TRACED:
-            found.carried.update(others)
+            carried |= others.keys()
             break
-        if not known.holds(pointer, value):
-            if holders := _holders(places.get(pointer), answered):
-                found.carried |= holders - {own} or others.keys()
-            elif code is None:
-                found.worded |= seen
-                continue
-            elif is_literal(value, written):
-                found.worded |= seen
-            else:
-                found.carried.update(others)
-                continue
-        # Which one is sent of the values of one API, or of a program, may tell what another API answered.
-        found.choices.append(_digest(operation.name, pointer, text_of(value))[:12])
-    if pages > 1:
-        found.choices.append(_digest(operation.name, "pages", str(pages))[:12])
-    return {"read": others, "carried": sorted(found.carried), "worded": sorted(found.worded), "choices": found.choices}
+        if known.holds(value):
+            continue
+        if holders := {api for api in others if answered.has(api, text_of(value))}:
+            carried |= holders
+        elif code is None or is_literal(value, written):
+            worded |= seen
+        else:
+            carried |= others.keys()
+    if not carried and not worded:
+        return None
+    return {"carried": _named(others, carried), "worded": _named(others, worded)}
 
 
-def _holders(item: Provenance | None, answered: Answered) -> frozenset[str]:
-    """The APIs of which an answer holds an argument as a whole value."""
-    if item is None or item["origin"] != "response":
-        return frozenset()
-    return answered.holders.get(item.get("handle", ""), frozenset())
+def _named(names: Mapping[str, str], chosen: Collection[str]) -> dict[str, str]:
+    return {key: name for key, name in names.items() if key in chosen}
 
 
 @dataclass(frozen=True)
@@ -177,17 +173,14 @@ class _Known:
     answered: Answered
     own: str
 
-    def holds(self, pointer: str, value: Any) -> bool:
-        """Whether a value is a structural one, the user's, the document's, of an own answer, or a literal."""
-        if value is None or isinstance(value, bool | Mapping | list):
-            return True
+    def holds(self, value: Any) -> bool:
+        """Whether a value is the user's, the document's, one of an own answer, or a literal."""
         text = text_of(value)
         return bool(text) and (
             self._is_said(value, text)
             or text in self.documented
             or self.answered.has(self.own, text)
             or is_literal(value, self.code)
-            or (pointer.casefold() in ("/header/accept", "/header/content-type") and text in NEGOTIATED)
         )
 
     def _is_said(self, value: Any, text: str) -> bool:
@@ -196,49 +189,30 @@ class _Known:
 
     @cached_property
     def documented(self) -> set[str]:
-        """The constants, defaults and names that the document has for the arguments of the operation."""
+        """The constants, defaults, names and media types that the document has for the operation."""
         return set(_documented(self.operation))
 
 
-def _leaves(operation: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every value and every name below a place of the arguments with its pointer, except documented names.
+def _leaves(known: _Known, arguments: Mapping[str, Any]) -> Iterator[Any]:
+    """Every text and number of the arguments, and every name that the document lacks.
 
-    Nulls and empty objects and lists count too, since their number and order can spell something. The idempotency key
-    does not: the program makes it.
+    The idempotency key is left out, because the program makes it.
     """
-    own = f"/header/{key_header(operation)}"
-    names: set[str] | None = None
-    stack: list[tuple[str, Any]] = [(f"/{place}", group) for place, group in reversed(list(arguments.items()))]
-    while stack:
-        here, node = stack.pop()
-        is_place = here.count("/") == 1 and here != "/body"
-        if not isinstance(node, Mapping | list) or (not node and not is_place):
-            if here != own:
-                yield here, node
-        elif isinstance(node, list):
-            stack += [(f"{here}/{number}", inner) for number, inner in reversed(list(enumerate(node)))]
-        else:
-            if not is_place:
-                names = _names(operation) if names is None else names
-                yield from ((f"{here}/{pointer_part(str(key))}#", str(key)) for key in node if str(key) not in names)
-            stack += [(f"{here}/{pointer_part(str(key))}", inner) for key, inner in reversed(list(node.items()))]
-
-
-def _names(operation: Operation) -> set[str]:
-    """The names of fields in the schemas of an operation's arguments, and those of a file argument."""
-    return {str(name) for node in _nodes(operation) for name in _named(node)} | FILE_NAMES
-
-
-def _named(node: Mapping[str, Any]) -> Iterable[Any]:
-    properties = node.get("properties")
-    return properties if isinstance(properties, Mapping) else ()
+    own = f"/header/{key_header(known.operation)}"
+    for path, node in places_in(arguments):
+        pointer = format_pointer(map(str, path))
+        is_data = len(path) > (1 if path[:1] == ["body"] else 2) and isinstance(path[-1], str)
+        if is_data and path[-1] not in FILE_KEYS and path[-1] not in known.documented:
+            yield path[-1]
+        if not (node is None or isinstance(node, bool | Mapping | list) or pointer == own):
+            yield node
 
 
 def _documented(operation: Operation) -> Iterator[str]:
     for node in _nodes(operation):
-        for value in documented(node):
-            if value is not None and not isinstance(value, Mapping | list):
-                yield text_of(value)
+        properties = node.get("properties")
+        yield from map(str, properties if isinstance(properties, Mapping) else ())
+        yield from (text_of(value) for value in documented(node) if not isinstance(value, Mapping | list))
     yield from operation.body.content if operation.body else ()
     for response in operation.responses.values():
         yield from response.content

@@ -8,7 +8,7 @@ decides whom money goes to or what is deleted.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,12 @@ from restgpt.tools.storable import storable_value
 
 _SCALARS = (str, int, float)
 _FIELD_NAME = re.compile(r"[\w$.:-]+")
+_READ = re.compile(
+    r"""\[\s*["']([^"'\]]+)["']\s*\]|\.get\(\s*["']([^"']+)["']|\bfield\(\s*[^,]+((?:,\s*["'][^"']+["'])+)"""
+)
+"""A field that an expression reads: by its key, by `get`, or by the names given to `field`."""
+
+_QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
 MOST_STEPS = 200_000
@@ -36,11 +42,11 @@ MOST_TRACED = 100
 MOST_SEARCHED = 1_000_000
 """How many values of one stored response are searched, lists and objects included."""
 
-MOST_PARTS = 5
-"""How many response values are named that a computed text contains."""
+MOST_PLACES = 5
+"""How many places are named of one argument."""
 
-SHORTEST_PART = 3
-"""How many characters a response value has at least to be named as a part of a computed text."""
+SHORTEST = 3
+"""How many characters a value has at least to be told where it comes from: a shorter one stands in many answers."""
 
 MOST_COMPUTED = 20_000
 """How many characters of all computed texts of one call are searched for parts."""
@@ -48,8 +54,8 @@ MOST_COMPUTED = 20_000
 MOST_COMPARED = 100_000
 """How many response values are compared with the computed texts of one call."""
 
-MOST_KEPT = 1_000
-"""How many response values that the computed texts of one call contain are kept, to choose the longest."""
+MOST_STATEMENT = 50
+"""How many lines of a program are read of the statement that makes a call."""
 
 
 def trace(
@@ -59,13 +65,16 @@ def trace(
     said: str,
     responses: Iterable[tuple[str, Any]] = (),
     code: str | None = None,
+    line: int = 0,
 ) -> list[Provenance]:
     """The provenance of every scalar argument, in their order, at most `MOST_TRACED` of them.
 
     The arguments are settled ones, as they are sent; so are those of `foreign`.
     `said` is what the user said, `responses` gives kept responses by handle as JSON values or text, the newest first;
     they are only taken as far as needed. The user goes before the document and the document before responses. `code` is
-    the text of the program that makes the call: what it does not contain either, it computed.
+    the text of the program that makes the call in `line`: what it does not contain either, it computed. An answer
+    counts for an argument only if it holds the value in a field that the statement of the call reads for it, or that is
+    named like the argument where no program makes the call: equal values of other fields say nothing.
     """
     fixed: dict[tuple[str, ...], Sequence[Any]] = {
         (item.location, item.name): documented(item.schema) for item in operation.parameters
@@ -83,12 +92,14 @@ def trace(
             found[pointer] = {"pointer": pointer, "origin": "model"}
             open_ends[pointer] = value
     computed = {} if code is None else _computed(open_ends, code)
-    places, parts = _search(responses, {text_of(value) for value in open_ends.values()}, computed.values())
-    for pointer, value in open_ends.items():
-        if (where := places.get(text_of(value))) is not None:
-            found[pointer] = {"pointer": pointer, "origin": "response", "handle": where["handle"], "at": where["at"]}
-        elif pointer in computed:
-            found[pointer] = {"pointer": pointer, "origin": "program", "parts": parts.of(computed[pointer])}
+    statement = None if code is None else _statement(code, line)
+    sought = [_Sought(pointer, value, computed.get(pointer, ""), statement) for pointer, value in open_ends.items()]
+    _search(responses, [item for item in sought if item.fields])
+    for item in sought:
+        if item.places:
+            found[item.pointer] |= {"origin": "response", "places": list(item.places.values())}
+        elif item.pointer in computed:
+            found[item.pointer] |= {"origin": "program", "places": item.parts()}
     return list(found.values())
 
 
@@ -149,22 +160,29 @@ def is_literal(value: Any, code: Evidence) -> bool:
     return any(map(code.has_word, {text, json.dumps(text)[1:-1], repr(text)[1:-1], str(value)}))
 
 
-def with_apis(provenance: Sequence[Provenance], names: Mapping[str, str]) -> list[Provenance]:
-    """The provenance with the names of the APIs that answered; `names` maps the handles of their responses to them."""
-    found: list[Provenance] = []
-    for item in provenance:
-        named: Provenance = {**item}
-        if (name := names.get(item.get("handle", ""))) is not None:
-            named["api"] = name
-        if "parts" in item:
-            named["parts"] = [_with_api(part, names) for part in item["parts"]]
-        found.append(named)
-    return found
+def with_operations(
+    provenance: Sequence[Provenance], operations: Mapping[str, str], apis: Mapping[str, str]
+) -> list[Provenance]:
+    """The provenance with the names of the operations that answered, and of the APIs where there are several.
+
+    Both by the handles of the answers. Several places of one operation become one.
+    """
+    return [
+        {**item, "places": _by_operation(item["places"], operations, apis)} if "places" in item else item
+        for item in provenance
+    ]
 
 
-def _with_api(place: Place, names: Mapping[str, str]) -> Place:
-    name = names.get(place["handle"])
-    return place if name is None else {**place, "api": name}
+def _by_operation(places: Sequence[Place], operations: Mapping[str, str], apis: Mapping[str, str]) -> list[Place]:
+    found: dict[tuple[str, str], Place] = {}
+    for place in places:
+        handle, named = place["handle"], place.copy()
+        if operation := operations.get(handle):
+            named["operation"] = operation
+        if api := apis.get(handle):
+            named["api"] = api
+        found.setdefault((operation or handle, _field(place)), named)
+    return list(found.values())[:MOST_PLACES]
 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
@@ -205,67 +223,107 @@ def documented(schema: Any) -> Sequence[Any]:
 
 
 @dataclass(slots=True)
-class _Parts:
-    """The response values that computed texts contain, each with the first place where it was found."""
+class _Sought:
+    """An argument whose value is sought in the answers: in the `fields` that may have given it.
 
-    texts: str
-    starts: set[str]
-    left: int = MOST_COMPARED
-    found: dict[str, Place] = field(default_factory=dict)
-
-    @classmethod
-    def sought_in(cls, computed: Iterable[str]) -> "_Parts":
-        """Prepare the search in some computed texts."""
-        texts = "\n".join(dict.fromkeys(computed))[:MOST_COMPUTED]
-        starts = {texts[at : at + SHORTEST_PART] for at in range(len(texts) - SHORTEST_PART + 1)}
-        return cls(texts, starts)
-
-    def add(self, value: str, handle: str, path: Sequence[Any]) -> None:
-        """Keep a response value if a computed text contains it; most values already fail by their first letters."""
-        if value[:SHORTEST_PART] not in self.starts or value in self.found:
-            return
-        if self.left <= 0 or len(self.found) >= MOST_KEPT:
-            return
-        self.left -= 1
-        if value in self.texts:
-            self.found[value] = {"handle": handle, "at": _pointer(path)}
-
-    def of(self, text: str) -> list[Place]:
-        """The places of the longest values in a text; values that stand inside of a longer one are left out."""
-        chosen: list[str] = []
-        for value in sorted(self.found, key=len, reverse=True):
-            if value in text and not any(value in longer for longer in chosen):
-                chosen.append(value)
-        return [self.found[value] for value in chosen[:MOST_PARTS]]
-
-
-def _search(
-    responses: Iterable[tuple[str, Any]], wanted: set[str], computed: Iterable[str]
-) -> tuple[Mapping[str, Place], _Parts]:
-    """The place of each wanted value in the responses, and the values that computed texts contain, in one pass.
-
-    A response that is text has no pointers and gives no parts.
+    `places` has the newest place of the very value in each answer, `contained` the places of values that the computed
+    `text` of the argument contains.
     """
-    found: dict[str, Place] = {}
-    parts = _Parts.sought_in(computed)
-    for handle, response in responses if wanted else ():
-        if isinstance(response, str):
-            found.update({text: _place(handle) for text in wanted - found.keys() if text and text in response})
-        else:
-            for path, value in islice(places_in(response), MOST_SEARCHED):
-                if not _is_scalar(value):
-                    continue
-                if (text := text_of(value)) in wanted and text not in found:
-                    found[text] = _place(handle, _pointer(path))
-                if parts.starts and isinstance(value, str):
-                    parts.add(value, handle, path)
-        if len(found) == len(wanted):
+
+    pointer: str
+    value: InitVar[Any]
+    text: str
+    statement: InitVar[str | None]
+    wanted: str = field(init=False)
+    fields: frozenset[str] = field(init=False)
+    places: dict[str, Place] = field(default_factory=dict, init=False)
+    contained: dict[str, Place] = field(default_factory=dict, init=False)
+
+    def __post_init__(self, value: Any, statement: str | None) -> None:
+        self.wanted = text_of(value)
+        is_telling = len(self.wanted) >= SHORTEST and not isinstance(value, bool)
+        self.fields = frozenset(_fields(self.pointer, statement) if is_telling else ())
+
+    def parts(self) -> list[Place]:
+        """The places of the longest values in the text; values that stand inside of a longer one are left out."""
+        chosen: list[str] = []
+        for value in sorted(self.contained, key=len, reverse=True):
+            if not any(value in longer for longer in chosen):
+                chosen.append(value)
+        return [self.contained[value] for value in chosen[:MOST_PLACES]]
+
+
+def _fields(pointer: str, statement: str | None) -> Iterable[str]:
+    """The fields that may have given an argument: those that its expression in the statement of the call reads.
+
+    Without a program, those with the name of the argument: an id may be `id` in the thing that it is of.
+    """
+    name = next(filter(_is_name, reversed(parse_pointer(pointer))), "")
+    if statement is None:
+        return (name, "id") if name.lower().endswith("id") else (name,)
+    read = [text for groups in _READ.findall(_expression(statement, name)) for text in groups if text]
+    return [item.rpartition(".")[2] for text in read for item in (_QUOTED.findall(text) or [text])]
+
+
+def _is_name(part: str) -> bool:
+    return not part.isdigit()
+
+
+def _statement(code: str, line: int) -> str:
+    """The lines of a program from one on, until all brackets are closed; empty for a call without a line."""
+    taken, depth = [], 0
+    for text in code.splitlines()[line - 1 : line - 1 + MOST_STATEMENT] if line else ():
+        taken.append(text)
+        depth += sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
+        if depth <= 0:
             break
-    return found, parts
+    return "\n".join(taken)
 
 
-def _place(handle: str, pointer: str = "") -> Place:
-    return {"handle": handle, "at": pointer}
+def _expression(statement: str, name: str) -> str:
+    """The expression of a keyword argument or of a key in a statement; the whole statement if it has neither."""
+    begun = re.search(rf"\b{re.escape(name)}\s*=(?!=)|[\"']{re.escape(name)}[\"']\s*:", statement) if name else None
+    if begun is None:
+        return statement
+    depth = 0
+    for at, letter in enumerate(statement[begun.end() :], begun.end()):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth < 0 or (depth == 0 and letter == ","):
+            return statement[begun.end() : at]
+    return statement[begun.end() :]
+
+
+def _search(responses: Iterable[tuple[str, Any]], sought: Sequence[_Sought]) -> None:
+    """Look for the values in the responses, in one pass; a response that is text has no fields."""
+    fields = frozenset(name for item in sought for name in item.fields)
+    exact = _by_text(sought)
+    computed = [item for item in sought if item.text and item.text == item.wanted][:MOST_TRACED]
+    left = MOST_COMPARED
+    for handle, response in responses if sought else ():
+        for path, value in islice(places_in(response), MOST_SEARCHED) if not isinstance(response, str) else ():
+            name = _last_name(path)
+            if name not in fields or not _is_scalar(value):
+                continue
+            text = text_of(value)
+            place: Place = {"handle": handle, "at": _pointer(path)}
+            for item in exact.get(text, ()):
+                if name in item.fields:
+                    item.places.setdefault(handle, place)
+            for item in computed if isinstance(value, str) and len(text) >= SHORTEST else ():
+                left -= 1
+                if left > 0 and name in item.fields and text in item.text[:MOST_COMPUTED]:
+                    item.contained.setdefault(text, place)
+
+
+def _by_text(sought: Sequence[_Sought]) -> dict[str, list[_Sought]]:
+    found: dict[str, list[_Sought]] = {}
+    for item in sought:
+        found.setdefault(item.wanted, []).append(item)
+    return found
+
+
+def _last_name(path: Sequence[Any]) -> str:
+    return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
 def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
@@ -332,29 +390,29 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 def described(item: Provenance) -> str:
     """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
     name = named(".".join(parse_pointer(item["pointer"])))
+    places = _places_text(item.get("places", ()))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
         "model": "the model wrote it",
-        "response": f"an answer of {_answerer(item)} held it at {_point(item)}",
-        "program": f"the program computed it{_parts_text(item.get('parts', ()))}",
+        "response": places,
+        "program": f"the program computed it{f' from {places}' if places else ''}",
     }
     return f"{name}: {origin[item['origin']]}"
 
 
-def _answerer(item: Place | Provenance) -> str:
-    """The API that gave an answer; records of older versions do not name it."""
-    return named(item["api"]) if item.get("api") else "the API"
+def _places_text(places: Sequence[Place]) -> str:
+    """The fields of the answers that hold a value, and the operations that gave these."""
+    told: dict[str, list[str]] = {}
+    for place in places:
+        told.setdefault(named(_field(place)), []).append(_answerer(place))
+    return "; ".join(f"{name} in an answer of {', also of '.join(answerers)}" for name, answerers in told.items())
 
 
-def _point(item: Place | Provenance) -> str:
-    return named(item["at"]) if item.get("at") else "some place in its text"
+def _field(place: Place) -> str:
+    return next(filter(_is_name, reversed(parse_pointer(place["at"]))), "")
 
 
-def _parts_text(parts: Sequence[Place]) -> str:
-    """The places of the values that a computed text contains, by the API that answered."""
-    places: dict[str, list[str]] = {}
-    for part in parts:
-        places.setdefault(_answerer(part), []).append(_point(part))
-    told = [f"{', '.join(points)} of answers of {api}" for api, points in places.items()]
-    return f" (from {'; '.join(told)})" if told else ""
+def _answerer(place: Place) -> str:
+    names = [named(name) for name in (place.get("operation"), place.get("api")) if name]
+    return f"{names[0]} ({names[1]})" if len(names) > 1 else "".join(names) or "the API"

@@ -69,7 +69,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             if record.turn == 0:
                 ClientThread(terminal, record, settings, persistence).resume(verdict)
             agent = open_agent(record, settings, persistence, model=model)
-            settle = Settling(record.recipe, record, agent, persistence, terminal) if record.recipe else None
+            settle = Settling(record.recipe, thread, terminal) if record.recipe else None
             standing = agent.outcome(thread)
             if is_decided:
                 standing = replace(standing, pending=agent.questions(thread))

@@ -146,11 +146,12 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     """Return a record as JSON, with the name and inputs of its recipe but not its content."""
-    from restgpt.commands.recipes.run import short
+    from restgpt.commands.recipes.run import shown_run
 
     values = asdict(record)
     del values["recipe"], values["written"]
-    return {**values, "status": status, **short(record.recipe)}
+    recipe = {"recipe": shown_run(record.recipe)} if record.recipe is not None else {}
+    return {**values, "status": status, **recipe}
 
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
@@ -174,7 +175,7 @@ def _print_thread(
     answer: str,
     unfinished: "Sequence[Line]" = (),
 ) -> None:
-    from restgpt.commands.recipes.run import recipe_line
+    from restgpt.commands.recipes.run import recipe_in
     from restgpt.trace import step_lines, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])
@@ -182,7 +183,7 @@ def _print_thread(
         f"thread       {record.thread} ({status})",
         f"instruction  {record.instruction}",
         f"apis         {sources}",
-        *([f"recipe       {recipe_line(record.recipe)}"] if record.recipe else []),
+        *([f"recipe       {recipe_in(record.recipe).name}"] if record.recipe else []),
     ]
     told = [line for step in steps for line in step_lines(step, _named)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]

@@ -9,8 +9,6 @@ from uuid import uuid4
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
 from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
-from restgpt.commands.recipes.arazzo import is_arazzo, recipe_of_file
-from restgpt.commands.recipes.text import proof
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
 from restgpt.recipes.recipe import Recipe
@@ -18,7 +16,6 @@ from restgpt.recipes.recipe import Recipe
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.state.records import Request
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
 
@@ -29,8 +26,6 @@ class Wanted:
 
     target: str
     inputs: Sequence[str]
-    version: int | None
-    workflow: str
     sources: Sources
     context: Mapping[str, Any]
     heals: bool
@@ -39,7 +34,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A recipe with its file (empty if it was read from another document), the APIs for it, and where they are."""
+    """A recipe with its file, the APIs for it, and where they are."""
 
     recipe: Recipe
     file: str
@@ -52,17 +47,10 @@ def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
     from restgpt.recipes.book import RecipeBook, read_recipe
 
     path = Path(wanted.target).expanduser()
-    if is_arazzo(path):
-        recipe, sources, apis = recipe_of_file(path, wanted.workflow, wanted.sources, settings)
-        return Found(recipe, "", sources, apis)
-    if wanted.workflow:
-        raise UsageError("--workflow names a workflow of an Arazzo file, such as shop.arazzo.yaml. Leave it out.")
     if not _is_file(wanted.target):
         book = RecipeBook(settings.recipes)
-        recipe = book.load(wanted.target, wanted.version)
-        path = book.path(recipe.name, recipe.version)
-    elif wanted.version is not None:
-        raise UsageError("--version is the version of a recipe by its name. Give the file of the version instead.")
+        recipe = book.load(wanted.target)
+        path = book.path(recipe.name)
     else:
         recipe = read_recipe(path)
     sources = sources_of(recipe, wanted.sources, settings)
@@ -104,8 +92,8 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
             persistence=persistence,
         )
         record = ThreadRecord(name, instruction, found.sources, context, turn=agent.turn(name) + 1, recipe=run)
-        terminal.note(f"recipe {recipe_line(run)}")
-        settle = Settling(run, record, agent, persistence, terminal)
+        terminal.note(f"recipe {found.recipe.name}")
+        settle = Settling(run, name, terminal)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
 
 
@@ -226,134 +214,28 @@ def _given(run: RecipeOfThread) -> dict[str, Any]:
 
 
 class Settling:
-    """Acts on the outcome of a recipe's run: marks the recipe as proved, or saves a healed run as a new version."""
+    """Adds the recipe to the outcome of its run, and says how to save what an agent did that healed it."""
 
-    def __init__(
-        self, run: RecipeOfThread, record: ThreadRecord, agent: Agent, persistence: "Persistence", terminal: Terminal
-    ) -> None:
+    def __init__(self, run: RecipeOfThread, thread: str, terminal: Terminal) -> None:
         self._run = run
-        self._recipe = recipe_in(run)
-        self._record = record
-        self._agent = agent
-        self._persistence = persistence
+        self._thread = thread
         self._terminal = terminal
 
     def __call__(self, outcome: Outcome) -> Outcome:
         """Return the outcome with the recipe in its document."""
-        recipe, healed = self._recipe, ""
-        if outcome.status == "done" and not outcome.error:
-            program = outcome.program
-            writer = program["writer"] if program is not None else ""
-            if program is not None and writer == "recipe" and program.get("end") in ("report", "unknown"):
-                recipe = self._proved(outcome)
-            elif self._run["heals"] and writer != "recipe":
-                healed = self._healed()
-        return replace(outcome, recipe=shown_run(recipe, self._run, healed))
-
-    def _proved(self, outcome: Outcome) -> Recipe:
-        """Mark the recipe as proved if this run had other inputs than the saved one, and reached all its operations."""
-        from restgpt.recipes.book import RecipeFileError, prove_file
-
-        recipe = self._recipe
-        if recipe.proved or not self._run["file"]:
-            return recipe
-        if recipe.examples and not _has_other_inputs(recipe, self._run["inputs"]):
-            self._terminal.note(
-                f"The recipe {recipe.name} is not proved: this run had the inputs with which it was saved. A run with "
-                "other inputs that goes well proves it."
+        is_own = outcome.program is not None and outcome.program["writer"] == "recipe"
+        if outcome.status == "done" and not outcome.error and self._run["heals"] and not is_own:
+            self._terminal.say(
+                f"The agent went on without the recipe. Save what it did with: restgpt recipe save {self._thread} NAME"
             )
-            return recipe
-        if not _is_whole(recipe, outcome):
-            self._terminal.note(
-                f"The recipe {recipe.name} is not proved: this run ended before it called all operations that the "
-                "saved run called."
-            )
-            return recipe
-        if _is_edited(outcome):
-            self._terminal.note(
-                f"The recipe {recipe.name} is not proved: a person edited a request of this run, so the recipe alone "
-                "did not make it go well."
-            )
-            return recipe
-        try:
-            proved = prove_file(Path(self._run["file"]), recipe)
-        except (RecipeFileError, OSError) as error:
-            self._terminal.note(f"The recipe {recipe.name} is not marked as proved. {error}")
-            return recipe
-        self._terminal.note(f"The recipe {recipe.name} is proved: it went well with other inputs.")
-        return proved
-
-    def _healed(self) -> str:
-        """Save what the agent did instead as a new version beside the recipe, and return the path of its file."""
-        from restgpt.nodes.recipes.saved_run import save_run
-        from restgpt.recipes.book import RecipeBook, RecipeFileError
-        from restgpt.recipes.recording.finished import NotSavableError
-
-        if not self._run["file"]:
-            return ""
-        try:
-            healed = save_run(
-                self._agent.values(self._record.thread),
-                self._agent.resources,
-                name=self._recipe.name,
-                store=self._persistence.store,
-                thread=self._record.thread,
-                description=self._recipe.description,
-            )
-            path = RecipeBook(Path(self._run["file"]).parent).save(healed, beside=True)
-        except (NotSavableError, RecipeFileError, OSError) as error:
-            self._terminal.say(f"The agent went on without the recipe. Its run was not saved as a new version. {error}")
-            return ""
-        self._terminal.say(f"The agent went on without the recipe. Its run is saved as {path}, not proved.")
-        return str(path)
+        return replace(outcome, recipe=shown_run(self._run))
 
 
-def _has_other_inputs(recipe: Recipe, inputs: Mapping[str, Any]) -> bool:
-    """Return whether a run had other inputs than the saved one; an input without an example had its default then."""
-    defaults = {name: schema["default"] for name, schema in recipe.properties.items() if "default" in schema}
-    known = {name: value for name, value in inputs.items() if name in recipe.examples or name in defaults}
-    return known != {**{name: defaults[name] for name in known if name in defaults}, **recipe.examples}
-
-
-def _is_whole(recipe: Recipe, outcome: Outcome) -> bool:
-    """Return whether a run called each operation that the saved run had called; of an edited one, all it has."""
-    is_over = outcome.program is not None and outcome.program.get("end") == "report"
-    if is_over and not recipe.calls:
-        return True
-    called = {place.get("function") for request in _requests(outcome) if (place := request.get("place"))}
-    wanted = {call.function for call in recipe.calls} or {used.function for used in recipe.operations}
-    return called >= wanted
-
-
-def _is_edited(outcome: Outcome) -> bool:
-    from restgpt.calling.decision import EDITED
-
-    return any(request["note"] == EDITED for request in _requests(outcome))
-
-
-def _requests(outcome: Outcome) -> "list[Request]":
-    return [request for step in outcome.steps for request in step["requests"]]
-
-
-def recipe_line(run: RecipeOfThread) -> str:
-    """Return the recipe of a run in one line."""
-    recipe = recipe_in(run)
-    return f"{recipe.name}, version {recipe.version}, {proof(recipe)}"
-
-
-def shown_run(recipe: Recipe, run: RecipeOfThread, healed: str = "") -> dict[str, Any]:
+def shown_run(run: RecipeOfThread) -> dict[str, Any]:
     """Return the recipe of a run for the JSON document of a command."""
-    document = {
-        "name": recipe.name,
-        "version": recipe.version,
-        "proved": recipe.proved,
+    return {
+        "name": recipe_in(run).name,
         "file": run["file"],
         "inputs": dict(run["inputs"]),
         "heals": run["heals"],
     }
-    return {**document, "healed": healed} if healed else document
-
-
-def short(run: RecipeOfThread | None) -> Mapping[str, Any]:
-    """Return the recipe of a thread without its content, for a listing of threads."""
-    return {} if run is None else {"recipe": shown_run(recipe_in(run), run)}

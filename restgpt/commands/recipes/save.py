@@ -4,21 +4,17 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.recipes.text import input_lines
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.recipes.recipe import NAME, Recipe
 
-if TYPE_CHECKING:
-    from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
+SHOWN = 60
+"""The maximum number of characters of an example in the list of inputs."""
 
 
-def save_thread(
-    terminal: Terminal, thread: str, name: str, *, turn: int | None, description: str, suggest: bool
-) -> None:
+def save_thread(terminal: Terminal, thread: str, name: str, *, description: str) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
     from restgpt.commands.history.client_thread import resources_of
     from restgpt.commands.history.thread import Threads
@@ -47,30 +43,9 @@ def save_thread(
                 name=name,
                 store=persistence.store,
                 thread=thread,
-                turn=turn,
                 description=description,
             )
-            if suggest:
-                proposed = _suggested(terminal, recipe, resources, resources.defaults)
-                recipe = proposed.model_copy(update={"description": description}) if description else proposed
-    path = RecipeBook(settings.recipes).save(recipe, beside=True)
-    _report(terminal, RecipeBook(settings.recipes).load(name), path)
-
-
-def _suggested(terminal: Terminal, recipe: Recipe, resources: "Resources", context: "Context") -> Recipe:
-    """Return the recipe with names that the planner's model proposes; without a usable reply, the recipe as it is."""
-    from restgpt.nodes.recipes.names import with_proposed_names
-    from restgpt.tools.model.errors import ModelError, NoModelError
-
-    try:
-        return with_proposed_names(recipe, resources, context)
-    except NoModelError:
-        terminal.note(
-            "No model is configured, so the names are those that the rules found. Name a model with RESTGPT_MODEL."
-        )
-    except ModelError as error:
-        terminal.note(f"The model proposed no usable names, so they are those that the rules found. {error}")
-    return recipe
+    _report(terminal, recipe, RecipeBook(settings.recipes).save(recipe))
 
 
 def _report(terminal: Terminal, recipe: Recipe, path: Path) -> None:
@@ -78,23 +53,26 @@ def _report(terminal: Terminal, recipe: Recipe, path: Path) -> None:
     terminal.document(
         {
             "name": recipe.name,
-            "version": recipe.version,
             "file": str(path),
-            "proved": recipe.proved,
             "description": recipe.description,
             "inputs": recipe.inputs,
             "fixed": fixed,
         }
     )
-    lines = [f"Saved {path}" + (f" as version {recipe.version}; the others are kept." if recipe.version > 1 else ".")]
-    lines += _section("Inputs:", input_lines(recipe)) or ["It has no inputs."]
+    lines = [f"Saved {path}."]
+    lines += _section("Inputs:", [_input_line(recipe, name) for name in recipe.properties]) or ["It has no inputs."]
     lines += _section("Fixed, because the program decides by them or computes with them:", fixed)
-    lines.append(f"Not proved: a run with other inputs that goes well proves it. Run it with: {run_line(recipe)}")
+    lines.append(f"Run it with: {run_line(recipe)}")
     terminal.answer("\n".join(lines))
 
 
 def _section(heading: str, lines: Sequence[str]) -> list[str]:
     return [heading, *(f"  {line}" for line in lines)] if lines else []
+
+
+def _input_line(recipe: Recipe, name: str) -> str:
+    examples = [json.dumps(value, ensure_ascii=False) for value in [recipe.examples.get(name)] if value is not None]
+    return name + "".join(f", saved with {text if len(text) <= SHOWN else text[:SHOWN] + '…'}" for text in examples)
 
 
 def fixed_values(recipe: Recipe) -> list[str]:

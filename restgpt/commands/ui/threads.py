@@ -376,7 +376,7 @@ class PageThreads:
     def _driven(self, agent: Agent, record: ThreadRecord, given: Any, checkpoint: str = "") -> Iterator[Part]:
         """Run a thread of the agent, and note in its record how it ended, as the commands do."""
         record = self._begun(record)
-        settle = Settling(record.recipe, record, agent, self._kept, self._terminal) if record.recipe else None
+        settle = Settling(record.recipe, record.thread, self._terminal) if record.recipe else None
 
         def parts() -> Iterator[Part]:
             with self._noting(record) as note:

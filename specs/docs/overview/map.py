@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from itertools import islice
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.overview.outline import outline
 from restgpt.specs.docs.overview.path_tree import PathNode, grow, pieces
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError
@@ -20,7 +19,10 @@ NEAREST = 5
 COMPARED_MOST = 2000
 """The maximum number of siblings that an error compares with a name."""
 
-LEGEND = "Each line continues the path that it is indented below; +N are operations further below it."
+LEGEND = "Each line is a path with its methods, and can be opened; +N are operations further below it."
+
+
+MORE = "… {} more; a path with * opens those that begin with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +53,28 @@ class Part:
         return self._node.everything()
 
     def text(self, budget: int) -> str:
-        """Write the part in about `budget` tokens: a line for each operation if they fit, else a tree of paths."""
+        """Write the part in about `budget` tokens: a line for each operation if they fit, else the paths below it."""
         room = budget * TOKEN
         whole = _fitting(map(self._described, self.everything()), room)
-        return "\n".join(whole if len(whole) == len(self) else self._tree(room))
+        return "\n".join(whole if len(whole) == len(self) else self._paths(room))
 
-    def _tree(self, room: int) -> list[str]:
+    def _paths(self, room: int) -> list[str]:
         own = _fitting(map(self._described, self.operations), room // OWN_SHARE)
         if len(own) < len(self.operations):
             methods = dict.fromkeys(operation.method for operation in self.operations[len(own) :])
             own.append(f"- {' '.join(methods)} {self.path}")
         head = [LEGEND, *([self.path, *own] if self._start else own)]
         room -= sum(len(line) + 1 for line in head)
-        return [*head, *outline(self._node, room, depth=1 if self._start else 0)]
+        parts = self.parts
+        lines = _fitting(iter([part._line_of_path() for part in parts]), room)
+        left = len(parts) - len(lines)
+        return [*head, *lines, *([MORE.format(left)] if left else [])]
+
+    def _line_of_path(self) -> str:
+        methods = dict.fromkeys(operation.method for operation in self.operations)
+        return " ".join(
+            [" ".join(self.path.split()), *methods, *([f"+{self._node.below}"] if self._node.below else [])]
+        )
 
     def _described(self, operation: Operation) -> str:
         return f"- {self._line(operation)}"

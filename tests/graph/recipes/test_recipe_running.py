@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from recipes import CREATED, LISTED, recipe
 from restgpt.calling.journal.claim import LostClaimError
-from restgpt.graph.recipes.running import MOST_PARALLEL_READS
+from restgpt.graph.running import MOST_PARALLEL_READS
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.recipe import Recipe

@@ -1,7 +1,6 @@
 """Guards recipes as tools of LangChain and as graphs of a server."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from typing_extensions import TypedDict
 
 import restgpt
 from recipes import ADD, INPUTS, LISTED, recipe
-from restgpt.graph.recipes.server import graph_file_text
 from restgpt.graph.recipes.tools import UnapprovedRecipeError, load_recipes
 from restgpt.recipes.book import RecipeBook, RecipeFileError
 
@@ -53,13 +51,8 @@ def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async
 def test_a_tool_has_the_name_the_inputs_and_the_description_of_its_recipe(board: Board) -> None:
     [tool] = load_recipes([recipe(board.api)], apis=[board.api])
     assert tool.name == "add_task"
-    assert tool.description.startswith("Adds a task to a project. (not proved")
+    assert tool.description == "Adds a task to a project."
     assert tool.args == INPUTS["properties"]
-
-
-def test_a_proved_recipe_says_so(board: Board) -> None:
-    [tool] = load_recipes([recipe(board.api, proved="2024-05-02T00:00:00Z")], apis=[board.api])
-    assert tool.description == "Adds a task to a project. (proved)"
 
 
 def test_a_tool_returns_the_answer_of_the_recipe(board: Board) -> None:
@@ -135,14 +128,3 @@ def test_recipes_are_loaded_from_a_folder_or_by_name(
     assert [tool.name for tool in restgpt.load_recipes([book.folder / "other.yaml"], apis=[board.api])] == ["other"]
     with pytest.raises(RecipeFileError, match="no recipe"):
         restgpt.load_recipes(["others"], apis=[board.api])
-
-
-def test_the_file_of_a_server_has_the_graph_of_the_recipe(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    RecipeBook(tmp_path).save(recipe(board.api))
-    monkeypatch.setenv("RESTGPT_RECIPES", str(tmp_path))
-    names: dict[str, Any] = {}
-    exec(graph_file_text("add-task"), names)
-    assert names["graph"].get_name() == "add-task"
-    assert json.dumps(names["graph"].get_input_jsonschema()).count("Winter timetable") == 1

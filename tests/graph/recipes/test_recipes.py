@@ -394,7 +394,7 @@ def test_the_planner_can_choose_a_recipe_with_one_model_call(board: Board) -> No
     agent = choosing(board, choice())
     assert agent.ask(ASKED)["answer"] == DONE
     [prompt] = agent.model.prompts
-    assert "- add-task(project*: string, title: string): Adds a task to a project. [not proved" in str(prompt[0].text)
+    assert "- add-task(project*: string, title: string): Adds a task to a project." in str(prompt[0].text)
     assert agent.state["program"]["writer"] == "recipe"
 
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 from boardscript import ABLE, FIND_PERSON, READ, TALK, WRITE
 from javascriptrun import PACKAGES, install, run_javascript
-from langgraph_sdk.errors import BadRequestError
+from langgraph_sdk.errors import BadRequestError, PermissionDeniedError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
 
 from restgpt_bench.worlds import CREDENTIAL
@@ -149,6 +149,30 @@ def test_settings_come_with_the_run_and_a_wrong_one_is_explained(platform: Platf
     given = {"prompt": READ, "functions": []}
     with pytest.raises(Exception, match="prompt_ing: Extra inputs are not permitted"):
         platform.run(platform.new_thread(), graph="openfunctions", input=given, context={"prompt_ing": "v1"})
+
+
+def test_a_client_cannot_go_beyond_what_the_owner_of_the_server_set(platform: Platform) -> None:
+    allow: Any = {"writes": "allow"}
+    made = platform.client.assistants.create("restgpt", context=allow)
+    for assistant, given in (("restgpt", {"context": allow}), (made["assistant_id"], {})):
+        with pytest.raises(Exception, match=r"writes: ask` at most.*RESTGPT_SERVER_WRITES"):
+            platform.run(platform.new_thread(), graph=assistant, input={"instruction": WRITE}, **given)
+    platform.client.assistants.delete(made["assistant_id"])
+    assert platform.changes() == []
+
+
+def test_no_client_changes_an_assistant_that_the_server_made(platform: Platform) -> None:
+    [system] = platform.client.assistants.search(graph_id="restgpt")
+    for name in ("restgpt", system["assistant_id"], system["assistant_id"].upper()):
+        for change in (
+            lambda: platform.client.assistants.update(name, context={"writes": "allow", "model": "openai:other"}),  # noqa: B023
+            lambda: platform.client.assistants.set_latest(name, 1),  # noqa: B023
+            lambda: platform.client.assistants.delete(name),  # noqa: B023
+        ):
+            with pytest.raises(PermissionDeniedError, match="the same for all clients"):
+                change()
+    assert platform.client.assistants.search(graph_id="restgpt") == [system]
+    assert "__interrupt__" in platform.run(platform.new_thread(), input={"instruction": WRITE})
 
 
 def test_garbage_in_the_state_is_refused_with_its_place_and_nothing_is_lost(platform: Platform) -> None:

@@ -62,7 +62,7 @@ def test_the_inputs_of_a_record_are_complete_and_in_the_order_of_the_recipe() ->
 
 
 def test_a_recipe_comes_back_from_its_record_as_it_was() -> None:
-    made = recipe(constants=[7], writes="deny", proved="2024-05-02")
+    made = recipe(constants=[7], writes="deny")
     assert recipe_of(recipe_record(made, {"names": []})) == made
 
 
@@ -78,11 +78,8 @@ def test_the_signature_names_types_and_required_inputs() -> None:
     assert signature(recipe(inputs={"type": "object"})) == "no inputs"
 
 
-def test_the_line_of_a_recipe_says_whether_it_is_proved() -> None:
-    assert line_of(recipe(inputs={"type": "object"})) == (
-        "- list-things(no inputs): Lists things. [not proved: it ran only once]"
-    )
-    assert line_of(recipe(proved="2024-05-02")).endswith("[proved]")
+def test_the_line_of_a_recipe_has_its_inputs_and_what_it_does() -> None:
+    assert line_of(recipe(inputs={"type": "object"})) == "- list-things(no inputs): Lists things."
 
 
 def test_the_instruction_names_the_recipe_and_its_inputs() -> None:

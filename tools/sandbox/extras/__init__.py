@@ -1,1 +1,0 @@
-"""The backends that packages of an extra provide."""
