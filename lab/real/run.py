@@ -22,7 +22,7 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.role import ROLES, Role
-from restgpt.tools.settings import Settings
+from restgpt.tools.settings import ApiEntry, Settings
 
 TODAY = "2026-11-16"
 """The date that the agent uses as today: prompts contain it, so it must not change."""
@@ -88,7 +88,9 @@ def run_task(
     person = Person(server, task, http, before)
     with tempfile.TemporaryDirectory(prefix="restgpt-home-") as home:
         chosen: Mapping[str, str | BaseChatModel] = {role: models.model(name, role) for role in ROLES}
-        resources = Resources([running.api(server.name)], models=chosen, settings=Settings(home=Path(home)), recipes=())
+        entry = ApiEntry(server.name, "-", effects=server.reads)
+        settings = Settings(home=Path(home), apis={server.name: entry})
+        resources = Resources([running.api(server.name)], models=chosen, settings=settings, recipes=())
         graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
         error = _drive(graph, task, person, watch)
         values = graph.get_state(_config(None)).values

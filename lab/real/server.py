@@ -11,6 +11,7 @@ from lab.real.http import Call, Http
 from lab.real.state import Effect, Sent, State
 from lab.real.task import Task
 from restgpt.specs import Api, load_api
+from restgpt.tools.settings import EffectRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Running:
     http: Http
 
     def api(self, name: str) -> Api:
-        """Return the API as the agent gets it; its name is not the title in the document."""
-        return load_api(self.document, base_url=self.http.url, auth=self.auth, name=name)
+        """Return the API as the agent gets it, by an entry; its name is not the title in the document."""
+        return load_api(self.document, base_url=self.http.url, auth=self.auth, name=name, entry=name)
 
 
 class Server(ABC):
@@ -37,6 +38,9 @@ class Server(ABC):
     tasks: ClassVar[tuple[Task, ...]]
     mischief: ClassVar[Call]
     """A change that no task wants."""
+
+    reads: ClassVar[tuple[EffectRule, ...]] = ()
+    """The user's rules in `apis.yaml` about requests that only read."""
 
     @abstractmethod
     def serve(self) -> AbstractContextManager[Running]:

@@ -209,6 +209,8 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     last_stems = stems(segments[-1]) if segments else ()
     last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
     queries = [parameter for parameter in parameters if parameter.location == "query"]
+    # Only the ranking takes it for a read: it is asked about like any change.
+    is_post_search = operation.method == "POST" and "search" in last_stems
     path_stems = tuple(dict.fromkeys(stems(VARIABLE.sub(" ", operation.path))))
     return Features(
         fields=fields,
@@ -220,7 +222,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         title_stems=_title_stems(operation),
         choices=frozenset(fields["values"]),
         summary=frozenset(fields["summary"]),
-        is_read=operation.method != "HEAD" and seems_to_read(operation),
+        is_read=operation.method != "HEAD" and (seems_to_read(operation) or is_post_search),
         is_search="search" in path_stems or any(item.name.lower() in TEXT_PARAMETERS for item in queries),
         is_current=last in CURRENT,
         ends_in_variable=operation.path.rstrip("/").endswith("}"),

@@ -83,6 +83,7 @@ paths:
   /things/search:
     post:
       operationId: search
+      x-restgpt-effect: read
       responses: {"200": {description: ok, content: {application/json: {}}}}
   /things: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
 """

@@ -18,6 +18,7 @@ paths:
   /users/find:
     post:
       operationId: find_user
+      x-restgpt-effect: read
       summary: Find a user by email
       requestBody:
         required: true
@@ -26,6 +27,7 @@ paths:
   /orders/search:
     post:
       operationId: search_orders
+      x-restgpt-effect: read
       summary: Search orders
       requestBody:
         required: true

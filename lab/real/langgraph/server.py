@@ -15,6 +15,7 @@ from lab.real.langgraph.tasks import GRAPH, MISCHIEF, SEED, TASKS
 from lab.real.server import Running, Server
 from lab.real.state import NEW, Effect, Sent, State
 from lab.real.task import Task
+from restgpt.tools.settings import EffectRule
 
 PAGE = 100
 THREAD, ASSISTANT = ("metadata",), ("name", "graph_id", "metadata", "context", "description")
@@ -37,6 +38,9 @@ class LangGraph(Server):
     name: ClassVar[str] = "langgraph"
     tasks: ClassVar[tuple[Task, ...]] = TASKS
     mischief: ClassVar[Call] = MISCHIEF
+    reads: ClassVar[tuple[EffectRule, ...]] = (
+        EffectRule("read", methods=("POST",), paths=tuple(f"**{end}" for end in READS)),
+    )
 
     @contextmanager
     def serve(self) -> Iterator[Running]:

@@ -104,7 +104,7 @@ def test_the_question_tells_the_guess_its_reason_and_the_decision_that_confirms_
     [pause] = asked.ask("How many orders?")["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert action["effect"]["confirm"] == ONLY_READS
-    assert action["effect"]["reason"].startswith('it is a POST, but its path ends in "find"')
+    assert action["effect"]["reason"] == "it is a POST, but the document marks it with x-restgpt-effect: read"
     lines = unmarked(action["description"])
     assert lines[lines.index("It seems only to read:") + 2] == action["effect"]["reason"]
     TypeAdapter(HITLRequest).validate_python(pause.value)
@@ -303,7 +303,9 @@ def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostSh
     Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
     asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
     asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["sender"])
-    later = again(asked, shop, DOCUMENT.replace("summary: Find a user", "summary: Delete a user"), store, writes=writes)
+    later = again(
+        asked, shop, DOCUMENT.replace("x-restgpt-effect: read", "x-restgpt-effect: change"), store, writes=writes
+    )
     later.graph.invoke(None, later.config)
     assert shop.requests == []
 

@@ -1,4 +1,4 @@
-"""Guards reads by POST on a server that others wrote: each is confirmed once, and never asked about again."""
+"""Guards reads by POST on a server that others wrote: a rule of the user has them sent unasked."""
 
 import json
 from collections.abc import Iterator
@@ -31,19 +31,18 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     return Cli(tmp_path / "home")
 
 
-def test_a_confirmed_read_is_not_asked_about_in_another_process_and_a_change_is(
-    running: Running, cli: Cli, tmp_path: Path
-) -> None:
-    document = tmp_path / "langgraph.json"
-    document.write_text(json.dumps(running.document))
-    place = ("--spec", str(document), "--base-url", running.api("langgraph").base_url)
+def test_reads_by_a_rule_are_never_asked_about_and_changes_are(running: Running, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "langgraph.json").write_text(json.dumps(running.document))
+    rules = [{"effect": "read", "method": list(rule.methods), "path": list(rule.paths)} for rule in LangGraph.reads]
+    entry = {"spec": "langgraph.json", "base_url": running.api("langgraph").base_url}
 
     def code(operation: str, *options: str) -> int:
-        process = cli.start("call", operation, *place, "--args", '{"body": {}}', *options)
+        process = cli.start("call", operation, "--api", "langgraph", "--args", '{"body": {}}', *options)
         process.communicate()
         return process.returncode
 
+    (tmp_path / "apis.yaml").write_text(json.dumps({"langgraph": entry}))
     assert [code(operation) for operation in READS] == [ASKED] * 3
-    assert [code(operation, "--only-reads") for operation in READS] == [NOT_ASKED] * 3
+    (tmp_path / "apis.yaml").write_text(json.dumps({"langgraph": {**entry, "effects": rules}}))
     assert [code(operation, "--writes", writes) for operation in READS for writes in ("ask", "deny")] == [NOT_ASKED] * 6
     assert code("POST /threads") == ASKED

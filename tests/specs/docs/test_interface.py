@@ -73,6 +73,7 @@ paths:
   /keys/search:
     post:
       operationId: search_keys
+      x-restgpt-effect: read
       summary: Search keys.
       requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Search'}}}}
       responses:
