@@ -32,8 +32,8 @@ from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
-from restgpt.tools.compiled_graph import DurableGraph
-from restgpt.tools.thread_pool import run_in_threads
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import run_in_threads
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 

@@ -29,8 +29,8 @@ from restgpt.nodes.state.records import (
     no_usage,
     placed,
 )
-from restgpt.tools.compiled_graph import DurableGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 
 
 class CallsState(TypedDict):

@@ -14,7 +14,7 @@ from restgpt.nodes.state.recipe_run import GivenRecipe
 from restgpt.nodes.state.records import FORMAT, Request
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 
 def _answered(request: Request) -> Request:

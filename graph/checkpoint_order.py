@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from restgpt.tools.checkpoint_id import continue_after
+from restgpt.tools.graphs.checkpoint_id import continue_after
 
 
 class OrderedSaver(BaseCheckpointSaver[Any]):

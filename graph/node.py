@@ -12,8 +12,8 @@ from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import events_of
 from restgpt.nodes.run.resources import Resources
-from restgpt.tools.exits import withholding
-from restgpt.tools.telemetry import observed
+from restgpt.tools.text.exits import withholding
+from restgpt.tools.tracing.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]
 

@@ -12,8 +12,8 @@ from langgraph.types import Command, StateSnapshot
 
 from restgpt.nodes.approval import decisions_of
 from restgpt.nodes.state.records import Request
-from restgpt.tools.compiled_graph import Reopened
 from restgpt.tools.errors import RestgptError
+from restgpt.tools.graphs.compiled_graph import Reopened
 
 
 class OutdatedDecisionError(RestgptError):

@@ -7,7 +7,7 @@ from langgraph.types import Send
 from restgpt.graph.state import State
 from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.state.records import Request, no_usage, spent_since
-from restgpt.tools.thread_pool import on_loop
+from restgpt.tools.graphs.thread_pool import on_loop
 
 
 @on_loop

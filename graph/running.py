@@ -28,9 +28,9 @@ from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import add_usage, merge_requests
-from restgpt.tools.cancellation import cancellation
-from restgpt.tools.compiled_graph import DurableGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.http.cancellation import cancellation
 
 Node = Callable[..., dict[str, Any]]
 

@@ -22,10 +22,10 @@ from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.text import Text
-from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.served_graph import ServedGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.served_graph import ServedGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 
 NOTHING = "There is nothing to undo."
 

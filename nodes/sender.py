@@ -15,8 +15,8 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import RecipeRun, Request, advanced
 from restgpt.tools.errors import HttpFault, StoppingError
-from restgpt.tools.exits import note_sent
-from restgpt.tools.quotation import named
+from restgpt.tools.text.exits import note_sent
+from restgpt.tools.text.quotation import named
 
 UNUSED = (
     "{operation} was not sent, and its approval stands recorded: resuming the thread sends it, a rejection takes the "

@@ -28,12 +28,12 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
-from restgpt.tools.compiled_graph import own_thread
 from restgpt.tools.errors import RepairableError, StoppingError
+from restgpt.tools.graphs.compiled_graph import own_thread
+from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
-from restgpt.tools.run_settings import problems_of
-from restgpt.tools.thread_pool import SHARED
+from restgpt.tools.settings.run_settings import problems_of
 
 STATE = ["requests", "steps", "program", "answer"]
 """The keys of a subgraph's state from which the result of a tool is made."""

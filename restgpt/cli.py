@@ -25,7 +25,7 @@ from restgpt.commands.serving.mcp import mcp
 from restgpt.commands.serving.studio import studio
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
-from restgpt.tools.exits import RedactingFormatter
+from restgpt.tools.text.exits import RedactingFormatter
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.record import ApiRecord, CallRecord
 from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
 from restgpt.nodes.state.records import Request, placed
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 MOST_EARLIER = 200
 """The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""

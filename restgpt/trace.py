@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.calling.record import UNSENT
 from restgpt.nodes.state.records import Program, Request, Step, Usage
-from restgpt.tools.quotation import visible
 from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.text.quotation import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

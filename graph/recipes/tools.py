@@ -14,8 +14,8 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
-from restgpt.tools.compiled_graph import own_thread
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.settings import Settings
 
 RESERVED = frozenset({"self", "config", "run_manager", "callbacks"})

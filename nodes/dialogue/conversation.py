@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
+from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import Answered, api_record
 from restgpt.calling.origin.grounding import Answers, Source, Sources, ungrounded
 from restgpt.calling.record import ApiRecord, CallRecord
@@ -20,7 +21,6 @@ from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
 from restgpt.specs import Catalogue, Operation
-from restgpt.tools.evidence import Evidence
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 MAX_TRACED = 30

@@ -21,7 +21,7 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""

@@ -30,8 +30,8 @@ from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
 from restgpt.tools.sandbox.result import SandboxResult, Status, shorten
-from restgpt.tools.storable import storable_text
-from restgpt.tools.telemetry import annotate
+from restgpt.tools.text.storable import storable_text
+from restgpt.tools.tracing.telemetry import annotate
 
 PROGRAMS_SINCE = 3
 """The first checkpoint format of turns that may have programs."""

@@ -16,7 +16,7 @@ from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.api import slug
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.tools.quotation import one_line
+from restgpt.tools.text.quotation import one_line
 
 MOST_SHOWN = 10
 """The maximum number of recipes that the planner sees; of more, those with the words of the instruction."""

@@ -21,9 +21,9 @@ from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSav
 from restgpt.recipes.recording.saving import saved
 from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue
-from restgpt.tools.quotation import named as shown
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import Entry
+from restgpt.tools.text.quotation import named as shown
 
 STOPPED = {
     "stopped": "its program stopped with a sentence instead of a report",

@@ -21,7 +21,7 @@ from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.tool_calls import read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
-from restgpt.tools.redaction import Redactor
+from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.content import redacted_with
 
 Answer = TypeVar("Answer", bound=BaseModel)

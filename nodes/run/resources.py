@@ -45,12 +45,12 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
 from restgpt.tools.model.role import Role
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
+from restgpt.tools.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from restgpt.recipes.book import RecipeBook

@@ -20,8 +20,8 @@ from restgpt.recipes.input_schema import schema_fault
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Catalogue, Operation
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.quotation import one_line
-from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.text.quotation import one_line
+from restgpt.tools.text.storable import storable_text, storable_value
 
 MOST_KNOWN = 64
 """The maximum number of recipes that are kept in memory, with their operations for each catalogue."""

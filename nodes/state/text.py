@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 
 def newer(before: str, after: str) -> str:

@@ -17,7 +17,7 @@ const FOREIGN = "    │";
 const GOES_ON = "    ┆ ";
 const LEFT_OUT = "    ⋮ ";
 
-/** Read a description as `restgpt.tools.quotation` writes it; only marked lines are foreign. */
+/** Read a description as `restgpt.tools.text.quotation` writes it; only marked lines are foreign. */
 export function sectionsOf(description: string): Section[] {
   const found: Section[] = [];
   let own: string[] = [];

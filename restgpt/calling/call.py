@@ -23,7 +23,7 @@ from restgpt.specs.status import is_success
 from restgpt.tools.errors import ArgumentError, RestgptError
 from restgpt.tools.request.build import PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 
 class OutdatedCallError(RestgptError):

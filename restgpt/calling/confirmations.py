@@ -14,7 +14,7 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from restgpt.specs import Operation, SpecError
-from restgpt.tools.storable import storable_value, stored_items
+from restgpt.tools.text.storable import storable_value, stored_items
 
 NAMESPACE = ("restgpt", "reads")
 

@@ -15,7 +15,7 @@ from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 UNTRACEABLE = "names hold control characters, or values are nested too deeply, to say where they come from"
 

@@ -16,7 +16,6 @@ from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
 from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
-from restgpt.tools.cancellation import CancelledRunError
 from restgpt.tools.errors import (
     ArgumentError,
     ArgumentProblem,
@@ -25,11 +24,12 @@ from restgpt.tools.errors import (
     RedirectFault,
     StoppingError,
 )
-from restgpt.tools.exits import note_sent
+from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.exits import note_sent
+from restgpt.tools.text.storable import storable_value
 from restgpt.tools.tracing.content import MOST_CONTENT, set_content
 from restgpt.tools.tracing.span import Span, tool_span
 

@@ -18,7 +18,7 @@ from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape
 from restgpt.specs.effort import within
 from restgpt.specs.status import is_success
-from restgpt.tools.storable import storable_value, stored_items
+from restgpt.tools.text.storable import storable_value, stored_items
 
 NAMESPACE = ("restgpt", "notes")
 

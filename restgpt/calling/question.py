@@ -1,7 +1,7 @@
 """The question about a call: the exact request, its target, how to undo it, the origin of its values.
 
 Its description has sections. A label in this program's words says who said the text below it, and each line of that
-text has a mark (`restgpt.tools.quotation`), in a terminal and in a page that reads it as Markdown.
+text has a mark (`restgpt.tools.text.quotation`), in a terminal and in a page that reads it as Markdown.
 """
 
 import json
@@ -22,10 +22,10 @@ from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown
 from restgpt.calling.undo.remedy import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
-from restgpt.tools.quotation import named, section
 from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.request.view import is_cut, view, view_sections
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.quotation import named, section
+from restgpt.tools.text.storable import storable_value
 
 T = TypeVar("T")
 

@@ -21,10 +21,10 @@ from restgpt.tools.errors import (
     ResolveFault,
 )
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.text.redaction import Redactor
 
 LOOK_S = 20.0
 """How long a look at a target may take, in seconds: a person waits for it."""

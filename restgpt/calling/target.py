@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from restgpt.calling.idempotency import HEADERS
 from restgpt.calling.record import TargetRecord
 from restgpt.specs import Operation
-from restgpt.tools.quotation import named
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.quotation import named
+from restgpt.tools.text.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.nodes.state.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
-from restgpt.tools.cancellation import CancelledRunError, cancellation
+from restgpt.tools.http.cancellation import CancelledRunError, cancellation
 from restgpt.tools.model.role import ROLES
 from restgpt.trace import Trace
 

@@ -17,7 +17,7 @@ from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.review import ask_person, confirmation, pending_text
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
-from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.trace import usage_text
 
 CODES = {"done": Exit.DONE, "paused": Exit.PAUSED, "failed": Exit.UNFULFILLED}

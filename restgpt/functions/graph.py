@@ -24,11 +24,11 @@ from restgpt.functions.nodes import (
     make_follow_up,
     make_intake,
 )
-from restgpt.tools.compiled_graph import TracedGraph
-from restgpt.tools.exits import withholding
-from restgpt.tools.served_graph import ServedGraph
-from restgpt.tools.telemetry import observed
-from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.compiled_graph import TracedGraph
+from restgpt.tools.graphs.served_graph import ServedGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.text.exits import withholding
+from restgpt.tools.tracing.telemetry import observed
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 

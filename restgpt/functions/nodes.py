@@ -28,8 +28,8 @@ from restgpt.tools.model.completion import PREFIX, resolve_completion_model
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.usage import ModelUsage
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.settings import Settings
+from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.content import redacted_with
 
 Node = Callable[..., dict[str, Any]]

@@ -8,7 +8,7 @@ from langgraph.errors import GraphRecursionError
 
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import ArgumentError, RestgptError, name_and_place
-from restgpt.tools.exits import sent_before, text_without_secrets
+from restgpt.tools.text.exits import sent_before, text_without_secrets
 
 MOST_CHARACTERS = 4_000
 """The most characters of an error's text, which may repeat an argument."""

@@ -19,7 +19,7 @@ from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import Recipe
-from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import Said, Service, UnknownToolError
 from restgpt.mcp.threads import Left
 from restgpt.outcome import Pending
-from restgpt.tools.cancellation import Cancellation
 from restgpt.tools.errors import RestgptError, SettingsError
+from restgpt.tools.http.cancellation import Cancellation
 
 log = logging.getLogger("restgpt.mcp")
 

@@ -26,8 +26,8 @@ from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.specs import SpecError, UnknownOperationError
-from restgpt.tools.cancellation import CancelledRunError
 from restgpt.tools.errors import RestgptError
+from restgpt.tools.http.cancellation import CancelledRunError
 
 Standing = Pending | Called | Ran | Undone | Answer
 """The state of a thread: it waits for a person, or it is over."""

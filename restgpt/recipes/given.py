@@ -10,7 +10,7 @@ from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.quotation import quoted
+from restgpt.tools.text.quotation import quoted
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from restgpt.recipes.recipe import JsonType
-from restgpt.tools.quotation import quoted
+from restgpt.tools.text.quotation import quoted
 
 MOST_NAME = 100
 """The maximum number of characters of the name of an input."""

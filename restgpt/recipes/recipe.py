@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from restgpt.calling.policy import Writes
 from restgpt.specs.reading.tree import values_in
-from restgpt.tools.storable import is_storable
+from restgpt.tools.text.storable import is_storable
 
 FORMAT: Literal["restgpt/recipe/1"] = "restgpt/recipe/1"
 """The first line of a recipe file: the form that this version reads and writes."""

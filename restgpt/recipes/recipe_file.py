@@ -29,7 +29,7 @@ from restgpt.recipes.recipe import (
 )
 from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.quotation import quoted
+from restgpt.tools.text.quotation import quoted
 
 MOST_BYTES = 1_000_000
 """The maximum size of a recipe file."""

@@ -11,7 +11,7 @@ from restgpt.calling.draft import draft, edited
 from restgpt.calling.policy import Rules
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 OPEN = {"content": {"application/json": {"schema": {"type": "object"}}}}
 DOCUMENT = {

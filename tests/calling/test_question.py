@@ -23,11 +23,11 @@ from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, Target
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.redaction import MARK
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings
+from restgpt.tools.text.redaction import MARK
 
 IBAN = "DE89370400440532013000"
 SECRET = "sk-live-4f9a7c21d8"

@@ -16,7 +16,7 @@ from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.serving.studio import MODEL, model_variables
 from restgpt.server.app import STUDIO, GuardedApp
-from restgpt.tools.served_graph import ServedGraph
+from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
 
 BASELINES = {"react", "offline", "deps", "reflexion"}

@@ -1,6 +1,6 @@
 """Read the description of a question: its foreign lines without their marks."""
 
-from restgpt.tools.quotation import FOREIGN, GOES_ON
+from restgpt.tools.text.quotation import FOREIGN, GOES_ON
 
 
 def unmarked(description: str) -> list[str]:

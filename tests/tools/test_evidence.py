@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.tools.evidence import Evidence
+from restgpt.calling.origin.evidence import Evidence
 
 SAID: list[tuple[str, Any]] = [
     # Words and names: whole words in a row; ordinary ones ignore case.

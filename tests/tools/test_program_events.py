@@ -10,7 +10,7 @@ import pytest
 from board import served_board
 from scripted import ScriptedModel
 
-from restgpt.tools.telemetry import annotate, observed
+from restgpt.tools.tracing.telemetry import annotate, observed
 
 WORD = "Chestnut"
 CODE = f'made = gather(*[create_project(body={{"name": f"{WORD} {{n}}"}}) for n in range(2)])\nprint(made[0]["name"])'

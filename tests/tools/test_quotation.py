@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.quotation import (
+from restgpt.tools.text.quotation import (
     FOREIGN,
     GOES_ON,
     LEFT_OUT,

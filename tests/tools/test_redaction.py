@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.redaction import MARK, PIECE, Redactor
+from restgpt.tools.text.redaction import MARK, PIECE, Redactor
 
 SECRET = 'sk-"é/+ 7&x=ü<9'
 REDACTOR = Redactor([SECRET])

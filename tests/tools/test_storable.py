@@ -7,7 +7,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.specs.reading.text.nesting import MAX_DEPTH
-from restgpt.tools.storable import LONGEST_DECIMAL_BITS, PAGE, storable_text, storable_value, stored_items
+from restgpt.tools.text.storable import LONGEST_DECIMAL_BITS, PAGE, storable_text, storable_value, stored_items
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from board import served_board
 from roles import by_role, call, end, plan, select
 
-from restgpt.tools.telemetry import node_context, observed
+from restgpt.tools.tracing.telemetry import node_context, observed
 
 WORDS = "Chestnut"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from restgpt.tools.cancellation import cancellation
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.graphs.thread_pool import ThreadPool
+from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.settings.variables import CONCURRENCY, concurrency_from_env
-from restgpt.tools.thread_pool import ThreadPool
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 

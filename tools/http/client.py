@@ -25,7 +25,6 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.status import is_success
 from restgpt.tools.auth.credentials import LEAST_TOKEN, Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.cancellation import CancelledRunError, cancellation, pause
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,
@@ -38,6 +37,7 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
+from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
 from restgpt.tools.http.next_link import next_link
 from restgpt.tools.http.rate_limit import RateLimit
 from restgpt.tools.network.addresses import (
@@ -54,13 +54,13 @@ from restgpt.tools.network.decompression import Decoder
 from restgpt.tools.network.exceptions import fault_of
 from restgpt.tools.network.tls import TlsOptions
 from restgpt.tools.network.urllib3_log import filter_urllib3_logs
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import Settings
-from restgpt.tools.telemetry import node_context
+from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.span import answered, http_span
+from restgpt.tools.tracing.telemetry import node_context
 
 log = logging.getLogger("restgpt.http")
 

@@ -25,10 +25,10 @@ from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.http.next_link import next_link
 from restgpt.tools.network.addresses import Origin, joined_url, origin_of
-from restgpt.tools.redaction import MARK, is_secret_name
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
 from restgpt.tools.response.content import memory_of
 from restgpt.tools.response.reply import Reply
+from restgpt.tools.text.redaction import MARK, is_secret_name
 
 Arguments = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from restgpt.tools.model.errors import ModelUnavailableError
-from restgpt.tools.redaction import Redactor
+from restgpt.tools.text.redaction import Redactor
 
 PROVIDER_ERRORS = (
     ("openai", "OpenAIError"),

@@ -20,7 +20,6 @@ from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.arguments import (
     coerce,
     deep_arguments,
@@ -55,6 +54,7 @@ from restgpt.tools.request.serialization import (
     query_pairs,
     scalar,
 )
+from restgpt.tools.text.redaction import Redactor
 
 GROUPS = ("path", "query", "header", "cookie", "body")
 PAGE = "@page"

@@ -10,11 +10,11 @@ import hashlib
 import re
 from typing import Any
 
-from restgpt.tools.quotation import excerpt, named, quotation, remark, section, visible
-from restgpt.tools.redaction import MARK, Redactor
 from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.request.build import MOST_SHOWN, PreparedRequest, json_or_text
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.quotation import excerpt, named, quotation, remark, section, visible
+from restgpt.tools.text.redaction import MARK, Redactor
+from restgpt.tools.text.storable import storable_text
 
 HEAD, TAIL = 2_000, 1_000
 """How many bytes of the start and of the end of a long body are shown."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 DEEPEST = 60
 """How many levels of an excerpt nest at most."""

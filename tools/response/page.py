@@ -16,7 +16,7 @@ from restgpt.tools.response.content import UNREAD
 from restgpt.tools.response.excerpt import excerpt
 from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.store import Body
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 PageKind = Literal["list", "object", "string", "value", "text", "binary", "empty"]
 

@@ -20,7 +20,7 @@ from restgpt.tools.response.page import ITEMS
 from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.sketch import CHARACTERS_PER_TOKEN, sketch
 from restgpt.tools.response.store import Body, describe
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 BUDGET = 1_000
 """The tokens of a preview."""

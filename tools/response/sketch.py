@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 CHARACTERS_PER_TOKEN = 4
 SAMPLED = 12

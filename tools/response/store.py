@@ -28,7 +28,7 @@ from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of, table_rows
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.sketch import sketch
-from restgpt.tools.storable import storable_text
+from restgpt.tools.text.storable import storable_text
 
 NAMESPACE = ("restgpt", "bodies")
 PIECE = 4 * 1024 * 1024

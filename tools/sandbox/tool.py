@@ -3,9 +3,9 @@
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
+from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.sandbox.result import STANDARD
 from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, run_python
-from restgpt.tools.thread_pool import SHARED
 
 DESCRIPTION = (
     "Run Python over an API response. The response is in the variable `data` (parsed, if it is JSON). Print the "

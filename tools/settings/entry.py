@@ -11,9 +11,9 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
-from restgpt.tools.redaction import is_public_header
 from restgpt.tools.settings.rule import LISTED, OR_NONE, STRICT, Decision, EffectRules, Kind, PolicyRules, Texts
 from restgpt.tools.settings.secret import Secret
+from restgpt.tools.text.redaction import is_public_header
 
 MODEL = "model"
 """The word in `from` that lets values through which a model wrote."""

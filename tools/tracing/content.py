@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.settings.variables import captures_content
+from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.span import Span
 
 Arguments = ParamSpec("Arguments")

@@ -131,8 +131,8 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     from restgpt.commands.agent import Agent
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.context import Context
-    from restgpt.tools.run_settings import checked_settings
     from restgpt.tools.settings import Settings
+    from restgpt.tools.settings.run_settings import checked_settings
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
     context = checked_settings(Context, SETTINGS)

@@ -17,8 +17,8 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources, check_store
 from restgpt.specs import Api
-from restgpt.tools.compiled_graph import DurableGraph
-from restgpt.tools.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 from restgpt_bench.methods.deps import make_deps
 from restgpt_bench.methods.offline import make_answer, make_offline
 from restgpt_bench.methods.react import make_react

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.call import succeeded
+from restgpt.calling.origin.evidence import Evidence
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
@@ -18,10 +19,9 @@ from restgpt.nodes.state.rounds import next_calls, step_of
 from restgpt.prompts import render
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.evidence import Evidence
 from restgpt.tools.model.reply import text_of
 from restgpt.tools.response.store import UnknownHandleError
-from restgpt.tools.storable import storable_text, storable_value
+from restgpt.tools.text.storable import storable_text, storable_value
 from restgpt_bench.methods.toolbox import Tool, Toolbox, toolbox
 from restgpt_bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.journal.claim import Claim, claims_of, take_claim
-from restgpt.tools.storable import storable_value, stored_items
+from restgpt.tools.text.storable import storable_value, stored_items
 
 Known = Literal["new", "answered", "unknown"]
 

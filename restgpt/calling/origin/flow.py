@@ -14,13 +14,13 @@ from itertools import islice
 from typing import Any
 
 from restgpt.calling.idempotency import key_header
+from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
 from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
 from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.reading.tree import places_in, values_in
-from restgpt.tools.evidence import Evidence, text_of
 from restgpt.tools.request.files import FILE_KEYS
 
 MOST_DOCUMENTED = 20_000

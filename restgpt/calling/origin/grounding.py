@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
+from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.specs import Operation
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.tree import values_in
-from restgpt.tools.evidence import Evidence, text_of
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
 _LIST = re.compile(r"[,\s]+")

@@ -12,16 +12,16 @@ from dataclasses import InitVar, dataclass, field
 from itertools import islice
 from typing import Any
 
+from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.reading.tree import places_in
-from restgpt.tools.evidence import Evidence, text_of
-from restgpt.tools.quotation import named
 from restgpt.tools.request.arguments import follow, is_open, properties_of
 from restgpt.tools.request.files import CONTENT_KEYS, FILE_KEYS
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.quotation import named
+from restgpt.tools.text.storable import storable_value
 
 _SCALARS = (str, int, float)
 _FIELD_NAME = re.compile(r"[\w$.:-]+")

@@ -16,11 +16,11 @@ from restgpt.calling.target import Earlier, given, shared
 from restgpt.specs import Operation
 from restgpt.specs.reading.path_template import VARIABLE, variables
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.quotation import named, quoted
-from restgpt.tools.redaction import MARK
 from restgpt.tools.request.arguments import properties_of
 from restgpt.tools.request.build import build_request
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.quotation import named, quoted
+from restgpt.tools.text.redaction import MARK
+from restgpt.tools.text.storable import storable_value
 
 _ENVELOPES = ("data", "result")
 _IDS = ("id", "uuid", "_id")

@@ -9,7 +9,7 @@ from restgpt.commands.failure import Exit, UsageError
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Called, Pending, status_of
-from restgpt.tools.quotation import visible_json
+from restgpt.tools.text.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.client import Client
@@ -23,7 +23,7 @@ def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Per
     """Return the APIs and settings of a thread; raises `UsageError`, `SpecError`."""
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.resources import Resources
-    from restgpt.tools.run_settings import checked_settings
+    from restgpt.tools.settings.run_settings import checked_settings
 
     context = checked_settings(Context, record.context)
     return Resources(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)

@@ -93,7 +93,7 @@ def open_agent(
     from restgpt.commands.agent import Agent
     from restgpt.commands.recipes.run import agent_of
     from restgpt.nodes.run.context import Context
-    from restgpt.tools.run_settings import checked_settings
+    from restgpt.tools.settings.run_settings import checked_settings
 
     context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
     apis = record.sources.load(settings)

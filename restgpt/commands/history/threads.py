@@ -199,7 +199,7 @@ def _print_remedy(
     """Print the waiting requests, or the operations whose approval is unused, and the command that goes on."""
     from restgpt.commands.run import resume_line, waiting_text
     from restgpt.outcome import Pending
-    from restgpt.tools.quotation import named
+    from restgpt.tools.text.quotation import named
 
     is_repeated = record.turn == 0 and not record.is_relayed
     if is_repeated or status not in ("paused", "killed", "failed", "stopped"):

@@ -127,7 +127,7 @@ def list_recipes(as_json: AsJson = False) -> None:
 
 def _lines(item: "Recipe") -> "Iterator[str]":
     """Yield the lines of a recipe in the list: its name with its inputs, and what it does."""
-    from restgpt.tools.quotation import one_line
+    from restgpt.tools.text.quotation import one_line
 
     yield f"{item.name} ({', '.join(item.properties) or 'no inputs'})"
     if description := one_line(" ".join(item.description.split())):

@@ -70,7 +70,7 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.given import given_inputs
-    from restgpt.tools.run_settings import checked_settings
+    from restgpt.tools.settings.run_settings import checked_settings
 
     inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
     check_apis(found.recipe, found.apis, terminal)

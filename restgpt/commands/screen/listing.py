@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from restgpt.tools.quotation import one_line, wrapped
+from restgpt.tools.text.quotation import one_line, wrapped
 
 ALL_LINES = 40
 """The number of lines up to which a program is listed in full."""

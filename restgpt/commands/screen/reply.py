@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.tools.quotation import visible_json
+from restgpt.tools.text.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.tools.response.reply import Reply

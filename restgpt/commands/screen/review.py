@@ -9,7 +9,7 @@ from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.listing import listing
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
-from restgpt.tools.quotation import quotation, section
+from restgpt.tools.text.quotation import quotation, section
 
 Decision = dict[str, Any]
 

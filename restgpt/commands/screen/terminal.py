@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from restgpt.tools.quotation import visible, visible_json
+from restgpt.tools.text.quotation import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -104,7 +104,7 @@ def open_server(
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.book import RecipeBook
-    from restgpt.tools.run_settings import checked_settings
+    from restgpt.tools.settings.run_settings import checked_settings
 
     context, apis = checked_settings(Context, options), sources.load(settings)
     with open_persistence(settings) as kept:

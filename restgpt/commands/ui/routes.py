@@ -26,9 +26,9 @@ from restgpt.server.token import TokenCheck
 from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.tools.run_settings import problems_of
 from restgpt.tools.settings import Secret, ServerAccess
-from restgpt.tools.storable import storable_value
+from restgpt.tools.settings.run_settings import problems_of
+from restgpt.tools.text.storable import storable_value
 
 RECIPES = ("restgpt", "page", "recipes")
 """The namespace of the store that the page may use."""

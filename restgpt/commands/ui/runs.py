@@ -13,8 +13,8 @@ from uuid import uuid4
 from langchain_core.messages import BaseMessage
 
 from restgpt.commands.failure import UsageError, expected_errors, explain
-from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.errors import name_and_place
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
 log = logging.getLogger("restgpt.cli")
 

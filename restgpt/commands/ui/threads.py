@@ -49,7 +49,7 @@ from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.specs import Operation
-from restgpt.tools.cancellation import CancelledRunError
+from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"

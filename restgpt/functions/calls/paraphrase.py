@@ -1,8 +1,8 @@
 """Paraphrases: whether a value can be worked out from texts that give it in other words.
 
-This is a looser question than whether the texts say the value (`tools/evidence.py`), and protects nothing: it finds
-function calls with invented values. It uses no model: most words of a text and their other forms, numbers in words,
-percentages and units, relative dates, abbreviations.
+This is a looser question than whether the texts say the value (`restgpt/calling/origin/evidence.py`), and protects
+nothing: it finds function calls with invented values. It uses no model: most words of a text and their other forms,
+numbers in words, percentages and units, relative dates, abbreviations.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 
+from restgpt.calling.origin.evidence import Evidence
 from restgpt.specs.search.stemmer import stem
-from restgpt.tools.evidence import Evidence
 
 UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

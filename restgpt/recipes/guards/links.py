@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.calling.origin.evidence import text_of
 from restgpt.recipes.guards.closure import argument_place
 from restgpt.recipes.guards.likeness import Relation, is_name, name_words, relation_of, strength, words_of
 from restgpt.recipes.guards.pattern import (
@@ -27,7 +28,6 @@ from restgpt.recipes.recipe import Echo, Link, Recipe, Source
 from restgpt.recipes.sent import Sent
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.status import is_success
-from restgpt.tools.evidence import text_of
 
 MOST_FIELDS, MOST_TEXT = 80, 400
 """How many fields of an item are compared with inputs, and how long their texts may be."""

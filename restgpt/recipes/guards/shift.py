@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from restgpt.recipes.recipe import UsedOperation
-from restgpt.tools.quotation import one_line, quoted
+from restgpt.tools.text.quotation import one_line, quoted
 
 MOST_PLACE, MOST_VALUE = 120, 60
 """The maximum number of characters of a path or a field, and of a value, in a sentence."""

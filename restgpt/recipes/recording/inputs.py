@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.origin.evidence import Evidence
 from restgpt.recipes.guards.pattern import without_indices
 from restgpt.recipes.recording.finished import FinishedCall
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import identifier, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.reading.pointer import format_pointer
-from restgpt.tools.evidence import Evidence
 from restgpt.tools.request.arguments import follow, properties_of
-from restgpt.tools.storable import is_storable
+from restgpt.tools.text.storable import is_storable
 
 MOST_DESCRIPTION = 200
 """The maximum number of characters of a description that an input takes over from the document."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.grounding import ids_in
 from restgpt.calling.origin.provenance import is_literal, literals
 from restgpt.recipes.guards.closure import used_operation
@@ -19,11 +20,10 @@ from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSav
 from restgpt.recipes.recording.inputs import Argument, Input, arguments_in, inputs_of, is_entity, named, noun_of
 from restgpt.recipes.recording.sources import Answers
 from restgpt.recipes.recording.variation import MOST_CALLS, follows, given_by, is_constant
-from restgpt.tools.evidence import Evidence, text_of
-from restgpt.tools.quotation import named as shown
-from restgpt.tools.redaction import Redactor, is_secret_name
 from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import ProgramRun, run_program
+from restgpt.tools.text.quotation import named as shown
+from restgpt.tools.text.redaction import Redactor, is_secret_name
 
 SHORTEST_COPY = 3
 """How many characters a text has at least to be taken for a copy of a value in an earlier answer."""

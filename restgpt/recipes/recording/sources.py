@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.calling.origin.evidence import text_of
 from restgpt.recipes.guards.pattern import Path, pattern_of, pointer_of, scalars
 from restgpt.recipes.recording.inputs import SMALL
 from restgpt.recipes.sent import Sent
 from restgpt.specs.status import is_success
-from restgpt.tools.evidence import text_of
 
 
 @dataclass(frozen=True, slots=True)

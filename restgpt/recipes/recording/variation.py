@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from restgpt.calling.origin.evidence import text_of
 from restgpt.recipes.guards.pattern import pointer_of, scalars
 from restgpt.recipes.recipe import Source
 from restgpt.recipes.recording.finished import FinishedRun
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import PAGES, arguments_of
 from restgpt.specs.reading.pointer import parse_pointer
-from restgpt.tools.evidence import text_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
-from restgpt.tools.storable import storable_value
+from restgpt.tools.text.storable import storable_value
 
 MOST_RUNS = 40
 """The maximum number of runs of a program over other answers; one that needs more counts as depending on them."""

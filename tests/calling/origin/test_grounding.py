@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.grounding import Answers, Sources, ungrounded
 from restgpt.specs import load_api
-from restgpt.tools.evidence import Evidence
 
 API = load_api(
     """

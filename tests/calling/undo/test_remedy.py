@@ -7,7 +7,7 @@ import pytest
 from restgpt.calling.target import UNREAD, Earlier
 from restgpt.calling.undo.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.specs import Api, load_api
-from restgpt.tools.redaction import MARK
+from restgpt.tools.text.redaction import MARK
 
 DOCUMENT = """
 openapi: 3.1.0

@@ -7,7 +7,7 @@ import pytest
 from board import Agent, Board
 from roles import by_role, end, program
 
-from restgpt.tools.cancellation import Cancellation, CancelledRunError, cancellable
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.http.client import HttpClient
 from restgpt_bench.worlds.faults import Fault, FaultKind
 

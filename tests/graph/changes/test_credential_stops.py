@@ -16,9 +16,9 @@ from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, StoppingError
-from restgpt.tools.exits import sent_before
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Secret, Settings
+from restgpt.tools.text.exits import sent_before
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.faults import Fault
 

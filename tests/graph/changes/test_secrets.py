@@ -32,10 +32,10 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import load_api
 from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
-from restgpt.tools.exits import RedactingFormatter, without_secrets
 from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.redaction import MARK, Redactor
 from restgpt.tools.settings import ApiEntry, Secret, Settings
+from restgpt.tools.text.exits import RedactingFormatter, without_secrets
+from restgpt.tools.text.redaction import MARK, Redactor
 
 BEARER = "planted/bearer+secret=01"
 KEY = "planted key&secret?02"

@@ -12,8 +12,8 @@ from restgpt.recipes.recording.saving import saved
 from restgpt.recipes.recording.variation import given_by
 from restgpt.recipes.sent import Sent
 from restgpt.specs import load_api
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.text.redaction import Redactor
 
 KEY = {"name": "item_id", "in": "path", "required": True, "schema": {"type": "string"}}
 SEARCH: list[dict[str, Any]] = [

@@ -16,8 +16,8 @@ from wire.echo import EchoServer
 from restgpt.community import create_openapi_agent
 from restgpt.community.requests_wrapper import MOST_SEEN, client_of, entry_of
 from restgpt.specs import load_api
-from restgpt.tools.redaction import MARK
 from restgpt.tools.settings import Settings
+from restgpt.tools.text.redaction import MARK
 
 TOKEN = "tok-4711-abcdef"
 DOCUMENT = openapi({"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "All."}}}}}, title="echo")

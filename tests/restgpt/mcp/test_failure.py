@@ -13,7 +13,7 @@ from restgpt.mcp.seal import Seals
 from restgpt.mcp.server import Works, make_server
 from restgpt.mcp.service import Service, _or_error
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.redaction import Redactor
+from restgpt.tools.text.redaction import Redactor
 
 SECRET = "planted-mcp-secret-07"
 

@@ -44,9 +44,9 @@ from restgpt.tools.errors import (
     TimeoutFault,
 )
 from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.redaction import Redactor
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, Settings
+from restgpt.tools.text.redaction import Redactor
 
 PATIENCE_S = 60
 CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from restgpt.tools.errors import RestgptError, UnforeseenError, name_and_place
-from restgpt.tools.redaction import Redactor, registered
+from restgpt.tools.text.redaction import Redactor, registered
 from restgpt.tools.tracing.span import is_interrupt
 
 Result = TypeVar("Result")

@@ -7,11 +7,11 @@ from typing import Any
 from langgraph.types import Durability
 from langgraph_sdk.runtime import ServerRuntime
 
-from restgpt.tools.compiled_graph import DurableGraph
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.run_settings import checked_settings, offering_apis
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.settings import ServerAccess, Settings
-from restgpt.tools.thread_pool import SHARED
+from restgpt.tools.settings.run_settings import checked_settings, offering_apis
 
 
 class ServedGraph(DurableGraph):

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability, StateSnapshot
 
-from restgpt.tools.checkpoint_id import continue_after
+from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.tracing.run_span import Kind, run_span
 
 _END = object()

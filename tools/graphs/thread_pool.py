@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 from langgraph.graph import StateGraph
 
-from restgpt.tools.cancellation import Cancellation, cancellable
+from restgpt.tools.http.cancellation import Cancellation, cancellable
 from restgpt.tools.settings.variables import concurrency_from_env
 
 Arguments = ParamSpec("Arguments")
@@ -44,7 +44,7 @@ class ThreadPool:
         """Run a function in one of the threads, with the context variables of the caller.
 
         If the caller is cancelled, a function that waits for a thread is never started, and a running one is
-        cancelled (`tools.cancellation`).
+        cancelled (`tools.http.cancellation`).
         """
         cancellation = Cancellation()
         with cancellable(cancellation):

@@ -1,0 +1,1 @@
+"""Graphs as hosts run them: traced, durable, served, in threads of their own."""
