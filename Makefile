@@ -178,7 +178,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt
