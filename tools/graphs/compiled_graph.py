@@ -113,8 +113,10 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.stream` does."""
         if outside := self._outside(config):
             _continue(outside.saver.get_tuple(outside.place))
-        if self.reopen and (answer := self._answer(input, config)) is not None:
-            if found := self.reopen(self.get_state(config), answer, isinstance(input, Command)):
+        answer = self._answer(input, config)
+        if self.reopen and answer is not None:
+            found = self.reopen(self.get_state(config), answer, isinstance(input, Command))
+            if found is not None:
                 saved = self.update_state(config, found.update, as_node=found.node)
                 input, config = _answered(found, input), _at(saved, config)
         yield from super().stream(input, config, durability=self._durability(durability, config), **options)
@@ -125,8 +127,10 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.astream` does."""
         if outside := self._outside(config):
             _continue(await outside.saver.aget_tuple(outside.place))
-        if self.reopen and (answer := self._answer(input, config)) is not None:
-            if found := self.reopen(await self.aget_state(config), answer, isinstance(input, Command)):
+        answer = self._answer(input, config)
+        if self.reopen and answer is not None:
+            found = self.reopen(await self.aget_state(config), answer, isinstance(input, Command))
+            if found is not None:
                 saved = await self.aupdate_state(config, found.update, as_node=found.node)
                 input, config = _answered(found, input), _at(saved, config)
         parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
