@@ -1,0 +1,115 @@
+"""Guards that no room of the repository grows unseen: its lines of code, and the words of the pages, may only fall."""
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, STRING, TokenInfo, generate_tokens
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+LINES = {
+    "graph": 1_110,
+    "nodes": 4_033,
+    "restgpt/recipes": 2_395,
+    "restgpt/calling": 3_103,
+    "restgpt/functions": 3_045,
+    "tools": 11_697,
+    "specs": 7_300,
+    "prompts": 29,
+    "restgpt": 1_137,
+    "restgpt/commands": 3_850,
+    "restgpt/community": 403,
+    "restgpt/host": 622,
+    "restgpt/mcp": 1_311,
+    "restgpt/server": 643,
+    "restgpt-bench": 9_965,
+    "lab": 7_739,
+    "tests": 45_520,
+    "docs": 358,
+    ".": 8,
+}
+"""The lines of code that a room has at most. Raise a number by hand only, with the reason beside it."""
+
+WORDS = {
+    "README.md": 1_685,
+    "docs/*.md": 38_539,
+}
+"""The words that pages have at most, by the same rule."""
+
+SLACK = 0.02
+"""By how much of its number a room may be smaller before the number has to be lowered."""
+
+LEAST_SLACK = 10
+LAYOUT = {COMMENT, DEDENT, ENDMARKER, INDENT, NL}
+NOT_OURS = {"__pycache__", "node_modules", "build", "dist", "runs"}
+
+
+def lines_of_code(text: str) -> int:
+    """The lines with a token of a statement: neither blank, nor a comment, nor a docstring."""
+    lines: set[int] = set()
+    statement: list[TokenInfo] = []
+    for token in generate_tokens(io.StringIO(text).readline):
+        if token.type == NEWLINE:
+            if any(part.type != STRING for part in statement):
+                lines.update(line for part in statement for line in range(part.start[0], part.end[0] + 1))
+            statement = []
+        elif token.type not in LAYOUT:
+            statement.append(token)
+    return len(lines)
+
+
+def modules() -> Iterator[Path]:
+    """All modules by their path in the repository; what a link shows is counted where it is."""
+    for folder, names, files in os.walk(ROOT):
+        names[:] = [name for name in names if name not in NOT_OURS and not name.startswith(".")]
+        yield from (Path(folder, name).relative_to(ROOT) for name in files if name.endswith(".py"))
+
+
+def room_of(path: Path) -> str:
+    """The folder at the top, or one of `restgpt/`."""
+    parts = path.parts[:-1]
+    return "/".join(parts[:2] if parts[:1] == ("restgpt",) else parts[:1]) or "."
+
+
+def off(found: Counter[str], listed: dict[str, int]) -> list[str]:
+    """The entries whose number has to be another, as the table has to say it."""
+    return [
+        f'"{name}": {found[name]:_},  # is {listed.get(name, 0):_}'
+        for name in sorted({*found, *listed})
+        if found[name] > listed.get(name, 0) or listed[name] - found[name] > max(LEAST_SLACK, SLACK * listed[name])
+    ]
+
+
+REMEDY = "Of more, take something away, or raise the number with a reason beside it; of less, lower the number:\n"
+
+
+@pytest.mark.slow
+def test_no_room_has_more_lines_of_code_than_its_number() -> None:
+    found: Counter[str] = Counter()
+    for path in modules():
+        found[room_of(path)] += lines_of_code((ROOT / path).read_text(encoding="utf-8"))
+    assert not (wrong := off(found, LINES)), REMEDY + "\n".join(wrong)
+
+
+def test_no_pages_have_more_words_than_their_number() -> None:
+    pages = {"README.md": [ROOT / "README.md"], "docs/*.md": (ROOT / "docs").glob("*.md")}
+    found = Counter(
+        {name: sum(len(page.read_text(encoding="utf-8").split()) for page in files) for name, files in pages.items()}
+    )
+    assert not (wrong := off(found, WORDS)), REMEDY + "\n".join(wrong)
+
+
+def test_a_line_of_code_is_neither_blank_nor_a_comment_nor_a_docstring() -> None:
+    docstrings = '"""A page.\n\nOf words."""\n\n# A reason.\nX = """\n\n"""\n"""An attribute."""\n\n'
+    assert lines_of_code(docstrings) == 3
+    assert lines_of_code('def f() -> int:\n    "Give."\n    return (  # here\n        1\n    )\n') == 4
+
+
+def test_a_room_that_grows_or_shrinks_clearly_is_off() -> None:
+    listed = {"more": 1_000, "less": 1_000, "hardly": 1_000, "gone": 100, "small": 20}
+    found = Counter({"more": 1_001, "less": 979, "hardly": 980, "new": 1, "small": 11})
+    assert [entry.partition('":')[0] for entry in off(found, listed)] == ['"gone', '"less', '"more', '"new']
