@@ -32,17 +32,20 @@ def unused_approvals(snapshot: StateSnapshot) -> list[Request]:
     return [request for request in requests if request["status"] == "approved"] if snapshot.tasks else []
 
 
-def reopened(snapshot: StateSnapshot, resume: Any) -> Reopened | None:
+def reopened(snapshot: StateSnapshot, resume: Any, is_own: bool) -> Reopened | None:
     """Return what opens the question of unused approvals again, and the answer to it; None where a question is open.
 
     `resume` is one answer for all, or answers by the id of the pause whose question was answered. Raises
-    `OutdatedDecisionError` for an answer to nothing.
+    `OutdatedDecisionError` for an answer to nothing that `is_own`: one that a graph around this one got may be for
+    another node.
     """
     if _is_open(snapshot):
         return None
     unused = unused_approvals(snapshot)
     answers = resume if isinstance(resume, Mapping) and not resume.keys() & {"decisions", "type"} else None
     chosen = [request for request in unused if answers is None or pause_of(request) in answers]
+    if not chosen and not is_own:
+        return None
     if not chosen:
         raise OutdatedDecisionError(str(snapshot.config["configurable"]["thread_id"]))
     answer = resume

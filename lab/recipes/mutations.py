@@ -210,10 +210,14 @@ def open_stage() -> Iterator[Stage]:
 def unguarded(recipe: Recipe, api: Api) -> Recipe:
     """Return a recipe without its guards: it relies on nothing, and knows all that the document requires today."""
     required = tuple(sorted({place for operation in api.operations for place in _places(operation)}))
-    bare = {"reads": {}, "status": (), "documented": Documented(required=required)}
-    return recipe.model_copy(
-        update={"operations": tuple(item.model_copy(update=bare) for item in recipe.operations), "links": ()}
-    )
+    bare: dict[str, Any] = {
+        "reads": {},
+        "status": (),
+        "items": {},
+        "named": None,
+        "documented": Documented(required=required),
+    }
+    return recipe.model_copy(update={"operations": tuple(item.model_copy(update=bare) for item in recipe.operations)})
 
 
 def _places(operation: Operation) -> Iterator[str]:

@@ -175,7 +175,7 @@ def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
     taken = {**program["taken"], **found.taken}
     program = {**program, "is_checked": found.kind != "refused", "taken": taken}
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
-    if guard and (shifts := guard.of_answers(requests, found)):
+    if guard and (shifts := guard.shifts(requests)):
         said_last = "\n".join(filter(None, [told(shifts), found.problem or found.text]))
         return _closed(run, state, requests, f"{said_last}{_shapes(requests)}", program=program, end="shifted")
     match found.kind:
@@ -239,7 +239,6 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
-        traced=recipe is not None,
         # A model's program runs again from its start at each call, which finds calls that differ from run to run.
         waiting=run.resources.waiting_programs if recipe else None,
     )
@@ -293,9 +292,6 @@ def _handed_over(
         problems.append(f"The arguments of all calls are too large together: {size} characters of {MOST_ARGUMENTS}.")
     if problems:
         return _failed(run, state, program, requests, "\n".join(problems[:5]), None)
-    guard = guard_of(run, state, program)
-    if guard and (shifts := guard.of_links(made, requests, found)):
-        return _closed(run, state, requests, f"{told(shifts)}{_shapes(requests)}", program=program, end="shifted")
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
 
 

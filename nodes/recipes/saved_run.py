@@ -1,7 +1,7 @@
 """Save the finished run of a thread as a recipe: from its state and the kept answers, without a model."""
 
-import ast
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +10,7 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.calling.decision import EDITED
 from restgpt.calling.policy import Writes
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
@@ -24,6 +25,8 @@ from restgpt.specs import Catalogue
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import Entry
 from restgpt.tools.text.quotation import named as shown
+
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 STOPPED = {
     "stopped": "its program stopped with a sentence instead of a report",
@@ -129,13 +132,11 @@ class _Reading:
         sent = Sent(
             function=function,
             arguments=request["arguments"],
-            position=position,
-            line=place["line"],
             is_change=not seems_to_read(request),
             status=int(request["response"].get("status", 0)),
             body=body_of(entry),
         )
-        return FinishedCall(sent, operation, entry, pages=request["pages"])
+        return FinishedCall(sent, operation, entry)
 
     def bodies(self, requests: Iterable[Request]) -> tuple[Any, ...]:
         """Return the kept answers to requests that are JSON or text."""
@@ -170,6 +171,11 @@ def _check_outcome(request: Request) -> None:
     name = shown(request["operation"])
     if request["status"] == "rejected":
         raise NotSavableError(f"The run cannot be saved: {name} was rejected. {request['note']}".strip())
+    if request["note"] == EDITED:
+        raise NotSavableError(
+            f"A person edited the arguments of {name} at the approval, so the program does not contain what was sent. "
+            "Ask again with the edited values in the instruction, and save that run."
+        )
     if request["status"] == "held" or seems_to_read(request):
         return
     if not request["response"]:
@@ -201,7 +207,8 @@ def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Read
     positions = {**{key: position for position, key in program["taken"].items()}, **own}
     _check_complete(requests, positions)
     made = [request for request in requests if request["id"] in positions]
-    calls = sorted((reading.call(item, positions[item["id"]]) for item in made), key=_order)
+    made.sort(key=lambda item: [int(part) for part in positions[item["id"]].split(".")])
+    calls = [reading.call(item, positions[item["id"]]) for item in made]
     earlier = [item for step in values["steps"] for item in step["requests"] if item["id"] not in own]
     return _finished(values, reading, program, calls, reading.bodies(earlier))
 
@@ -211,10 +218,6 @@ def _is_answer(values: Mapping[str, Any], step: Step) -> bool:
     answer = str(values.get("answer") or "")
     first = step["result"].partition("\n")[0]
     return (bool(first) and answer.startswith(first)) or any(item["status"] == "held" for item in step["requests"])
-
-
-def _order(call: FinishedCall) -> tuple[int, ...]:
-    return tuple(map(int, call.sent.position.split(".")))
 
 
 def _check_complete(requests: Iterable[Request], positions: Mapping[str, str]) -> None:
@@ -245,17 +248,12 @@ def _finished(
         # A healed run may have values of its recipe, which a user had said when that was saved.
         said="\n".join([said(cast(Any, values)), *kept_by(current(values))]),
         instruction=str(values["instruction"]),
-        report=str(values.get("answer") or ""),
         seen=seen,
         notes=reading.notes(),
         writes=reading.writes,
-        others={name: functions[name] for name in _named(program["code"]) if name in functions and name not in called},
+        others={
+            name: functions[name]
+            for name in dict.fromkeys(_WORD.findall(program["code"]))
+            if name in functions and name not in called
+        },
     )
-
-
-def _named(code: str) -> list[str]:
-    """Return the names that a program reads and does not assign, in order."""
-    nodes = list(ast.walk(ast.parse(code)))
-    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return [name for name in dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)) if name not in own]

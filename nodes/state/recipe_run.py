@@ -262,7 +262,7 @@ def _compared(catalogue: Catalogue, recipe: Recipe) -> Comparison:
     functions: dict[str, Operation] = {}
     shifts: list[Shift] = []
     renamed: dict[str, Mapping[str, str]] = {}
-    called = {call.function for call in recipe.calls}
+    called = {used.function for used in recipe.operations if used.calls}
     for used in recipe.operations:
         operation = find_operation(used, catalogue)
         if operation is not None:

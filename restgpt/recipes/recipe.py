@@ -58,70 +58,37 @@ class Documented(_Part):
     answer: Mapping[str, tuple[JsonType, ...]] = Field(default_factory=dict)
 
 
+class Echo(_Part):
+    """The field that says what the first item of an answer is, or the answer itself: it is like a text of an input.
+
+    `field` is its pattern, and `alike` how many items of the saved run were like the text.
+    """
+
+    field: str
+    input: str
+    relation: Literal["equal", "contains", "within"]
+    alike: int = 1
+
+
 class UsedOperation(_Part):
     """An operation that the program calls: the name of its function, and what the saved run used of it.
 
-    `reads` maps patterns of the fields that the program read in its answers to what it found there. A pattern is a
-    JSON pointer with `*` for any index of an array and any key of a map. `status` are the statuses that it answered.
+    `reads` maps patterns of the fields that the program names in its answers to what was found there. A pattern is a
+    JSON pointer with `*` for any index. `calls` is how often it was called, `status` are the statuses that it answered.
+    `items` says of the lists whether they had one item, which the program took, or some. `named` is what it found by
+    the name that an input gave.
     """
 
     function: str
     api: str
     method: str
     path: str
+    calls: Annotated[int, Field(ge=0)] = 0
     status: tuple[int, ...] = ()
     reads: Mapping[str, tuple[ReadType, ...]] = Field(default_factory=dict)
+    items: Mapping[str, Literal["one", "some"]] = Field(default_factory=dict)
+    named: Echo | None = None
     documented: Documented = Documented()
-
-
-class Echo(_Part):
-    """The field by which a chosen item was recognised: it equals or contains a text of an input, or is within it.
-
-    `field` is the pattern of the field in the answer.
-    """
-
-    field: str
-    input: str
-    relation: Literal["equal", "contains", "within"]
-
-
-class Link(_Part):
-    """A value that goes from an answer to an argument of a later call, as in OpenAPI's Link Object.
-
-    `take` is the pattern of the value in the answer of the function `answer_of`, `argument` that of the argument of the
-    function `call`. `choice` says which item of the innermost array was taken: the only one, the first, the last, each,
-    the one that `echo` recognises, or some other one. `alike` is how many items the echo recognised, and without an
-    echo, how many items there were.
-    """
-
-    answer_of: str
-    take: str
-    call: str
-    argument: str
-    choice: Literal["only", "first", "last", "each", "named", "other"] = "other"
-    echo: Echo | None = None
-    alike: int | None = None
-
-
-class Source(_Part):
-    """The value of one argument in the list of calls: exactly one of the four is set, or none if it was computed.
-
-    `text` is a template with inputs in braces. `call` is the number of an earlier call (from 1), whose answer has the
-    value at the JSON pointer `at`.
-    """
-
-    value: Any = None
-    input: str = ""
-    text: str = ""
-    call: int = 0
-    at: str = ""
-
-
-class SavedCall(_Part):
-    """A call of the saved run: its function, and the source of each scalar argument by its JSON pointer."""
-
-    function: str
-    arguments: Mapping[str, Source] = Field(default_factory=dict)
 
 
 class Saved(_Part):
@@ -136,9 +103,7 @@ class Recipe(_Part):
     """A finished run as a file.
 
     `inputs` is a JSON Schema of an object; the saved values are the examples of its properties. `program` reads them as
-    `inputs["name"]`. `writes` is the policy of the saved run: it can make a run stricter, never looser. `calls` are the
-    calls of the saved run in order, for people; `is_linear` says that the program makes exactly these
-    calls, each once. `constants`
+    `inputs["name"]`. `writes` is the policy of the saved run: it can make a run stricter, never looser. `constants`
     are values of arguments that the user had said and that are no inputs.
     """
 
@@ -151,10 +116,7 @@ class Recipe(_Part):
     inputs: Mapping[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
     program: Annotated[str, Field(min_length=1, max_length=MOST_PROGRAM)]
     operations: tuple[UsedOperation, ...]
-    links: tuple[Link, ...] = ()
     constants: tuple[Any, ...] = ()
-    calls: tuple[SavedCall, ...] = ()
-    is_linear: bool = False
 
     @model_validator(mode="after")
     def _can_be_stored(self) -> "Recipe":
@@ -173,15 +135,10 @@ class Recipe(_Part):
             raise ValueError("operations: two entries have the same function")
         if unknown := [item.api for item in self.operations if item.api not in apis]:
             raise ValueError(f"operations: the API {unknown[0]!r} is not among apis")
-        named = [name for link in self.links for name in (link.answer_of, link.call)]
-        named += [call.function for call in self.calls]
-        if missing := [name for name in named if name not in functions]:
-            raise ValueError(f"the function {missing[0]!r} is not among operations")
         properties = self.inputs.get("properties", {})
         if self.inputs.get("type") != "object" or not isinstance(properties, Mapping):
             raise ValueError("inputs: it is not a JSON Schema of an object")
-        used = [link.echo.input for link in self.links if link.echo]
-        used += [source.input for call in self.calls for source in call.arguments.values() if source.input]
+        used = [item.named.input for item in self.operations if item.named]
         if missing := [name for name in used if name not in properties]:
             raise ValueError(f"the input {missing[0]!r} is not among inputs")
         return self

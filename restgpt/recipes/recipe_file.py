@@ -19,12 +19,9 @@ from restgpt.recipes.recipe import (
     FORMAT,
     Documented,
     Echo,
-    Link,
     Recipe,
     RecipeApi,
     Saved,
-    SavedCall,
-    Source,
     UsedOperation,
 )
 from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
@@ -53,9 +50,7 @@ _PARTS: Mapping[Place, type[BaseModel]] = {
     ("apis", 0): RecipeApi,
     ("operations", 0): UsedOperation,
     ("operations", 0, "documented"): Documented,
-    ("links", 0): Link,
-    ("links", 0, "echo"): Echo,
-    ("calls", 0): SavedCall,
+    ("operations", 0, "named"): Echo,
 }
 _KEYS = [item.alias or name for name, item in Recipe.model_fields.items()]
 """The keys of a recipe file in the order in which they are written."""
@@ -311,7 +306,7 @@ def _at(value: Any, place: Place) -> Any:
 def _nearest(place: Place) -> str:
     """Return the question whether a known key was meant, or nothing."""
     above: Place = tuple(0 if isinstance(part, int) else part for part in place[:-1])
-    part = Source if above[:3] == ("calls", 0, "arguments") else _PARTS.get(above)
+    part = _PARTS.get(above)
     if part is None or not isinstance(place[-1], str):
         return ""
     known = [item.alias or name for name, item in part.model_fields.items()]

@@ -1,4 +1,4 @@
-"""A call of a program for the guards: its arguments, its answer, and the fields that the program read of it."""
+"""A call of a program for the guards: its arguments and its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,14 +10,11 @@ class Sent:
     """A call: `arguments` are grouped by place, as the program gave them.
 
     Before an answer, `status` is 0 and `body` is None. `body` is the parsed JSON of the answer, or its text. `reads`
-    maps the patterns that the program read in it to the JSON types found there, `missing` among them for a name that
-    an object does not have. `position` is the place of the call in the structure of the program.
+    maps the patterns of the fields that the program may read in it to the JSON types found there; it is empty in a run.
     """
 
     function: str
     arguments: Mapping[str, Any]
-    position: str = ""
-    line: int = 0
     is_change: bool = False
     status: int = 0
     body: Any = None

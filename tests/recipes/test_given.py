@@ -11,7 +11,7 @@ from restgpt.recipes.recipe import Recipe
 
 def recipe(required: tuple[str, ...] = (), **properties: Any) -> Recipe:
     inputs = {"type": "object", "properties": properties, "required": list(required)}
-    return plant_recipe(inputs=inputs, calls=())
+    return plant_recipe(inputs=inputs, operations=())
 
 
 TYPES = {
@@ -126,7 +126,7 @@ def test_an_unknown_input_is_answered_with_the_nearest_known_name() -> None:
 
 def test_a_definition_that_several_inputs_share_is_found() -> None:
     inputs = {"type": "object", "properties": {"x": {"$ref": "#/$defs/day"}}, "$defs": {"day": {"type": "integer"}}}
-    shared = plant_recipe(inputs=inputs, calls=())
+    shared = plant_recipe(inputs=inputs, operations=())
     assert input_problems(shared, {"x": 1}) == []
     assert input_problems(shared, {"x": "a"}) == ['The input x must be a whole number, not "a".']
 

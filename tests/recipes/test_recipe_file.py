@@ -29,7 +29,7 @@ def fault(text: str) -> str:
 
 def test_a_recipe_reads_back_as_it_was_written() -> None:
     assert parsed_recipe(TEXT, PATH) == plant_recipe()
-    made = plant_recipe(writes="deny", is_linear=True, constants=(1, "a"))
+    made = plant_recipe(writes="deny", constants=(1, "a"))
     assert parsed_recipe(recipe_text(made), PATH) == made
 
 
@@ -39,9 +39,9 @@ def test_the_file_has_the_program_as_a_block_and_short_lists_on_one_line() -> No
     assert 'create_task(project_id=project["id"], body={"title": title})\n\n  print(f"Created' in TEXT
     assert " — " in TEXT
     assert "\n    status: [201]\n" in TEXT
-    assert "/path/project_id: {call: 1, at: /id}\n" in TEXT
+    assert "    named: {field: /name, input: name, relation: equal}\n" in TEXT
     keys = [line.partition(":")[0] for line in TEXT.splitlines() if line[:1].isalpha()]
-    order = ["recipe", "name", "description", "saved", "apis", "inputs", "program", "operations", "links", "calls"]
+    order = ["recipe", "name", "description", "saved", "apis", "inputs", "program", "operations"]
     assert keys == order
 
 
@@ -99,20 +99,16 @@ def test_any_value_and_any_program_read_back_as_written(example: Any, program: s
             ("function: create_task\n    api", "function: create_task\n    spi"),
             "operations[1].spi is unknown. Did you mean api?",
         ),
-        (("{input: name}", "{inputs: name}"), '"/body/name".inputs is unknown. Did you mean input?'),
+        (("input: name", "inputs: name"), "operations[0].named.inputs is unknown. Did you mean input?"),
         (("method: POST", "method: [POST]"), "operations[0].method must be a text, not a list."),
         (("status: [201]", "status: [ok]"), 'operations[0].status[0] must be a whole number, not "ok".'),
         (
             ("name: plant-beds", "name: ../beds"),
             "line 2: name must be lower-case letters, digits and hyphens, at most 64",
         ),
-        (
-            ("choice: only", "choice: onely"),
-            "links[0].choice must be 'only', 'first', 'last', 'each', 'named' or 'other'",
-        ),
-        (("call: create_task", "call: create_tusk"), "links[0].call is wrong: the function 'create_tusk' is not among"),
+        (("relation: equal", "relation: equals"), "named.relation must be 'equal', 'contains' or 'within', not"),
         (("api: team-board", "api: other"), "operations[0].api is wrong: the API 'other' is not among apis."),
-        (("{input: name}", "{input: title}"), "is wrong: the input 'title' is not among inputs."),
+        (("input: name", "input: title"), "is wrong: the input 'title' is not among inputs."),
         (("type: object", "type: array"), "inputs is wrong: it is not a JSON Schema of an object."),
         (("program: |", f"constants: [{2**63}]\nprogram: |"), "constants is wrong: a number has more than 64 bits"),
         (("items: {type: string}", "items: {type: strange}"), "inputs.properties.titles.items"),

@@ -12,7 +12,6 @@ class Good:
     instruction: str
     code: str
     inputs: dict[str, Any]
-    is_linear: bool = False
     fixture: str | None = None
 
 
@@ -25,7 +24,6 @@ person = person_details(person_id=people[0]["id"])
 print(f"Agnès Varda was born on {person['birthday']}.")
 """,
     {"query": "Agnès Varda"},
-    is_linear=True,
 )
 COUNT = Good(
     "tmdb",
@@ -48,7 +46,7 @@ movies = [one(answer, title=title) for answer, title in zip(found, titles)]
 best = max(movies, key=lambda movie: movie["vote_average"])
 print(f"{best['title']} has the higher rating: {best['vote_average']}.")
 """,
-    {"queries": ["Parasite", "Paddington"]},
+    {"titles": ["Parasite", "Paddington"]},
 )
 LEAD = Good(
     "tmdb",
@@ -73,7 +71,6 @@ episode = tv_episode_credits(tv_id=show["id"], season_number=2, episode_number=4
 print(", ".join(guest["name"] for guest in episode["guest_stars"]))
 """,
     {"query": "Fleabag", "season_number": 2},
-    is_linear=True,
 )
 TRENDING = Good(
     "tmdb",
@@ -83,7 +80,6 @@ people = trending(media_type="person", time_window="week")["results"]
 print(people[0]["name"])
 """,
     {},
-    is_linear=True,
 )
 SAVE_ALBUM = Good(
     "spotify",
@@ -95,7 +91,6 @@ save_albums(ids=album["id"])
 print(f"Saved {album['name']} by Kestrel Avenue.")
 """,
     {"album": "Copper Weather", "artist": "Kestrel Avenue"},
-    is_linear=True,
 )
 RENAME = Good(
     "spotify",
@@ -105,7 +100,7 @@ playlist = one(list_my_playlists(), name="Long Drives")
 change_playlist_details(playlist_id=playlist["id"], body={"name": "Short Drives", "public": False})
 print("Renamed Long Drives to Short Drives and made it private.")
 """,
-    {"playlist_name": "Long Drives", "name": "Short Drives"},
+    {"name": "Long Drives", "name2": "Short Drives"},
     fixture="studio",
 )
 VOLUME = Good(
@@ -116,7 +111,6 @@ set_volume(volume_percent=35)
 print("The volume is 35 now.")
 """,
     {"volume_percent": 35},
-    is_linear=True,
 )
 KITCHEN = Good(
     "spotify",
@@ -129,7 +123,7 @@ follow(type="artist", ids=",".join(artists))
 save_tracks(ids=items[0]["track"]["id"])
 print(f"Followed {len(artists)} artists and saved {items[0]['track']['name']}.")
 """,
-    {"playlist_name": "Kitchen Radio"},
+    {"name": "Kitchen Radio"},
     fixture="studio",
 )
 QUEUE = Good(

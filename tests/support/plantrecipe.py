@@ -4,12 +4,10 @@ from typing import Any
 
 from restgpt.recipes.recipe import (
     Documented,
-    Link,
+    Echo,
     Recipe,
     RecipeApi,
     Saved,
-    SavedCall,
-    Source,
     UsedOperation,
 )
 
@@ -35,7 +33,9 @@ CREATE_PROJECT = UsedOperation(
     method="POST",
     path="/projects",
     status=(201,),
+    calls=1,
     reads={"/id": ("integer",), "/name": ("string",)},
+    named=Echo(field="/name", input="name", relation="equal"),
     documented=Documented(
         parameters={"body/name": ("string",)},
         required=("body/name",),
@@ -67,15 +67,5 @@ def plant_recipe(**changed: Any) -> Recipe:
         "inputs": INPUTS,
         "program": PROGRAM,
         "operations": (CREATE_PROJECT, CREATE_TASK),
-        "links": (
-            Link(answer_of="create_project", take="/id", call="create_task", argument="path/project_id", choice="only"),
-        ),
-        "calls": (
-            SavedCall(function="create_project", arguments={"/body/name": Source(input="name")}),
-            SavedCall(
-                function="create_task",
-                arguments={"/path/project_id": Source(call=1, at="/id"), "/body/title": Source(value="Buy soil")},
-            ),
-        ),
     }
     return Recipe(**{**values, **changed})

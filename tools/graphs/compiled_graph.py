@@ -97,11 +97,12 @@ class DurableGraph(TracedGraph):
     that is killed in between would draft a call again that it has sent, and a machine whose clock is behind would write
     checkpoints that count as old. Servers such as aegra pass no other durability, and checkpointers of their own.
 
-    `reopen` looks at the state and the answer with which a run is resumed, and may open a question for the answer.
+    `reopen` looks at the state and the answer with which a run is resumed, and may open a question for the answer. Its
+    third argument says that the answer is this graph's own, and not that of a graph around it.
     """
 
     def __init__(
-        self, *, reopen: Callable[[StateSnapshot, Any], Reopened | None] | None = None, **options: Any
+        self, *, reopen: Callable[[StateSnapshot, Any, bool], Reopened | None] | None = None, **options: Any
     ) -> None:
         super().__init__(**options)
         self.reopen = reopen
@@ -112,9 +113,12 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.stream` does."""
         if outside := self._outside(config):
             _continue(outside.saver.get_tuple(outside.place))
-        if self._is_answered(input) and (found := self._reopened(self.get_state(config), input)):
-            saved = self.update_state(config, found.update, as_node=found.node)
-            input, config = found.answer, _at(saved, config)
+        answer = self._answer(input, config)
+        if self.reopen and answer is not None:
+            found = self.reopen(self.get_state(config), answer, isinstance(input, Command))
+            if found is not None:
+                saved = self.update_state(config, found.update, as_node=found.node)
+                input, config = _answered(found, input), _at(saved, config)
         yield from super().stream(input, config, durability=self._durability(durability, config), **options)
 
     async def astream(
@@ -123,20 +127,27 @@ class DurableGraph(TracedGraph):
         """Run the graph as `CompiledStateGraph.astream` does."""
         if outside := self._outside(config):
             _continue(await outside.saver.aget_tuple(outside.place))
-        if self._is_answered(input) and (found := self._reopened(await self.aget_state(config), input)):
-            saved = await self.aupdate_state(config, found.update, as_node=found.node)
-            input, config = found.answer, _at(saved, config)
+        answer = self._answer(input, config)
+        if self.reopen and answer is not None:
+            found = self.reopen(await self.aget_state(config), answer, isinstance(input, Command))
+            if found is not None:
+                saved = await self.aupdate_state(config, found.update, as_node=found.node)
+                input, config = _answered(found, input), _at(saved, config)
         parts: Any = super().astream(input, config, durability=self._durability(durability, config), **options)
         async with aclosing(parts) as opened:
             async for part in opened:
                 yield part
 
-    def _is_answered(self, given: Any) -> bool:
-        is_kept = isinstance(self.checkpointer, BaseCheckpointSaver)
-        return self.reopen is not None and is_kept and isinstance(given, Command) and given.resume is not None
-
-    def _reopened(self, snapshot: StateSnapshot, given: "Command[Any]") -> Reopened | None:
-        return self.reopen(snapshot, given.resume) if self.reopen else None
+    def _answer(self, given: Any, config: Mapping[str, Any] | None) -> Any:
+        """Return the answer with which a run is resumed: its own, or as a subgraph its parent's; None without one."""
+        configured = (config or {}).get("configurable") or {}
+        if isinstance(given, Command):
+            return given.resume if isinstance(self.checkpointer, BaseCheckpointSaver) else None
+        scratchpad = configured.get("__pregel_scratchpad")
+        is_kept = isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver)
+        if scratchpad is None or not (is_kept and configured.get("__pregel_resuming")):
+            return None
+        return scratchpad.get_null_resume(False) or configured.get("__pregel_resume_map")
 
     def _outside(self, config: Mapping[str, Any] | None) -> "_Outside | None":
         """Return the thread if others may have written it; in this process's memory, it has only ids of its own."""
@@ -153,10 +164,15 @@ class DurableGraph(TracedGraph):
         return "sync" if given is None and is_kept and not inherits else given
 
 
+def _answered(found: Reopened, given: Any) -> Any:
+    """Return the input of a run: a subgraph takes the answer from its parent."""
+    return found.answer if isinstance(given, Command) else given
+
+
 def _at(saved: RunnableConfig, config: Any) -> Any:
     """Return the config of a run that begins at a saved checkpoint; the newest one needs no name."""
     configured = config["configurable"]
-    if "checkpoint_id" not in configured:
+    if not configured.get("checkpoint_id"):
         return config
     return {**config, "configurable": {**configured, "checkpoint_id": saved["configurable"]["checkpoint_id"]}}
 

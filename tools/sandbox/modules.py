@@ -19,12 +19,10 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
-_FOR_TRACE = ("trace",)
-_TRACED, _CHECKED = frozenset({"traced program", "traced replay"}), frozenset({"program", "traced program"})
 _FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
 
 RUNNERS: Mapping[Media, str] = {
-    **dict.fromkeys(("program", "replay", "traced program", "traced replay"), f"{_PACKAGE}.replay"),
+    **dict.fromkeys(("program", "replay"), f"{_PACKAGE}.replay"),
     "rewriting": f"{_PACKAGE}.rewriting",
 }
 """The module whose function `run` a worker calls, for the media that are no data."""
@@ -48,9 +46,7 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
         names, words, code = ["rewriting"], set(), ""
     if words.intersection(LIBRARY):
         names.append("library")
-    if media in _TRACED:
-        names.extend(_FOR_TRACE)
-    if media in _CHECKED:
+    if media == "program":
         names.extend(_FOR_CHECK)
     elif "gather" in words:
         names.append("gather")
@@ -65,7 +61,7 @@ def needed_modules(code: str, media: Media) -> tuple[str, ...]:
     found: list[str] = []
     for word in sorted(words & _IMPORTED_FOR.keys()):
         found.extend(_IMPORTED_FOR[word])
-    if media in _CHECKED:
+    if media == "program":
         found.extend(("ast", "difflib"))
     elif media == "rewriting":
         found.extend(("ast", "encodings.unicode_escape"))  # `ast.unparse` encodes with it

@@ -1,17 +1,15 @@
-"""Put inputs into a program in place of the values of its literals, and list the calls and literals that are left.
+"""Put inputs into a program in place of the values of its literals, and list its literals.
 
 The host never parses the code of a model: the worker of the sandbox does, without running it, and the report is
 untrusted. It is checked here, and the new code is run only as the code of a program is: locked, call by call.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.guest.rewriting import MOST_LITERALS, MOST_SITES
 from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
 from restgpt.tools.sandbox.runner import run_python
 
@@ -24,11 +22,7 @@ MOST_CODE = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """An input and its value in the saved run.
-
-    A number replaces only literals that `keyword` names: an argument, a key of a dict, or a variable whose name is or
-    ends with it. A tuple replaces a list or a tuple with exactly its items.
-    """
+    """An input and its value in the saved run; with `keyword` it replaces only literals of this name."""
 
     name: str
     value: str | int | float | tuple[str | int | float, ...]
@@ -36,56 +30,32 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A call of a function in the new code.
-
-    `is_repeated` says that it may be made any number of times, or not at all: it is in a loop, a comprehension, a
-    function, a condition, the later part of a boolean expression, or a try.
-    """
-
-    line: int
-    function: str
-    is_repeated: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Parametrized:
-    """The new code, the names of the inputs in it, its calls, and the texts that are still literals, each once.
+    """The new code, the names of the inputs in it, and what the old code says.
 
-    `problem` says why there is no new code: then `code` is the old one, and the rest is empty.
+    `literals` are its texts, numbers and lists of these with the names of their places: an argument, a key, a variable,
+    a compared field, or none. `words` may be names of fields that it reads. `is_constant` says that it prints no value,
+    `takes_one` that it takes items of lists by their places. `problem` says why there is no new code.
     """
 
     code: str
     used: frozenset[str] = frozenset()
-    sites: tuple[Site, ...] = ()
-    literals: tuple[str, ...] = ()
+    literals: tuple[tuple[str, Any], ...] = ()
+    words: frozenset[str] = frozenset()
+    is_constant: bool = False
+    takes_one: bool = False
     problem: str = ""
 
 
-def parametrized(
-    code: str,
-    replacements: Sequence[Replacement],
-    *,
-    functions: Collection[str],
-    limits: Limits = LIMITS,
-    backend: SandboxBackend | None = None,
-) -> Parametrized:
-    """Return the code with `inputs["name"]` in place of literals that have the value of a replacement.
-
-    `functions` are the names of the functions whose calls are listed. Comments and layout stay as they are.
-    """
+def parametrized(code: str, replacements: Sequence[Replacement], *, limits: Limits = LIMITS) -> Parametrized:
+    """Return the code with `inputs["name"]` in place of literals that have the value of a replacement."""
     cleaned = clean_code(code)
-    job = {
-        "functions": sorted(functions),
-        "replacements": [
-            {"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements
-        ],
-    }
-    result = run_python(cleaned, json.dumps(job), media="rewriting", limits=limits, backend=backend)
+    job = [{"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements]
+    result = run_python(cleaned, json.dumps(job), media="rewriting", limits=limits)
     if not result.payload:
         return Parametrized(cleaned, problem=_problem(result))
     try:
-        return _read(result.payload, {item.name for item in replacements}, frozenset(functions))
+        return _read(result.payload, frozenset(item.name for item in replacements))
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         return Parametrized(cleaned, problem=f"The report of the rewritten program cannot be read: {error}.")
 
@@ -102,28 +72,17 @@ def _problem(result: SandboxResult) -> str:
     return f"The program cannot be parsed{place}{detail or f' ({result.status})'}."
 
 
-def _read(payload: str, names: Collection[str], functions: Collection[str]) -> Parametrized:
+def _read(payload: str, names: frozenset[str]) -> Parametrized:
     """Return the report of the worker if it has the agreed form. Raises ValueError, TypeError or KeyError."""
+    payload.encode()  # lone surrogates raise ValueError
     report = json.loads(payload)
-    code, used, sites, literals = (report[key] for key in ("code", "used", "sites", "literals"))
+    code, literals = report["code"], tuple((name, value) for name, value in report["literals"])
     if not isinstance(code, str) or len(code) > MOST_CODE:
         raise ValueError("its code is no text, or too long")
-    code.encode()  # lone surrogates raise ValueError
-    if not _are_texts(used, len(names)) or not set(used) <= set(names):
-        raise ValueError("it uses other inputs")
-    if not isinstance(sites, list) or len(sites) > MOST_SITES or not _are_texts(literals, MOST_LITERALS):
-        raise ValueError("its lists are no lists, or too long")
-    "".join(literals).encode()
-    lines = code.count("\n") + 1
-    return Parametrized(code, frozenset(used), tuple(_site(item, lines, functions) for item in sites), tuple(literals))
-
-
-def _are_texts(value: Any, most: int) -> bool:
-    return isinstance(value, list) and len(value) <= most and all(isinstance(item, str) for item in value)
-
-
-def _site(item: Any, lines: int, functions: Collection[str]) -> Site:
-    line, function, is_repeated = item
-    if type(line) is not int or not 0 < line <= lines or function not in functions or type(is_repeated) is not bool:
-        raise ValueError("it names a call that cannot be")
-    return Site(line, function, is_repeated)
+    used, words = frozenset(report["used"]), frozenset(report["words"])
+    if not used <= names or not all(isinstance(item, str) for item in (*words, *(name for name, _ in literals))):
+        raise ValueError("its lists are none")
+    values = [inner for _, value in literals for inner in (value if isinstance(value, list) else [value])]
+    if not all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in values):
+        raise ValueError("its literals are none")
+    return Parametrized(code, used, literals, words, report["is_constant"] is True, report["takes_one"] is True)

@@ -16,7 +16,6 @@ from restgpt.tools.sandbox.backend import SandboxBackend
 from restgpt.tools.sandbox.code import OFFERED, clean_code
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.guest.replay import MOST_POSITION, SHOWN, SOURCE
-from restgpt.tools.sandbox.guest.trace import MOST_PATTERN, MOST_READS
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
 from restgpt.tools.sandbox.result import Media as SandboxMedia
 from restgpt.tools.sandbox.runner import run_python, traced_run
@@ -39,8 +38,6 @@ MOST_HEADERS = 20_000
 """The maximum number of characters of the response headers that one answer is given with."""
 
 _POSITION = re.compile(r"\d{1,9}(\.\d{1,9}\.\d{1,9})*", re.ASCII)
-_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
-_TYPES = frozenset({"string", "boolean", "integer", "number", "null", "object", "array", "missing"})
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
@@ -82,9 +79,7 @@ class ProgramRun:
 
     `taken` maps positions to the keys of entries of earlier programs that answered them; the next run gets these
     entries at these positions. `problem` is what the model can repair, `line` the place of the end, `text` a sentence
-    of the program, `value` a value that it shows. `reads` are the fields that a traced program read, by the position of
-    their answer: patterns (JSON pointers with `*`) and the JSON types found there, `missing` for a name that was not
-    there. `is_cut` says that a part of the reads is not told.
+    of the program, `value` a value that it shows.
     """
 
     kind: Kind
@@ -97,8 +92,6 @@ class ProgramRun:
     function: str = ""
     text: str = ""
     value: str = ""
-    reads: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    is_cut: bool = False
 
 
 class ForgedReportError(ValueError):
@@ -117,7 +110,6 @@ def run_program(
     stubs: Sequence[Mapping[str, Any]] = (),
     names: Sequence[str] = (),
     inputs: Mapping[str, Any] | None = None,
-    traced: bool = False,
     limits: Limits = LIMITS,
     waiting: WaitingPrograms | None = None,
     backend: SandboxBackend | None = None,
@@ -127,9 +119,8 @@ def run_program(
     `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
-    the fields of answers. `inputs` are JSON values that the program has under this name. A `traced` program reports
-    what it read of its answers. If the program is among those `waiting`, it goes on with the answers that it does
-    not have yet, and if it waits at its next call, it is kept there.
+    the fields of answers. `inputs` are JSON values that the program has under this name. If the program is among those
+    `waiting`, it goes on with the answers that it does not have yet; if it waits at its next call, it is kept there.
     """
     cleaned = clean_code(code)
     job: dict[str, Any] = {
@@ -143,7 +134,7 @@ def run_program(
     }
     key, result = "", None
     if waiting is not None:
-        key = json.dumps([cleaned, traced, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
+        key = json.dumps([cleaned, *(job[name] for name in ("functions", "clock", "seed", "inputs"))])
         result = _gone_on(waiting, key, entries, most, limits)
     if result is None:
         if check:
@@ -152,11 +143,9 @@ def run_program(
         if len(data) > limits.data:
             return _too_large(len(data), limits)
         media: SandboxMedia = "program" if check else "replay"
-        if traced:
-            media = "traced program" if check else "traced replay"
         may_wait = waiting is not None
         result = run_python(cleaned, data, media=media, limits=limits, may_wait=may_wait, backend=backend)
-    report = _Report(cleaned, frozenset(functions), entries, most, is_traced=traced)
+    report = _Report(cleaned, frozenset(functions), entries, most)
     process = result.process
     try:
         run = report.read(result)
@@ -272,25 +261,17 @@ def _forged(reason: str) -> NoReturn:
 class _Report:
     """Reads the report of one run, with what the host knows: the code, the functions, the offered answers."""
 
-    def __init__(
-        self, code: str, functions: Collection[str], entries: Sequence[Entry], most: int, *, is_traced: bool
-    ) -> None:
+    def __init__(self, code: str, functions: Collection[str], entries: Sequence[Entry], most: int) -> None:
         self._lines = code.split("\n")
         self._functions = functions
         self._free = frozenset(entry.key for entry in entries if not entry.position)
         self._answered = frozenset(entry.position for entry in entries if entry.position)
         self._most = most
-        self._is_traced = is_traced
 
     def read(self, result: SandboxResult) -> ProgramRun:
         """Return the run. Raises ForgedReportError."""
         report = _payload(result) if result.payload else {}
-        taken = self._taken(report)
-        run = self._ended(result, report, taken)
-        if not self._is_traced:
-            return run
-        reads, is_cut = _reads(report.get("reads"), self._answered | taken.keys())
-        return replace(run, reads=reads, is_cut=is_cut)
+        return self._ended(result, report, self._taken(report))
 
     def _ended(self, result: SandboxResult, report: Mapping[str, Any], taken: Mapping[str, str]) -> ProgramRun:
         if result.status is not Status.PAUSED:
@@ -388,43 +369,6 @@ def _position(value: Any) -> str:
     if isinstance(value, str) and len(value) <= MOST_POSITION and _POSITION.fullmatch(value):
         return value
     return _forged("it names a position that no call can have")
-
-
-def _reads(report: Any, positions: Collection[str]) -> tuple[dict[str, Mapping[str, tuple[str, ...]]], bool]:
-    """Return what a program read, by position, and whether a part of it is not told."""
-    if report is None:  # the process was ended, or there was no room
-        return {}, True
-    if not isinstance(report, dict) or [type(report.get(key)) for key in ("kinds", "of", "is_cut")] != [
-        list,
-        dict,
-        bool,
-    ]:
-        _forged("its report of reads has another form")
-    kinds = [_kind(kind) for kind in report["kinds"]]
-    if sum(map(len, kinds)) > MOST_READS:
-        _forged("it reports too many reads")
-    found: dict[str, Mapping[str, tuple[str, ...]]] = {}
-    for position, number in report["of"].items():
-        if position not in positions or type(number) is not int or not 0 <= number < len(kinds):
-            _forged("it reports reads of an answer that it did not get")
-        found[position] = kinds[number]
-    return found, report["is_cut"]
-
-
-def _kind(kind: Any) -> Mapping[str, tuple[str, ...]]:
-    if not isinstance(kind, dict) or not all(map(_is_pattern, kind)):
-        _forged("it reports a read at no place")
-    for types in kind.values():
-        if not isinstance(types, list) or not types or not all(isinstance(item, str) for item in types):
-            _forged("it reports a read of no type")
-        if not _TYPES.issuperset(types):
-            _forged("it reports a read of an unknown type")
-    return {pattern: tuple(sorted(set(types))) for pattern, types in sorted(kind.items())}
-
-
-def _is_pattern(text: str) -> bool:
-    is_text = not any("\ud800" <= mark <= "\udfff" for mark in text)
-    return len(text) <= MOST_PATTERN and is_text and _POINTER.fullmatch(text) is not None
 
 
 def _problems(report: Mapping[str, Any]) -> str:

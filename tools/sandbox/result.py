@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
-Media = Literal["json", "text", "program", "replay", "traced program", "traced replay", "rewriting"]
-"""What a run is given: JSON or text in `data`; the job of a program, which is checked in its first run only, and whose
-answers record what it reads of them if it is traced; or replacements in code that is not run."""
+Media = Literal["json", "text", "program", "replay", "rewriting"]
+"""What a run is given: JSON or text in `data`; the job of a program, which is checked in its first run only; or
+replacements in code that is not run."""
 
 # ANSI sequences (ECMA-48) first, then every control character but tab and newline.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")

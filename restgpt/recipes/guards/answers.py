@@ -1,171 +1,184 @@
-"""Compares the answers of a recipe's run with those of the saved run: statuses, fields and their types.
+"""What a program uses of the answers to its calls, and whether the answers of a run still have it.
 
-Only what the program read counts. A program may read fewer fields than in the saved run, because it may branch.
+Only the fields that the program names count. A list may be shorter or longer, but not empty where it had items.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
+from restgpt.calling.origin.evidence import text_of
 from restgpt.recipes.guards.closure import READ_TYPES, overlap
-from restgpt.recipes.guards.pattern import ANY, last_name, places, type_of
-from restgpt.recipes.guards.shift import Shift, place_of, types_text
-from restgpt.recipes.recipe import Link, Recipe, UsedOperation
+from restgpt.recipes.guards.likeness import is_name, relation_of, strength, words_of
+from restgpt.recipes.guards.pattern import ANY, places, scalars, type_of
+from restgpt.recipes.guards.shift import Shift, place_of, types_text, value_text
+from restgpt.recipes.recipe import Echo, Recipe, UsedOperation
 from restgpt.recipes.sent import Sent
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.status import is_success
 
-_TAKEN = frozenset({"only", "first", "last", "named"})
+MOST_READS = 200
+"""The maximum number of fields of one operation that are compared."""
+
+MOST_ITEMS = 1000
+"""The maximum number of items of a list in which the fields are looked for."""
 
 
-def answer_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
+def read_patterns(bodies: Iterable[Any], words: frozenset[str]) -> list[str]:
+    """Return the patterns of the fields in some answers that a program with these words may read.
+
+    A list, and an object with a list, is read without being named, as `rows` does.
+    """
+    found: dict[str, None] = {}
+    for body in bodies:
+        waiting: list[tuple[tuple[str, ...], Any]] = [((), body)]
+        while waiting and len(found) < MOST_READS:
+            path, value = waiting.pop(0)
+            if isinstance(value, Mapping | list) or path[-1:] == (ANY,):
+                found.setdefault(format_pointer(path))
+            if isinstance(value, list):
+                waiting += [((*path, ANY), item) for item in value[:MOST_ITEMS]]
+            elif isinstance(value, Mapping):
+                for name, inner in value.items():
+                    if name in words:
+                        found.setdefault(format_pointer((*path, name)))
+                        waiting.append(((*path, name), inner))
+                    elif isinstance(inner, list) or (isinstance(inner, Mapping) and _has_list(inner)):
+                        waiting.append(((*path, name), inner))
+    return list(found)
+
+
+def _has_list(value: Mapping[str, Any]) -> bool:
+    return any(isinstance(inner, list) for inner in value.values())
+
+
+def types_at(body: Any, pattern: str) -> tuple[str, ...]:
+    """Return the JSON types at a pattern, `missing` among them for an object that does not have the field."""
+    found = {type_of(value) for _, value in places(body, pattern)}
+    *above, name = parse_pointer(pattern) or [ANY]
+    holders = [] if name == ANY else [value for _, value in places(body, format_pointer(above))]
+    if any(isinstance(holder, Mapping) and name not in holder for holder in holders):
+        found.add("missing")
+    return tuple(sorted(found))
+
+
+def saved_items(
+    calls: Sequence[Sent], patterns: Iterable[str], *, takes_one: bool
+) -> dict[str, Literal["one", "some"]]:
+    """Return what the lists in the answers of an operation held: one item, which the program took, or some."""
+    found: dict[str, Literal["one", "some"]] = {}
+    for array in _arrays(patterns):
+        sizes = [len(value) for call in calls for _, value in places(call.body, array) if isinstance(value, list)]
+        if any(sizes):
+            found[array] = "one" if takes_one and set(sizes) == {1} else "some"
+    return found
+
+
+def _arrays(patterns: Iterable[str]) -> list[str]:
+    """Return the outermost lists on the way to some fields."""
+    split = [parse_pointer(pattern) for pattern in patterns]
+    return sorted({format_pointer(parts[: parts.index(ANY)]) for parts in split if ANY in parts})
+
+
+def saved_echo(
+    calls: Sequence[Sent], items: Iterable[str], inputs: Mapping[str, Any], *, takes_one: bool
+) -> Echo | None:
+    """Return the field by which the first items of the answers, or the answers, are what an input names; or None."""
+    above = next((f"{array}/{ANY}" for array in items), "")
+    if (above and not takes_one) or not calls or any(call.is_change for call in calls):
+        return None
+    best: Echo | None = None
+    first = next((value for _, value in places(calls[0].body, above)), None)
+    for field in first if isinstance(first, Mapping) else ():
+        for name in inputs if is_name(field) else ():
+            echo = Echo(field=above + format_pointer([field]), input=name, relation="within")
+            found = [_likeness(call, echo, _asked(call, inputs[name])) for call in calls]
+            if all(rank for rank, _ in found) and (weakest := min(found)[0]) > (strength(best.relation) if best else 0):
+                relation: Any = ("within", "contains", "equal")[weakest - 1]
+                best = echo.model_copy(update={"relation": relation, "alike": max(alike for _, alike in found)})
+    return best
+
+
+def _asked(call: Sent, value: Any) -> list[str]:
+    """Return the texts of an input that a call got."""
+    given = [f" {words_of(text_of(item))} " for _, item in scalars(call.arguments)]
+    texts = [item for _, item in scalars(value) if isinstance(item, str) and words_of(item)]
+    return [text for text in texts if any(f" {words_of(text)} " in argument for argument in given)]
+
+
+def _likeness(call: Sent, echo: Echo, texts: Sequence[str]) -> tuple[int, int]:
+    """Return how much the first item of an answer is like a text, and how many items are so at least."""
+    values = [value for _, value in places(call.body, echo.field) if isinstance(value, str)]
+    ranks = [max((strength(relation_of(value, text)) for text in texts), default=0) for value in values]
+    return (ranks[0], sum(rank >= ranks[0] for rank in ranks)) if ranks else (0, 0)
+
+
+def answer_shifts(recipe: Recipe, sent: Sequence[Sent], inputs: Mapping[str, Any]) -> list[Shift]:
     """Compare the answers so far with those of the saved run, and return the differences that matter."""
     found: list[Shift] = []
     for used in recipe.operations:
         calls = [call for call in sent if call.function == used.function and call.status]
         found += [shift for call in calls for shift in _status_shifts(used, call)]
-        good = [call for call in calls if _is_known_class(used, call.status)]
-        found += [shift for call in good for shift in _body_shifts(used, call)]
+        good = [call for call in calls if is_success(call.status)]
         found += _field_shifts(used, good)
-        found += _empty_shifts(recipe, used, good)
+        found += _item_shifts(used, good)
+        found += [shift for call in good for shift in _named_shifts(used, call, inputs)]
     return list(dict.fromkeys(found))
 
 
-def unread_shifts(recipe: Recipe, sent: Sequence[Sent]) -> list[Shift]:
-    """Compare also the fields that the saved run read and this run has not read yet: after a change it is too late."""
-    reads = {used.function: used.reads for used in recipe.operations}
-    return answer_shifts(recipe, [_foreseen(call, reads.get(call.function, {})) for call in sent])
-
-
-def _foreseen(call: Sent, saved: Mapping[str, Sequence[str]]) -> Sent:
-    """Return the call as if the program had read all fields that the saved run always found in such an answer."""
-    sure = (pattern for pattern, types in saved.items() if not {"missing", "null"}.intersection(types))
-    unread = [pattern for pattern in sure if pattern not in call.reads]
-    found = {pattern: types for pattern in unread if (types := _types_at(call.body, pattern))}
-    return replace(call, reads={**call.reads, **found})
-
-
-def _types_at(body: Any, pattern: str) -> tuple[str, ...]:
-    """Return the JSON types at a pattern; `missing` if only the objects are there that should have the field."""
-    if types := {type_of(value) for _, value in places(body, pattern)}:
-        return tuple(sorted(types))
-    *above, name = parse_pointer(pattern) or [ANY]
-    holders = () if name == ANY else places(body, format_pointer(above))
-    return ("missing",) if any(isinstance(holder, Mapping) for _, holder in holders) else ()
-
-
-def _is_known_class(used: UsedOperation, status: int) -> bool:
-    return not used.status or status // 100 in {code // 100 for code in used.status}
-
-
 def _status_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
-    if not _is_known_class(used, call.status):
+    if used.status and call.status // 100 not in {code // 100 for code in used.status}:
         expected = " or ".join(map(str, used.status))
         yield Shift(place_of(used, "status"), f"{expected}, as when the recipe was saved", str(call.status))
 
 
-def _body_shifts(used: UsedOperation, call: Sent) -> Iterator[Shift]:
-    """Compare the body as a whole: an object, an array, or no JSON at all."""
-    expected = _root_types(used)
-    if not expected:
-        return
-    place, wanted = place_of(used, "the answer"), f"{types_text(expected)} in JSON, as when the recipe was saved"
-    if not isinstance(call.body, Mapping | list):
-        yield Shift(place, wanted, "no body" if call.body in (None, "") else "other content")
-    elif isinstance(call.body, Mapping):
-        if "object" not in expected:
-            yield Shift(place, wanted, types_text(["object"]))
-    elif "array" not in expected and not (_read_arrays(used.reads) and _read_arrays(call.reads)):
-        # A program that finds the list in any envelope finds it without one too.
-        yield Shift(place, wanted, types_text(["array"]))
-
-
-def _root_types(used: UsedOperation) -> tuple[str, ...]:
-    """Return the types of the whole answers of the saved run, as far as its reads show: objects, arrays or both."""
-    below = {parse_pointer(pattern)[0] for pattern in used.reads if pattern}
-    seen = used.reads.get("", ())
-    if not below:
-        return seen if set(seen) <= {"object", "array"} else ()
-    if seen:
-        return seen if set(seen) <= {"object", "array"} else ()
-    # `*` may be any key of a map too.
-    return ("object",) if ANY not in below else ("array", "object")
-
-
 def _field_shifts(used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]:
     """Compare the types of each field over all answers of an operation, because any of them may lack a field."""
-    now: dict[str, set[str]] = {}
-    for call in calls:
-        for pattern, types in call.reads.items():
-            now.setdefault(pattern, set()).update(types)
-    names = {last_name(pattern) for pattern, types in used.reads.items() if "missing" not in types}
-    for pattern, found_types in now.items():
-        if found_types == {"missing"} and pattern not in used.reads and ANY in pattern and last_name(pattern) in names:
-            yield Shift(place_of(used, "field", pattern), "the field, as when the recipe was saved", "nothing")
-        saved: set[str] = set(used.reads.get(pattern, ())) if pattern else set()
+    for pattern, types in used.reads.items():
+        now = {kind for call in calls for kind in types_at(call.body, pattern)}
         # A saved run that found nothing there, or only null, does not show which other types are allowed.
-        if saved and not saved <= {"missing", "null"} and (strange := _strange(used, pattern, saved, found_types)):
-            expected = types_text(kind for kind in READ_TYPES if kind in saved)
-            found = types_text(kind for kind in READ_TYPES if kind in strange)
-            yield Shift(place_of(used, "field", pattern or "/"), f"{expected}, as when the recipe was saved", found)
+        if set(types) <= {"missing", "null"} or not (strange := _strange(used, pattern, set(types), now)):
+            continue
+        expected = types_text(kind for kind in READ_TYPES if kind in types)
+        found = types_text(kind for kind in READ_TYPES if kind in strange)
+        place = place_of(used, "field", pattern) if pattern else place_of(used, "the answer")
+        yield Shift(place, f"{expected}, as when the recipe was saved", found)
 
 
 def _strange(used: UsedOperation, pattern: str, saved: set[str], now: set[str]) -> set[str]:
     """Return the types that are new at a place; nothing and null count where they are in all places."""
-    if now <= {"missing", "null"}:
-        return {kind for kind in now - saved if not (kind == "null" and _may_be(used, pattern, "null"))}
-    new = {kind for kind in now - saved - {"missing", "null"} if not overlap([kind], saved)}
     documented = used.documented.answer.get(pattern, ())
+    if now <= {"missing", "null"}:
+        return {kind for kind in now - saved if kind not in documented}
+    new = {kind for kind in now - saved - {"missing", "null"} if not overlap([kind], saved)}
     # What the document allows is no surprise, if it was right about the saved run.
     is_right = all(overlap([kind], documented) for kind in saved - {"missing", "null"})
     return {kind for kind in new if not (documented and is_right and overlap([kind], documented))}
 
 
-def _may_be(used: UsedOperation, pattern: str, kind: str) -> bool:
-    return kind in used.documented.answer.get(pattern, ())
+def _item_shifts(used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]:
+    """Find lists without items where there were some, and with several where there was one."""
+    for array, saved in used.items.items():
+        lists = [value for call in calls for _, value in places(call.body, array) if isinstance(value, list)]
+        place = place_of(used, "array", array or "/")
+        if lists and len(calls) >= used.calls and not any(lists):
+            yield Shift(place, "items, as when the recipe was saved", "none")
+        elif saved == "one" and (most := max(map(len, lists), default=1)) > 1:
+            yield Shift(place, "one item, as when the recipe was saved", f"{most:,}")
 
 
-def _empty_shifts(recipe: Recipe, used: UsedOperation, calls: Sequence[Sent]) -> Iterator[Shift]:
-    """Find arrays without items, of which the saved run took or read items."""
-    for array in sorted(_taken_arrays(recipe.links, used.function)):
-        if any(_is_empty(call.body, array) for call in calls):
-            yield _empty(used, array)
-    read = _read_arrays(used.reads)
-    if not read or len(calls) < _saved_calls(recipe, used.function):
+def _named_shifts(used: UsedOperation, call: Sent, inputs: Mapping[str, Any]) -> Iterator[Shift]:
+    """Find an answer whose first item is not what the input names, or not the only one."""
+    echo = used.named
+    texts = _asked(call, inputs.get(echo.input)) if echo else []
+    value = next((value for _, value in places(call.body, echo.field)), None) if echo and texts else None
+    if echo is None or value is None:
         return
-    held = [(call, array) for call in calls for array in read if _has_place(call.body, array)]
-    if held and all(_is_empty(call.body, array) for call, array in held):
-        yield from (_empty(used, array) for array in read if any(one == array for _, one in held))
-
-
-def _empty(used: UsedOperation, array: str) -> Shift:
-    return Shift(place_of(used, "array", array or "/"), "items, as when the recipe was saved", "none")
-
-
-def _saved_calls(recipe: Recipe, function: str) -> int:
-    """Return how often the saved run called a function: one empty list among several is no shift yet."""
-    return sum(call.function == function for call in recipe.calls)
-
-
-def _taken_arrays(links: Iterable[Link], function: str) -> set[str]:
-    """Return the outermost arrays from which links of a function take one item."""
-    taken = (link.take for link in links if link.answer_of == function and link.choice in _TAKEN)
-    return {_outermost(pattern) for pattern in taken if ANY in parse_pointer(pattern)}
-
-
-def _read_arrays(reads: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the outermost arrays of which the program read items."""
-    return sorted({_outermost(pattern) for pattern in reads if ANY in parse_pointer(pattern)})
-
-
-def _outermost(pattern: str) -> str:
-    parts = parse_pointer(pattern)
-    return format_pointer(parts[: parts.index(ANY)])
-
-
-def _has_place(body: Any, array: str) -> bool:
-    return any(isinstance(value, list | Mapping) for _, value in places(body, array))
-
-
-def _is_empty(body: Any, array: str) -> bool:
-    found = [value for _, value in places(body, array)]
-    return bool(found) and all(isinstance(value, list | Mapping) and not value for value in found)
+    rank, alike = _likeness(call, echo, texts)
+    wanted, place = f"what the input {echo.input} names, {value_text(texts[0])}", place_of(used, "field", echo.field)
+    others = [item for _, item in places(call.body, echo.field) if isinstance(item, str)][1:]
+    if rank < strength(echo.relation):
+        yield Shift(place, wanted, value_text(text_of(value)))
+    elif rank < strength("equal") and any(relation_of(item, text) == "equal" for item in others for text in texts):
+        yield Shift(place, wanted, f"{value_text(text_of(value))} beside one that is named exactly so")
+    elif echo.alike == 1 and alike > 1:
+        yield Shift(place, f"one item, {wanted}", f"{alike:,}")

@@ -17,20 +17,11 @@ class NotSavableError(StoppingError):
 
 @dataclass(frozen=True, slots=True)
 class FinishedCall:
-    """A call of a finished run, with its arguments as the program gave them; `entry` is what the program got.
-
-    `pages` is how many pages of a list it reads at most.
-    """
+    """A call of a finished run, with its arguments as the program gave them; `entry` is what the program got."""
 
     sent: Sent
     operation: Operation
     entry: Entry
-    pages: int = 1
-
-    @property
-    def given(self) -> Mapping[str, Any]:
-        """The arguments, grouped by place."""
-        return self.sent.arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +29,7 @@ class FinishedRun:
     """A finished run of one program.
 
     `calls` are in the order of the program. `said` are the words of the user, `instruction` is the last of them.
-    `report` is the text that the program printed, as far as it was kept. `seen` are the answers that the writer of the
+    `seen` are the answers that the writer of the
     program had seen, `notes` other texts that it knew, such as notes about the API. `others` are the operations of the
     functions that the program names and did not call, such as those that it calls after an error.
     """
@@ -49,7 +40,6 @@ class FinishedRun:
     calls: tuple[FinishedCall, ...]
     said: str
     instruction: str
-    report: str = ""
     seen: tuple[Any, ...] = ()
     notes: str = ""
     writes: Writes = "ask"

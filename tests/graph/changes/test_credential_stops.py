@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from board import CALLS, TOY, Agent, Board
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from roles import by_role, call, end, plan, program, select
@@ -30,6 +31,13 @@ except Exception:
     print('There are no tasks.')
 """
 CHANGE = "create_task(project_id=1, body={'title': 'Chairs'})\nprint('Done.')"
+
+
+class Host(TypedDict, total=False):
+    """The state of a graph around the agent."""
+
+    instruction: str
+    answer: str
 
 
 class Runs:
@@ -102,6 +110,31 @@ def test_the_next_answer_replaces_an_approval_that_could_not_be_used(
     with pytest.raises(OutdatedDecisionError):
         agent.graph.invoke(answer("approve"), agent.config)
     assert board.calls() == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_answer_to_a_graph_around_the_agent_replaces_an_unused_approval_too(board: Board, is_async: bool) -> None:
+    runs = Runs(board, {"express": [program(CHANGE), end("Nothing was added.")]})
+    config = runs.agent(CREDENTIAL).config
+
+    def host(credential: str | None) -> Any:
+        builder = StateGraph(Host)
+        settings = Settings(auth={"KEY": Secret(credential)} if credential else {})
+        resources = Resources([runs.api], model=runs.model, settings=settings, http=HttpClient(settings=settings))
+        builder.add_node("agent", build_graph(resources=resources))
+        builder.add_edge(START, "agent")
+        return builder.compile(checkpointer=runs.saver, store=runs.store)
+
+    def answer(kind: str) -> Any:
+        return Command(resume={"decisions": [{"type": kind, "message": "not now"}]})
+
+    assert "__interrupt__" in host(CREDENTIAL).invoke({"instruction": "Add the task Chairs to project 1"}, config)
+    with pytest.raises(MissingCredentialError):
+        host(None).invoke(answer("approve"), config)
+    graph = host(CREDENTIAL)
+    rejected = answer("reject")
+    ended = asyncio.run(graph.ainvoke(rejected, config)) if is_async else graph.invoke(rejected, config)
+    assert (ended["answer"], board.calls()) == ("Nothing was added.", [])
 
 
 @pytest.mark.parametrize("credential", [None, "not-the-key"])

@@ -173,9 +173,8 @@ def test_a_function_that_has_another_name_today_is_found_by_its_method_and_path(
 
 def test_a_path_parameter_may_have_another_name_today(board: Board) -> None:
     created = json.loads(json.dumps(operation_of(board.api, CREATED)).replace("project_id", "number"))
-    link = {"answer_of": "list_projects", "take": "/items/*/id", "call": "create_task", "argument": "/path/number"}
     code = ADD.replace("project_id=", "number=")
-    made = recipe(board.api, code, operations=[operation_of(board.api, LISTED), created], links=[link])
+    made = recipe(board.api, code, operations=[operation_of(board.api, LISTED), created])
     assert Kitchen(made, board).run(GIVEN, writes="allow")["answer"] == DONE
     assert board.calls() == ADDED
 

@@ -1,210 +1,125 @@
-"""The drifts of answers that stop a recipe, and the honest differences that do not."""
+"""Guards the comparison of answers with those of the saved run: fields, types, statuses, items and names."""
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from plantrecipe import plant_recipe
 
-from restgpt.recipes.guards.answers import answer_shifts, unread_shifts
-from restgpt.recipes.recipe import (
-    Documented,
-    Link,
-    ReadType,
-    Recipe,
-    RecipeApi,
-    Saved,
-    SavedCall,
-    UsedOperation,
-)
+from restgpt.recipes.guards.answers import answer_shifts, read_patterns, saved_echo, saved_items, types_at
+from restgpt.recipes.recipe import Documented, Echo, UsedOperation
 from restgpt.recipes.sent import Sent
 
-READS: Mapping[str, tuple[ReadType, ...]] = {
-    "/results": ("array",),
-    "/results/*": ("object",),
-    "/results/*/id": ("integer",),
-    "/results/*/name": ("string",),
-    "/results/*/died": ("string", "missing"),
-    "/results/*/born": ("null",),
-    "/results/*/rank": ("integer", "null"),
-    "/total": ("integer",),
-    "/gift": ("missing",),
+WORDS = frozenset({"id", "name", "owner", "tags"})
+BODY: dict[str, Any] = {
+    "items": [
+        {"id": 1, "name": "Old Lamp", "owner": {"name": "Ada", "age": 3}, "tags": [], "size": {"id": 9}},
+        {"id": 2, "name": "Chair", "owner": None, "tags": ["x"]},
+    ],
+    "total": 2,
 }
-BODY = {"results": [{"id": 1, "name": "a"}], "total": 1}
+CALL = Sent("search", {"query": {"q": "old lamp"}}, status=200, body=BODY)
+INPUTS = {"thing": "Old Lamp"}
 
 
-def recipe_of(
-    reads: Mapping[str, tuple[ReadType, ...]] = READS,
-    *,
-    links: Sequence[Link] = (),
-    documented: Documented | None = None,
-    calls: int = 1,
-) -> Recipe:
-    used = [
-        UsedOperation(
-            function=name,
-            api="people",
-            method="GET",
-            path=f"/{name}",
-            status=(200,),
-            reads=reads if name == "search" else {},
-            documented=documented or Documented(),
-        )
-        for name in ("search", "person")
-    ]
-    return Recipe(
-        name="r",
-        saved=Saved(at="2026-01-01"),
-        apis=(RecipeApi(name="people"),),
-        program="pass",
-        operations=tuple(used),
-        links=tuple(links),
-        calls=tuple(SavedCall(function="search") for _ in range(calls)),
-    )
+def used(*calls: Sent, takes_one: bool = True, **changed: Any) -> UsedOperation:
+    """What a run used of the operation, as `saving.py` puts it together."""
+    calls = calls or (CALL,)
+    patterns = read_patterns((call.body for call in calls), WORDS)
+    reads = {pattern: {kind for call in calls for kind in types_at(call.body, pattern)} for pattern in patterns}
+    items = saved_items(calls, patterns, takes_one=takes_one)
+    given: dict[str, Any] = {
+        "reads": {pattern: tuple(sorted(types)) for pattern, types in reads.items() if types},
+        "items": items,
+        "named": saved_echo(calls, items, INPUTS, takes_one=takes_one),
+        "calls": len(calls),
+        "status": (200,),
+    }
+    return UsedOperation(function="search", api="team-board", method="GET", path="/search", **{**given, **changed})
 
 
-def answered(body: Any = None, status: int = 200, **reads: tuple[str, ...]) -> Sent:
-    patterns = {f"/{name.replace('__', '/*/')}": types for name, types in reads.items()}
-    return Sent("search", {}, status=status, body=BODY if body is None else body, reads=patterns)
+def told(operation: UsedOperation, *sent: Sent) -> str:
+    recipe = plant_recipe(operations=(operation,), inputs={"type": "object", "properties": {"thing": {}}})
+    return "\n".join(map(str, answer_shifts(recipe, sent, INPUTS)))
 
 
-def texts(recipe: Recipe, *sent: Sent) -> list[str]:
-    return [str(shift) for shift in answer_shifts(recipe, sent)]
+def other(**changed: Any) -> Sent:
+    return replace(CALL, body={**BODY, **changed})
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (answered(status=404), "status: expected 200, as when the recipe was saved, found 404"),
-        (answered(status=500), "found 500"),
-        (
-            answered("<html>"),
-            "the answer: expected an object in JSON, as when the recipe was saved, found other content",
-        ),
-        (Sent("search", {}, status=204), "found no body"),
-        (answered([{"id": 1}]), "the answer: expected an object in JSON, as when the recipe was saved, found an array"),
-        (
-            answered(total=("missing",)),
-            "field /total: expected an integer, as when the recipe was saved, found nothing",
-        ),
-        (answered(results__id=("missing",)), "field /results/*/id: expected an integer"),
-        (answered(results__id=("string",)), "found a string"),
-        (answered(results__id=("integer", "string")), "found a string"),
-        (answered(results__id=("object",)), "found an object"),
-        (answered(results__name=("null",)), "field /results/*/name: expected a string, as when the recipe was saved"),
-        (answered(results__name=("null", "missing")), "found null or nothing"),
-        (answered(results__died=("integer",)), "expected a string or nothing, as when the recipe was saved"),
-        (answered(results=("object",)), "field /results: expected an array"),
-        (answered({"results": []}), "array /results: expected items, as when the recipe was saved, found none"),
-    ],
-)
-def test_a_drift_of_an_answer_is_a_shift(call: Sent, text: str) -> None:
-    found = texts(recipe_of(), call)
+def test_the_fields_that_the_program_names_are_recorded_with_their_types_and_the_lists_around_them() -> None:
+    assert used().reads == {
+        "": ("object",),
+        "/items": ("array",),
+        "/items/*": ("object",),
+        "/items/*/id": ("integer",),
+        "/items/*/name": ("string",),
+        "/items/*/owner": ("null", "object"),
+        "/items/*/owner/name": ("string",),
+        "/items/*/tags": ("array",),
+        "/items/*/tags/*": ("string",),
+    }
+    assert used().items == {"/items": "some"}
+    assert used(other(items=BODY["items"][:1])).items == {"/items": "one"}
+    assert used(other(items=BODY["items"][:1]), takes_one=False).items == {"/items": "some"}
 
-    assert [shift for shift in found if text in shift], found
-    assert all(shift.startswith("GET /search (search), ") for shift in found)
+
+def test_the_item_that_an_input_names_is_recorded_where_the_program_takes_it_by_its_place() -> None:
+    assert used().named == Echo(field="/items/*/name", input="thing", relation="equal")
+    assert used(takes_one=False).named is None
+    assert used(replace(CALL, is_change=True)).named is None
+    assert used(replace(CALL, arguments={})).named is None
+    alone = used(replace(CALL, body={"id": 1, "name": "The Old Lamp"}))
+    assert alone.named == Echo(field="/name", input="thing", relation="contains")
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("sent", "expected"),
     [
-        answered(),
-        answered(status=201),
-        Sent("search", {}),
-        Sent("other", {}, status=500),
-        answered({"results": [{"id": 1}], "more": []}),
-        answered(total=("integer",)),
-        answered(total=("number",)),
-        answered(results__id=("integer", "missing")),
-        answered(results__name=("string", "null")),
-        answered(results__died=("missing",)),
-        answered(results__born=("string",)),
-        answered(results__rank=("null",)),
-        answered(gift=("string",)),
-        answered(unknown=("missing",)),
-        answered({"total": 0}),
+        (CALL, ""),
+        (other(total="2", items=[*BODY["items"], {"id": 3, "name": "Bed", "owner": None, "tags": []}]), ""),
+        (other(items=[{**BODY["items"][0], "size": None, "extra": 1}]), ""),
+        (replace(CALL, status=0, body=None), ""),
+        (replace(CALL, function="other", status=500), ""),
+        (replace(CALL, status=404, body={}), "status: expected 200, as when the recipe was saved, found 404."),
+        (replace(CALL, body=None), "the answer: expected an object, as when the recipe was saved, found null."),
+        (replace(CALL, body=[BODY]), "the answer: expected an object, as when the recipe was saved, found an array."),
+        (replace(CALL, body={"things": BODY["items"]}), "field /items: expected an array"),
+        (other(items=[]), "array /items: expected items, as when the recipe was saved, found none."),
+        (other(items=[{"name": "Old Lamp", "owner": None, "tags": []}]), "/items/*/id: expected an integer"),
+        (other(items=[{**BODY["items"][0], "id": "1"}]), "/items/*/id: expected an integer, as when"),
+        (other(items=BODY["items"][::-1]), 'what the input thing names, "Old Lamp", found "Chair".'),
+        (other(items=[*BODY["items"], BODY["items"][0]]), "one item, what the input thing names"),
+        (
+            other(items=[{**BODY["items"][0], "name": "Old Lamp II"}, BODY["items"][0]]),
+            'what the input thing names, "Old Lamp", found "Old Lamp II".',
+        ),
     ],
 )
-def test_an_honest_difference_of_an_answer_is_no_shift(call: Sent) -> None:
-    assert texts(recipe_of(), call) == []
+def test_an_answer_that_is_not_as_in_the_saved_run_is_told_with_its_place(sent: Sent, expected: str) -> None:
+    found = told(used(), sent)
+    assert expected in found if expected else found == ""
 
 
-def test_a_field_that_one_of_several_answers_lacks_is_no_shift() -> None:
-    assert texts(recipe_of(), answered(total=("integer",)), answered(total=("missing",))) == []
-    assert len(texts(recipe_of(), answered(total=("missing",)), answered(total=("missing",)))) == 1
+def test_several_items_where_the_program_took_the_only_one_are_told() -> None:
+    operation = used(other(items=BODY["items"][:1]))
+    assert "array /items: expected one item, as when the recipe was saved, found 2." in told(operation, CALL)
 
 
-def test_null_is_no_shift_where_the_document_allows_it() -> None:
-    documented = Documented(answer={"/results/*/name": ("string", "null")})
-
-    assert texts(recipe_of(documented=documented), answered(results__name=("null",))) == []
-
-
-def test_a_type_of_the_document_is_no_shift_unless_the_document_was_wrong_before() -> None:
-    right = Documented(answer={"/total": ("integer", "string")})
-    wrong = Documented(answer={"/total": ("string",)})
-
-    assert texts(recipe_of(documented=right), answered(total=("string",))) == []
-    assert len(texts(recipe_of(documented=wrong), answered(total=("string",)))) == 1
+def test_one_empty_list_among_several_answers_is_no_shift() -> None:
+    operation = used(CALL, CALL)
+    assert told(operation, other(items=[])) == ""
+    assert told(operation, other(items=[]), CALL) == ""
+    assert "expected items" in told(operation, other(items=[]), other(items=[]))
 
 
-def test_an_array_of_which_an_item_was_taken_must_have_items_in_every_answer() -> None:
-    link = Link(answer_of="search", take="/results/*/id", call="person", argument="/path/id", choice="first")
-    full, empty = answered(), answered({"results": [], "others": [1]})
-
-    assert len(texts(recipe_of(links=[link], calls=2), full, empty)) == 1
-    assert texts(recipe_of(calls=2), full, empty) == []
+def test_a_type_that_the_document_allows_is_no_surprise() -> None:
+    answer = {"/items/*/id": ("integer", "string"), "/items/*/name": ("null", "string")}
+    operation = used(documented=Documented(answer=answer), named=None)
+    assert told(operation, other(items=[{**BODY["items"][0], "id": "1", "name": None}])) == ""
 
 
-def test_one_of_two_lists_may_be_empty_but_not_both() -> None:
-    recipe = recipe_of({"/cast/*/id": ("integer",), "/crew/*/id": ("integer",)})
-
-    assert texts(recipe, answered({"cast": [], "crew": [{"id": 1}]})) == []
-    assert len(texts(recipe, answered({"cast": [], "crew": []}))) == 2
-
-
-def test_a_list_inside_of_an_item_may_be_empty() -> None:
-    recipe = recipe_of({"/results/*/genres/*/name": ("string",)})
-
-    assert texts(recipe, answered({"results": [{"genres": []}]})) == []
-
-
-def test_empty_lists_of_an_operation_that_is_called_in_a_loop_stop_only_if_all_are_empty() -> None:
-    recipe, empty = recipe_of({"/*/id": ("integer",)}, calls=2), answered([])
-
-    assert texts(recipe, empty) == []
-    assert texts(recipe, empty, answered([{"id": 1}])) == []
-    assert len(texts(recipe, empty, empty)) == 1
-
-
-def test_a_map_may_be_read_where_all_keys_were() -> None:
-    recipe = recipe_of({"": ("object",), "/*": ("integer",)})
-
-    assert texts(recipe, answered({"a": 1})) == []
-    assert "found an array" in texts(recipe, answered([1]))[0]
-
-
-def test_a_list_without_its_envelope_is_no_shift_for_a_program_that_reads_its_items() -> None:
-    assert texts(recipe_of(), Sent("search", {}, status=200, body=[{"id": 1}], reads={"/*/id": ("integer",)})) == []
-
-
-def unread(body: Any, reads: Mapping[str, tuple[str, ...]]) -> list[str]:
-    sent = [Sent("search", {}, "0", status=200, body=body, reads=reads)]
-    return [str(shift) for shift in unread_shifts(recipe_of(), sent)]
-
-
-def test_a_field_that_the_program_has_not_read_yet_is_compared_before_a_change() -> None:
-    read = {"/results": ("array",), "/results/*": ("object",), "/results/*/id": ("integer",)}
-    [gone] = unread({"results": [{"id": 1}, {"id": 2}], "total": 1}, read)
-    assert "/results/*/name" in gone
-    assert "nothing" in gone
-    [retyped] = unread({"results": [{"id": 1, "name": ["a"]}], "total": 1}, read)
-    assert "an array" in retyped
-    assert unread(BODY, read) == []
-    # One item without the field, or a field that was missing before, is no shift.
-    assert unread({"results": [{"id": 1, "name": "a"}, {"id": 2}], "total": 1}, read) == []
-
-
-def test_a_field_that_is_missing_at_another_place_is_named() -> None:
-    sent = [Sent("search", {}, "0", status=200, body=[BODY], reads={"/*/name": ("missing",), "/*/other": ("missing",)})]
-    assert any("field /*/name" in str(shift) for shift in answer_shifts(recipe_of(), sent))
-    assert not any("/*/other" in str(shift) for shift in answer_shifts(recipe_of(), sent))
+def test_a_partly_named_item_is_told_beside_one_that_is_named_exactly() -> None:
+    operation = used(named=Echo(field="/items/*/name", input="thing", relation="within"))
+    sent = other(items=[{**BODY["items"][1], "name": "Lamp"}, BODY["items"][0]])
+    assert 'found "Lamp" beside one that is named exactly so.' in told(operation, sent)

@@ -33,7 +33,7 @@ WORD = {"type": "object", "properties": {"word": {"type": "string", "examples": 
 def word_recipe(**changed: Any) -> Recipe:
     """Return a recipe with one input, a word, that counts projects; its fields may have other values."""
     values: dict[str, Any] = {"program": COUNT, "operations": (LIST,), "apis": ({"name": "team-board"},)}
-    return plant_recipe(**{"inputs": WORD, "links": (), "calls": (), **values, **changed})
+    return plant_recipe(**{"inputs": WORD, **values, **changed})
 
 
 def beds(**changed: Any) -> Recipe:

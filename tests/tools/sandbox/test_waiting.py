@@ -44,19 +44,18 @@ CODES = [
 
 @pytest.mark.sampled(3, "code")
 @pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize("traced", [False, True])
-def test_a_program_does_the_same_in_one_process_and_when_it_is_run_again(code: str, traced: bool) -> None:
+def test_a_program_does_the_same_in_one_process_and_when_it_is_run_again(code: str) -> None:
     answers: dict[str, Callable[..., Any]] = {
         **{"get": lambda n: n * 2, "put": lambda n: {"n": n}, "listed": items, "lost": missing}
     }
     again, waiting = Host(answers), Host(answers, waiting=WaitingPrograms())
-    one, other = again.play(code, traced=traced), waiting.play(code, traced=traced)
+    one, other = again.play(code), waiting.play(code)
     assert told(one) == told(other)
     assert (again.log, again.batches) == (waiting.log, waiting.batches)
 
 
 def told(run: ProgramRun) -> tuple[Any, ...]:
-    return run.kind, run.problem, run.text, run.value, run.line, run.result.output, run.result.error, dict(run.reads)
+    return run.kind, run.problem, run.text, run.value, run.line, run.result.output, run.result.error
 
 
 def test_a_program_goes_on_in_the_process_that_waits() -> None:

@@ -44,24 +44,6 @@ def _raise(sentence: str) -> NoReturn:
 stop: Callable[[str], NoReturn] = _raise
 
 
-def fields_of(item: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Return the fields of an object to choose from. The driver of a traced program replaces this function.
-
-    Only the chosen fields are read from the object itself, so that a trace has the fields that an answer relies on.
-    """
-    return item.items()
-
-
-def has_field(item: Mapping[str, Any], name: str) -> bool:
-    """Return whether an object has a field. For a traced program, the search for a dotted name is not a read."""
-    return name in item
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Return whether two items are equal. The driver of a traced program replaces this function."""
-    return bool(one == other)
-
-
 def plain(name: object) -> str:
     """Return a name in lower case without punctuation, so that `displayName` and `display_name` are equal."""
     return _NOT_PLAIN.sub("", str(name)).casefold()
@@ -88,7 +70,7 @@ def rows(answer: Any) -> list[Any]:
 
 def _list_of(answer: Mapping[str, Any]) -> list[Any] | None:
     """Return the list directly in an object: the one with an envelope's name, else its only list of objects."""
-    fields = dict(fields_of(answer))
+    fields = dict(answer.items())
     named = {plain(name): name for name in reversed(fields)}
     for name in LISTS:
         if name in named and isinstance(fields[named[name]], list):
@@ -110,7 +92,7 @@ def _list_of(answer: Mapping[str, Any]) -> list[Any] | None:
 def _inner_list(answer: Mapping[str, Any]) -> list[Any] | None:
     """Return the only list one level deeper, such as in `{"data": {"items": []}}` and `{"albums": {"items": []}}`."""
     found: dict[str, list[Any]] = {}
-    for name, value in list(fields_of(answer)):
+    for name, value in list(answer.items()):
         is_wrapper = isinstance(value, Mapping) and (plain(name) in WRAPPERS or _is_envelope(value))
         if is_wrapper and _list_of(value) is not None:
             found[name] = _list_of(answer[name]) or []
@@ -120,7 +102,7 @@ def _inner_list(answer: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _is_envelope(value: Mapping[str, Any]) -> bool:
-    return any(isinstance(inner, list) and plain(name) in LISTS for name, inner in fields_of(value))
+    return any(isinstance(inner, list) and plain(name) in LISTS for name, inner in value.items())
 
 
 def _several(lists: Iterable[str]) -> str:
@@ -167,10 +149,10 @@ def _key(item: Any, name: str) -> str | None:
     """Return the key of an object that is equal to `name`, else the first that differs in case and punctuation only."""
     if not isinstance(item, Mapping):
         return None
-    if has_field(item, name):
+    if name in item:
         return name
     wanted = "" if "." in name else plain(name)  # `home.town` is not `homeTown`
-    return next((key for key, _ in fields_of(item) if plain(key) == wanted), None) if wanted else None
+    return next((key for key, _ in item.items() if plain(key) == wanted), None) if wanted else None
 
 
 def _no_field(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
@@ -211,7 +193,7 @@ def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
     found = [item for item in candidates if _matches(item, text, conditions, _equal)]
     if not found:
         found = [item for item in candidates if _matches(item, text, conditions, _contains)]
-    if found and all(is_same(other, found[0]) for other in found[1:]):  # one item may be on two pages
+    if found and all(other == found[0] for other in found[1:]):  # one item may be on two pages
         return found[0]
     if found:
         stop(f"{len(found)} items match {wanted}: {_candidates(found)}; say which one.")
@@ -236,28 +218,16 @@ def _no_condition(candidates: list[Any], name: str) -> str:
 
 
 def _matches(item: Any, text: str, conditions: Mapping[str, Any], like: Callable[[Any, Any], bool]) -> bool:
-    if text:
-        label = next((label for label in _labels(item) if like(label, text)), None)
-        if label is None:
-            return False
-        _read_label(item, label)
+    if text and not any(like(label, text) for label in _labels(item)):
+        return False
     return all(like(_value(item, name), value) for name, value in conditions.items())
-
-
-def _read_label(item: Any, label: Any) -> None:
-    """Read the fields that made a label, because the item was chosen by them."""
-    if isinstance(item, Mapping):
-        fields = list(fields_of(item))
-        names = [name for name, value in fields if value is label]
-        for name in names or [name for name, _ in fields if plain(name) in ("firstname", "lastname")]:
-            item[name]  # a read that a trace records
 
 
 def _labels(item: Any) -> list[Any]:
     """Return the values that may name an item: the item itself if it is no object."""
     if not isinstance(item, Mapping):
         return [item]
-    named = {plain(name): value for name, value in reversed(list(fields_of(item)))}
+    named = {plain(name): value for name, value in reversed(list(item.items()))}
     labels = [named[name] for name in LABELS if named.get(name) is not None]
     if named.get("firstname") and named.get("lastname"):
         labels.append(f"{named['firstname']} {named['lastname']}")

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Record = tuple[bytes, ...]
 
 FILENAME = "<code>"
-TRACE = "restgpt.tools.sandbox.guest.trace"
 SOURCE, SHOWN, MOST_RECORD = 300, 2000, 900_000  # the most characters of a sentence, of a shown value, of a record
 MOST_TOGETHER = 800_000  # the most characters of the arguments of all calls that wait together
 MOST_POSITION = 200  # the most characters of a position, which grows with each `gather` inside another
@@ -112,8 +111,8 @@ class Log:
 class Driver:
     """Runs the calls of one program. `leave` sends a record to the host and ends the process, `flush` the output.
 
-    `reads` of a traced program wraps its answers. `awaited` sends calls to the host
-    and returns its next job with the answers; without it, the program never waits in this process.
+    `awaited` sends calls to the host and returns its next job with the answers; without it, the program never waits in
+    this process.
     """
 
     def __init__(
@@ -122,7 +121,6 @@ class Driver:
         log: Log,
         leave: Callable[..., Any],
         flush: Callable[[], None],
-        reads: Any = None,
         awaited: Any = None,
     ) -> None:
         self._log = log
@@ -133,7 +131,6 @@ class Driver:
         self._size = 0
         self._unknown: dict[str, Any] | None = None
         self._most = most
-        self._reads = reads
         self._awaited = awaited
         self._headers: dict[int, tuple[Any, dict[str, str]]] = {}
         self._latest: dict[str, str] = {}
@@ -207,8 +204,6 @@ class Driver:
             told = f"{entry['note']} {_told(value)}".strip()
             said = f"{name} answered {status}" if status else f"{name} got no answer"
             raise ApiError(f"{said}: {told[:SOURCE]}" if told else said, status, value)
-        if self._reads is not None and entry["media"] in ("json", "text"):
-            value = self._reads.answer(position, value)
         if isinstance(value, dict | list):
             self._headers[id(value)] = (value, self._latest)
         return value
@@ -354,17 +349,15 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     job = _loads(bytes(view[10:size]))
     library = sys.modules.get("restgpt.tools.sandbox.guest.library")
 
-    reads = sys.modules[TRACE].Reads() if TRACE in sys.modules else None
-
     def leave(kind: str, payload: dict[str, Any]) -> None:
-        text = _reported(payload, reads)
+        text = _dumps(payload).encode()
         if len(text) > MOST_RECORD:
             kind, text = "large", b"{}"
         worker.send(status, kind.encode(), b"", b"", b"", b"", b"", text)
         _leave(0)
 
     def awaited(payload: dict[str, Any]) -> tuple[dict[str, Any], memoryview]:
-        text = _reported(payload, reads)
+        text = _dumps(payload).encode()
         if len(text) > MOST_RECORD:
             leave("large", {})
         worker.flush()
@@ -395,14 +388,12 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     if job["may_wait"]:
         sys.stdin = io.StringIO()  # a program that reads its input must not wait for the host
     log = Log(job["entries"], view[size:])
-    driver = Driver(int(job["most"]), log, leave, worker.flush, reads, awaited if job["may_wait"] else None)
+    driver = Driver(int(job["most"]), log, leave, worker.flush, awaited if job["may_wait"] else None)
     names: dict[str, Any] = {name: driver.function(name) for name in job["functions"]}
     if library is not None:
         library.stop = driver.stop  # type: ignore[attr-defined]
         names.update({name: getattr(library, name) for name in LIBRARY})
     names.setdefault("status", lambda: driver.status)
-    if reads is not None:
-        sys.modules[TRACE].adapt(library)
     if job["inputs"] is not None:
         names["inputs"] = job["inputs"]
     names.update(gather=driver.gather, stop=driver.stop, headers=driver.headers, ApiError=ApiError, Rejected=Rejected)
@@ -419,14 +410,8 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         record = worker.report(error, code, b"", module.__dict__)
     driver.end()
     worker.flush()
-    payload = _reported({"taken": driver._log.taken}, reads)
+    payload = _dumps({"taken": driver._log.taken}).encode()
     return (*record, *[b""] * (6 - len(record)), payload)
-
-
-def _reported(payload: dict[str, Any], reads: Any) -> bytes:
-    """Return a report as JSON, with what a traced program read, as far as there is room."""
-    text = _dumps({**payload, "reads": reads.report()} if reads is not None else payload)
-    return (text if reads is None or len(text) <= MOST_RECORD else _dumps(payload)).encode()
 
 
 def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> Any:
