@@ -56,7 +56,7 @@ mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in bot
 	$(BIN)/python -m lab.kills.server_crash
 
 .PHONY: recipe-test
-recipe-test: $(READY) ## run recipes on mutated APIs: what would do harm is stopped before the first change, what would not is not
+recipe-test: $(READY) ## run recipes on mutated answers: what would do harm is stopped or asked about, and never unnoticed
 	$(BIN)/python -m lab.recipes.mutations
 
 .PHONY: habit-test

@@ -12,7 +12,7 @@ INPUT = "inputs[{}{}{}]"
 """The text by which a program names an input, with its two quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Written:
     """A program over the functions of a world, with the inputs of its first run.
 

@@ -8,9 +8,7 @@ import { call, readSentence } from "./server";
 export interface Origin {
   pointer: string;
   origin: "user" | "document" | "response" | "model" | "program";
-  handle?: string;
-  at?: string;
-  parts?: { handle: string; at: string }[];
+  places?: { handle: string; at: string }[];
 }
 
 export interface WireCall {

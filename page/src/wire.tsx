@@ -157,8 +157,8 @@ function Values({ made }: { made: WireCall }) {
               {" = "}
               <Visible text={shownValue(valueAt(made.arguments, origin.pointer))} most={200} />
             </span>
-            {placesOf(origin).length === 0 && <span class="own">{ORIGINS[origin.origin]}</span>}
-            {placesOf(origin).map((place) => (
+            {!origin.places?.length && <span class="own">{ORIGINS[origin.origin]}</span>}
+            {origin.places?.map((place) => (
               <Source key={`${place.handle} ${place.at}`} made={made} place={place} />
             ))}
           </li>
@@ -170,11 +170,6 @@ function Values({ made }: { made: WireCall }) {
 
 function shownValue(value: unknown): string {
   return typeof value === "string" ? value : writeExact(value);
-}
-
-function placesOf(origin: Origin): { handle: string; at: string }[] {
-  const own = origin.handle !== undefined ? [{ handle: origin.handle, at: origin.at ?? "" }] : [];
-  return [...own, ...(origin.parts ?? [])];
 }
 
 function Source({ made, place }: { made: WireCall; place: { handle: string; at: string } }) {

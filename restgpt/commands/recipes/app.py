@@ -80,16 +80,23 @@ def run(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.ask import pairs
-        from restgpt.commands.recipes.run import Wanted, found_recipe, run_recipe
+        from restgpt.commands.recipes.run import run_recipe
         from restgpt.commands.sources import Sources
         from restgpt.tools.settings import Settings
 
         refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
         given = {"model": model, "writes": writes}
         context = {**pairs(settings or ()), **{key: value for key, value in given.items() if value is not None}}
-        wanted = Wanted(target, tuple(inputs or ()), Sources.given(names, specs, base_url), context, heal, thread)
-        environment = Settings.from_env()
-        run_recipe(terminal, wanted, found_recipe(wanted, environment), environment)
+        run_recipe(
+            terminal,
+            target,
+            inputs or (),
+            Sources.given(names, specs, base_url),
+            Settings.from_env(),
+            context=context,
+            heals=heal,
+            thread=thread,
+        )
 
 
 @recipe.command(name="list")

@@ -1,7 +1,7 @@
 """A run of a recipe by a command: its graph, the input of the graph, and what is done with its outcome."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,50 +20,21 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The arguments and options of `restgpt recipe run`."""
+def run_recipe(
+    terminal: Terminal,
+    target: str,
+    pairs: Sequence[str],
+    named: Sources,
+    settings: "Settings",
+    *,
+    context: Mapping[str, Any],
+    heals: bool,
+    thread: str | None,
+) -> None:
+    """Run a recipe, by its name or its file, with inputs as `NAME=VALUE`, and end the command with an exit code.
 
-    target: str
-    inputs: Sequence[str]
-    sources: Sources
-    context: Mapping[str, Any]
-    heals: bool
-    thread: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A recipe with its file, the APIs for it, and where they are."""
-
-    recipe: Recipe
-    file: str
-    sources: Sources
-    apis: "Sequence[Api]"
-
-
-def found_recipe(wanted: Wanted, settings: "Settings") -> Found:
-    """Return the recipe of the command line with its APIs; raises `RecipeFileError`, `UsageError`, `SpecError`."""
-    from restgpt.recipes.book import RecipeBook, read_recipe
-
-    path = Path(wanted.target).expanduser()
-    if not _is_file(wanted.target):
-        book = RecipeBook(settings.recipes)
-        recipe = book.load(wanted.target)
-        path = book.path(recipe.name)
-    else:
-        recipe = read_recipe(path)
-    sources = sources_of(recipe, wanted.sources, settings)
-    return Found(recipe, str(path.absolute()), sources, sources.load(settings))
-
-
-def _is_file(target: str) -> bool:
-    """Return whether the command line names a file and not a recipe of the folder."""
-    return "/" in target or "\\" in target or Path(target).suffix.lower() in (".yaml", ".yml", ".json")
-
-
-def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Settings") -> None:
-    """Run a recipe with the inputs of the command line, and end the command with an exit code."""
+    Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
+    """
     from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
     from restgpt.graph.persistence import open_persistence
@@ -72,29 +43,38 @@ def run_recipe(terminal: Terminal, wanted: Wanted, found: Found, settings: "Sett
     from restgpt.recipes.given import given_inputs
     from restgpt.tools.settings.run_settings import checked_settings
 
-    inputs = filled(found.recipe, given_inputs(found.recipe, wanted.inputs))
-    check_apis(found.recipe, found.apis, terminal)
-    name = uuid4().hex[:12] if wanted.thread is None else checked_name(wanted.thread)
-    said = {pair.partition("=")[0].strip() for pair in wanted.inputs}
-    run = recipe_of_thread(found.recipe, inputs, said, file=found.file, heals=wanted.heals)
-    instruction = instruction_of_run(run)
+    recipe, file = _recipe_of(target, settings)
+    sources = sources_of(recipe, named, settings)
+    apis = sources.load(settings)
+    inputs = filled(recipe, given_inputs(recipe, pairs))
+    check_apis(recipe, apis, terminal)
+    name = uuid4().hex[:12] if thread is None else checked_name(thread)
+    said = {pair.partition("=")[0].strip() for pair in pairs}
+    run = recipe_of_thread(recipe, inputs, said, file=str(file.absolute()), heals=heals)
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
         earlier = threads.find(name)
         if earlier is not None:
             _check_continuable(earlier, persistence)
-        context = {**(earlier.context if earlier else {}), **wanted.context}
-        agent = agent_of(
-            run,
-            found.apis,
-            context=checked_settings(Context, context),
-            settings=settings,
-            persistence=persistence,
-        )
-        record = ThreadRecord(name, instruction, found.sources, context, turn=agent.turn(name) + 1, recipe=run)
-        terminal.note(f"recipe {found.recipe.name}")
+        context = {**(earlier.context if earlier else {}), **context}
+        checked = checked_settings(Context, context)
+        agent = agent_of(run, apis, context=checked, settings=settings, persistence=persistence)
+        turn = agent.turn(name) + 1
+        record = ThreadRecord(name, instruction_of_run(run), sources, context, turn=turn, recipe=run)
+        terminal.note(f"recipe {recipe.name}")
         settle = Settling(run, name, terminal)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
+
+
+def _recipe_of(target: str, settings: "Settings") -> tuple[Recipe, Path]:
+    """Return a recipe with its file; a target with a slash or the ending of a file is no name of the folder."""
+    from restgpt.recipes.book import RecipeBook, read_recipe
+
+    if "/" in target or "\\" in target or Path(target).suffix.lower() in (".yaml", ".yml", ".json"):
+        path = Path(target).expanduser()
+        return read_recipe(path), path
+    book = RecipeBook(settings.recipes)
+    return book.load(target), book.path(target)
 
 
 def recipe_of_thread(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.pointer import parse_pointer
 from restgpt.specs.reading.tree import places_in
 
 MOST_PLACES = 200_000
@@ -52,33 +52,6 @@ def _children(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
         yield from (((*path, str(key)), item) for key, item in value.items())
     elif isinstance(value, list):
         yield from (((*path, number), item) for number, item in enumerate(value))
-
-
-def pointer_of(path: Path) -> str:
-    """Return the JSON pointer of a path."""
-    return format_pointer(map(str, path))
-
-
-def pattern_of(path: Path) -> str:
-    """Return the pattern of a path: its indices become `*`, its names stay."""
-    return format_pointer(ANY if isinstance(part, int) else part for part in path)
-
-
-def without_indices(pointer: str) -> str:
-    """Return the pattern of the JSON pointer of an argument, whose numbers are indices."""
-    return format_pointer(ANY if part.isdigit() else part for part in parse_pointer(pointer))
-
-
-def last_name(pattern: str) -> str:
-    """Return the last part of a pattern that is a name; empty if it has none."""
-    return next((part for part in reversed(parse_pointer(pattern)) if part != ANY), "")
-
-
-def value_at(body: Any, path: Path) -> Any:
-    """Return the value at a path that exists."""
-    for part in path:
-        body = body[part]
-    return body
 
 
 def type_of(value: Any) -> str:
