@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from restgpt.bench.methods.toolbox import Tool, Toolbox, toolbox
 from restgpt.bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
 from restgpt.calling.call import succeeded
+from restgpt.calling.origin.flow import api_record
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
@@ -150,6 +151,7 @@ def _rejected(
             "status": "rejected",
             "note": storable_text(problem),
             "response": {},
+            "api": api_record(tool.operation.api),
         },
         round_number=round_number,
         call=number,
