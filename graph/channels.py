@@ -27,13 +27,14 @@ Requests = list[Annotated[Request, AfterValidator(_answered)]]
 """The requests of a round."""
 
 
-class NewerThreadError(StoppingError):
-    """A newer version of RestGPT wrote the checkpoint."""
+class OtherFormatError(StoppingError):
+    """Another version of RestGPT wrote the checkpoint."""
 
     def __init__(self, found: int) -> None:
         super().__init__(
-            f"This thread was written by a newer version of RestGPT: its checkpoints have format {found}, and this "
-            f"version reads formats up to {FORMAT}. Open it with that version or a newer one. Nothing was changed."
+            f"This thread was written by another version of RestGPT: its checkpoints have format {found}, and this "
+            f"version reads format {FORMAT} only. Open the thread with that version, or begin a new one. Nothing was "
+            "changed."
         )
 
 
@@ -48,12 +49,12 @@ class StateError(ValueError):
 
 
 class FormatChannel(LastValue[int]):
-    """The format number of a thread's checkpoints; raises `NewerThreadError` for a newer format than `FORMAT`."""
+    """The format number of a thread's checkpoints; raises `OtherFormatError` for any format but `FORMAT`."""
 
     def from_checkpoint(self, checkpoint: Any) -> "FormatChannel":
         """Return the channel with the value of a checkpoint."""
-        if isinstance(checkpoint, int) and checkpoint > FORMAT:
-            raise NewerThreadError(checkpoint)
+        if isinstance(checkpoint, int) and checkpoint != FORMAT:
+            raise OtherFormatError(checkpoint)
         return super().from_checkpoint(checkpoint)
 
 

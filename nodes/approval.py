@@ -103,9 +103,7 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
 
 
 def _decided(session: Session, request: Request, draft: Draft) -> Request:
-    # In checkpoints of format 1, the sender marked a change of unknown outcome, and the approval node asks about it.
-    decided = decided_on(session, draft, unsure=request.get("unsure", 0))
-    return advanced(request, present(session, decided).to_json())
+    return advanced(request, present(session, decided_on(session, draft)).to_json())
 
 
 def _pause(config: RunnableConfig) -> str:

@@ -129,7 +129,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
     code = run.models.read("caller", prompt)
     number = before["number"] + 1 if before else 1
-    seen = answered_apis(run.catalogue, state["steps"], state["requests"], messages=state["messages"])
+    seen = answered_apis(state["steps"], state["requests"], messages=state["messages"])
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
     return {"program": program, "hint": "", "usage": run.usage()}
 

@@ -12,13 +12,13 @@ from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
+from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.answer import doubt
 from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.dialogue.look import AROUND, MAX_LOOKS, opened, parts_in, whole_map
-from restgpt.nodes.programs.log import Begun
-from restgpt.nodes.programs.program import MAX_PROGRAMS, uses_programs, written
+from restgpt.nodes.programs.program import MAX_PROGRAMS, written
 from restgpt.nodes.programs.repetition import remarks
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage
@@ -109,7 +109,7 @@ class Offer:
     check: Callable[[ExpressReply], None]
 
 
-class ExpressState(Begun):
+class ExpressState(TypedDict):
     """The state keys that express reads."""
 
     messages: list[AnyMessage]
@@ -140,7 +140,7 @@ def program_in(text: str) -> str:
 
 def is_open(run: Run, state: ExpressState, steps: Sequence[Step]) -> bool:
     """Return whether the planner may write a program: only programs of its own, and not too many, came before."""
-    if not (run.context.express and uses_programs(run, state)):
+    if not (run.context.express and run.context.execution == "program"):
         return False
     # A program that no other one could correct has the greatest number at once.
     program = state.get("program")
@@ -209,7 +209,7 @@ def _check(reply: ExpressReply) -> None:
 def program_update(run: Run, state: ExpressState, steps: Sequence[Step], reply: ExpressReply) -> dict[str, Any]:
     """Return the update that has the parser run the planner's program."""
     before = state.get("program") if steps else None
-    seen = answered_apis(run.catalogue, state["steps"], messages=state["messages"])
+    seen = answered_apis(state["steps"], messages=state["messages"])
     number = len(steps) + 1
     program = written(run, reply.text, writer="planner", number=number, is_last=True, before=before, seen=seen)
     return {

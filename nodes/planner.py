@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
-from restgpt.nodes.programs.program import uses_programs
 from restgpt.nodes.programs.repetition import remarks, repeated
 from restgpt.nodes.recipes.choice import RecipeExpressReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_update
@@ -85,7 +84,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     """Return the update of the planner's decision; `over` is the budget that is used up, so that it has to end."""
     if not over and is_open(run, state, steps):
         return _express(run, state, steps)
-    schema = ProgramPlannerReply if uses_programs(run, state) else PlannerReply
+    schema = ProgramPlannerReply if run.context.execution == "program" else PlannerReply
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
@@ -139,7 +138,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
             render(
                 "planner",
                 apis=apis_text(run),
-                last=f"\n{render('planner_program')}" if uses_programs(run, state) else "",
+                last=f"\n{render('planner_program')}" if run.context.execution == "program" else "",
                 examples=run.examples("planner"),
             )
         ),

@@ -290,7 +290,7 @@ class Client:
     def seen_messages(self, conversation: str) -> list[AnyMessage]:
         """Return the messages that tell a run which APIs' answers the models of a conversation may have read."""
         state = self.earlier.state(conversation)
-        seen = answered_apis(self._catalogue, state["steps"], state["requests"], messages=state["messages"])
+        seen = answered_apis(state["steps"], state["requests"], messages=state["messages"])
         return [seen_message(seen)] if seen else []
 
     def _check_ended(self, thread: str) -> None:

@@ -25,9 +25,6 @@ MOST_READ = 10_000
 NAMESPACE = ("restgpt", "earlier")
 CALLS, APIS = "calls", "apis"
 
-UNKNOWN = "unknown"
-"""The key of an API without an id: that of a call which an earlier version made."""
-
 
 class Earlier:
     """The earlier calls of each conversation, which a model may have read when it writes the next one.
@@ -74,8 +71,8 @@ class Earlier:
                 if {"granted", "refused"} & record.get("flow", {}).keys():
                     self._flows.setdefault(conversation, []).append(calls[-1])
             for old in calls[:-MOST_EARLIER]:
-                if is_answered(old) and (api := old.get("api")) is not None:
-                    self._answered.setdefault(conversation, {})[api["id"]] = api["name"]
+                if is_answered(old):
+                    self._answered.setdefault(conversation, {})[old["api"]["id"]] = old["api"]["name"]
             del calls[:-MOST_EARLIER]
         if self._shared is not None and conversation:
             self._shared.add(conversation, record)
@@ -133,8 +130,8 @@ class SharedEarlier:
 
     def add(self, conversation: str, record: CallRecord) -> None:
         """Note a call that is over."""
-        api = record.get("api")
-        if api is None or self._store.get(_namespace(conversation, CALLS), record["id"]) is not None:
+        api = record["api"]
+        if self._store.get(_namespace(conversation, CALLS), record["id"]) is not None:
             return
         if is_answered(record):
             self.read(conversation, {api["id"]: api["name"]})
@@ -143,8 +140,8 @@ class SharedEarlier:
     def read(self, conversation: str, apis: Mapping[str, str]) -> None:
         """Note the APIs, by id with their names, of which a model may have read answers."""
         for key, name in apis.items():
-            if self._store.get(_namespace(conversation, APIS), key or UNKNOWN) is None:
-                self._put(conversation, APIS, key or UNKNOWN, {"id": key, "name": name})
+            if self._store.get(_namespace(conversation, APIS), key) is None:
+                self._put(conversation, APIS, key, {"id": key, "name": name})
 
     def others(self, conversation: str) -> Others:
         """Return the notes of other processes; the APIs are those of all."""

@@ -105,7 +105,7 @@ def ended(
     """
     text = f"{answer}{_held(run, steps)}{remark}".strip()
     decision: Decision = {"kind": "end", "text": text, "fulfilled": fulfilled}
-    message = run.answer.finished(answer_message(run.catalogue, [*state["steps"], *steps], state["messages"], text))
+    message = run.answer.finished(answer_message([*state["steps"], *steps], state["messages"], text))
     return {"decision": decision, "hint": "", "usage": run.usage(), "answer": text, "messages": [message]}
 
 

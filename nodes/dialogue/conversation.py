@@ -15,12 +15,12 @@ from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import Answered, api_record
 from restgpt.calling.origin.grounding import Answers, Source, Sources, ungrounded
-from restgpt.calling.record import ApiRecord, CallRecord
+from restgpt.calling.record import CallRecord
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
-from restgpt.specs import Catalogue, Operation
+from restgpt.specs import Operation
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 MAX_TRACED = 30
@@ -102,12 +102,12 @@ TOLD_APIS = "restgpt_apis"
 """The key of an answer's metadata that maps the ids of the APIs that had answered by then to their names."""
 
 
-def answer_message(catalogue: Catalogue, steps: Iterable[Step], messages: Iterable[AnyMessage], text: str) -> AIMessage:
+def answer_message(steps: Iterable[Step], messages: Iterable[AnyMessage], text: str) -> AIMessage:
     """Return the message with an answer, and with the APIs that may have told something of it.
 
     A host can pass it on to another graph, or to a new thread of this one, which has none of the steps.
     """
-    return seen_message(answered_apis(catalogue, steps, messages=messages), text)
+    return seen_message(answered_apis(steps, messages=messages), text)
 
 
 def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:
@@ -116,7 +116,6 @@ def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:
 
 
 def answered_apis(
-    catalogue: Catalogue,
     steps: Iterable[Step],
     requests: Iterable[Request] = (),
     *,
@@ -126,7 +125,7 @@ def answered_apis(
 
     Those that had answered before one of the `messages` was written count too.
     """
-    found = (_api_of(catalogue, request) for request in _requests(steps, requests) if is_answered(request))
+    found = (request["api"] for request in _requests(steps, requests) if is_answered(request))
     return {**told_apis(messages), **{api["id"]: api["name"] for api in found}}
 
 
@@ -141,17 +140,6 @@ def is_answered(request: CallRecord) -> bool:
     return request["status"] in ("sent", "parsed", "failed") or bool(request["response"])
 
 
-UNKNOWN_API: ApiRecord = {"id": "", "name": "another API"}
-
-
-def _api_of(catalogue: Catalogue, request: Request) -> ApiRecord:
-    """Return the API of a request; requests of older versions have only the name of the operation."""
-    if kept := request.get("api"):
-        return kept
-    operation = catalogue.lookup(request["operation"])
-    return UNKNOWN_API if operation is None else api_record(operation.api)
-
-
 def answered(
     run: Run, state: ConversationState, *, most: int = MAX_TRACED, seen: Collection[str] | None = None
 ) -> Answered | None:
@@ -159,13 +147,13 @@ def answered(
 
     `seen` are the APIs whose answers the writer of a program had seen; None is all of them.
     """
-    names = answered_apis(run.catalogue, state["steps"], state["requests"], messages=state["messages"])
+    names = answered_apis(state["steps"], state["requests"], messages=state["messages"])
     if len(names.keys() | {api_record(api)["id"] for api in run.catalogue.apis}) < 2:
         return None
     holders: dict[str, set[str]] = {}
     headers: dict[str, set[str]] = {}
     for request in filter(is_answered, _requests(state["steps"], state["requests"])):
-        api, response = _api_of(run.catalogue, request)["id"], request["response"]
+        api, response = request["api"]["id"], request["response"]
         if handle := response.get("handle"):
             holders.setdefault(handle, set()).add(api)
         headers.setdefault(api, set()).update((response.get("headers") or {}).values())

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
-from restgpt.nodes.programs.log import Begun
 from restgpt.nodes.programs.program import is_running, written
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.records import Program, Usage
@@ -23,7 +22,7 @@ class UnfinishedProgramError(StoppingError):
         )
 
 
-class GivenState(Begun, ConversationState):
+class GivenState(ConversationState):
     """The state keys that the beginning of a client's program reads."""
 
     task: int
@@ -56,7 +55,7 @@ def client_update(
     if operations is not None:
         functions = [run.catalogue.function_name(run.catalogue.operation(name)) for name in operations]
     # The model behind a client may have seen every answer so far.
-    seen = answered_apis(run.catalogue, state["steps"], messages=state["messages"])
+    seen = answered_apis(state["steps"], messages=state["messages"])
     number = before["number"] + 1 if before else 1
     program = written(
         run, code, writer="client", number=number, is_last=True, before=before, seen=seen, functions=functions

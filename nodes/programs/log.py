@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
-from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.record import UNSENT
@@ -20,13 +19,7 @@ MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
 
 
-class Begun(TypedDict):
-    """The state key that tells which version began the turn."""
-
-    format: int
-
-
-class ProgramState(Begun, RoundState):
+class ProgramState(RoundState):
     """The state keys that a run of a program reads."""
 
     messages: list[AnyMessage]

@@ -16,7 +16,7 @@ from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import ended, rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
-from restgpt.nodes.programs.log import Begun, ProgramState, entries, made_in_task, made_in_turn, offered
+from restgpt.nodes.programs.log import ProgramState, entries, made_in_task, made_in_turn, offered
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
@@ -32,9 +32,6 @@ from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_pr
 from restgpt.tools.sandbox.result import SandboxResult, Status, shorten
 from restgpt.tools.text.storable import storable_text
 from restgpt.tools.tracing.telemetry import annotate
-
-PROGRAMS_SINCE = 3
-"""The first checkpoint format of turns that may have programs."""
 
 MAX_PROGRAMS = 3
 """The maximum number of programs for one sub-task; then the calls are made one by one."""
@@ -126,14 +123,9 @@ def is_running(program: Program | None) -> bool:
     return program is not None and program["status"] == "running"
 
 
-def uses_programs(run: Run, state: Begun) -> bool:
-    """Return whether programs carry out this turn; a turn that an earlier version began goes on call by call."""
-    return run.context.execution == "program" and state.get("format", 0) >= PROGRAMS_SINCE
-
-
 def may_write(run: Run, state: ProgramState) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
-    if not uses_programs(run, state):
+    if run.context.execution != "program":
         return False
     if any(request["round"] == state["round"] and "place" not in request for request in state["requests"]):
         return False  # The round began call by call, before the run's setting was changed.

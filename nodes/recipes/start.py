@@ -21,7 +21,7 @@ def recipe_update(run: Run, state: BeginState, record: RecipeRun) -> dict[str, A
     recipe = recipe_of(record)
     # Where the user gave the inputs, no writer has seen an answer.
     is_chosen = record.get("is_chosen", False) or record.get("is_passed", False)
-    seen = answered_apis(run.catalogue, state["steps"], messages=state["messages"]) if is_chosen else ()
+    seen = answered_apis(state["steps"], messages=state["messages"]) if is_chosen else ()
     program = written(run, recipe.program, writer="recipe", is_last=True, seen=seen)
     thought = f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")
     return {

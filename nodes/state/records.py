@@ -7,13 +7,8 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
 
-FORMAT = 3
-"""The version of the checkpoint format that this program writes.
-
-1: requests without the built request, the target and the question; the nodes build these again when they need them.
-2: calls as `restgpt.calling.record` describes them.
-3: programs, and requests with a place in a program.
-"""
+FORMAT = 4
+"""The number of the checkpoint format, the only one that this program writes and reads."""
 
 DecisionKind = Literal["plan", "continue", "program", "end"]
 
@@ -291,12 +286,12 @@ def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
 
 
 def _slim(step: Step) -> Step:
-    """Remove code, programs, provenance, flows, sketches, built requests, questions and targets from a step."""
+    """Remove code, programs, provenance, flows, sketches, questions and targets from a step."""
     requests: list[Request] = []
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        for name in ("provenance", "request", "settled", "exact", "question", "target", "flow"):
+        for name in ("provenance", "settled", "exact", "question", "target", "flow"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     slim_step: Step = {**step, "requests": requests}

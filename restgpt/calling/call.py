@@ -201,7 +201,7 @@ Decided = Ready | Ask | Done
 Call = Draft | Decided
 
 
-SENT_WITH = ("request", "endpoint", "settled", "exact", "question", "target", "pause")
+SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause")
 """What a record holds only as long as its call may still be sent."""
 
 
@@ -239,12 +239,12 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
     # Another operation may have the name now.
-    if request.fingerprint != record["fingerprint"] or record.get("endpoint", endpoint) != endpoint:
+    if request.fingerprint != record["fingerprint"] or record.get("endpoint") != endpoint:
         raise OutdatedCallError(
             "The API document or the kept call changed since this request was made, so it would not be the same."
         )
     entry = operation.api.entry
-    if entry is not None and "api" in record and record["api"]["id"] != entry_id(entry):
+    if entry is not None and record["api"]["id"] != entry_id(entry):
         raise OutdatedCallError(
             f"This request was made for another API than the entry {entry} of apis.yaml, and would get its credentials."
         )
@@ -278,7 +278,7 @@ def read_ready(record: CallRecord, catalogue: Catalogue) -> Ready:
 
 
 def read_ask(record: CallRecord, catalogue: Catalogue) -> Ask:
-    """A kept question; raises `OutdatedCallError`. Records of the first checkpoint format hold nothing to show."""
+    """A kept question; raises `OutdatedCallError`. It holds nothing to show if its document changed meanwhile."""
     return Ask(
         draft=read_draft(record, catalogue),
         action=record.get("question") or {},

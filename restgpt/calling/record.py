@@ -148,6 +148,7 @@ class CallRecord(TypedDict):
     status: Status
     note: str
     response: dict[str, Any]
+    api: ApiRecord
     provenance: NotRequired[list[Provenance]]
     settled: NotRequired[dict[str, Any]]
     exact: NotRequired[str]
@@ -159,7 +160,6 @@ class CallRecord(TypedDict):
     unsure: NotRequired[int]
     sends: NotRequired[int]
     outcome_unknown: NotRequired[bool]
-    api: NotRequired[ApiRecord]
     flow: NotRequired[FlowRecord]
     pause: NotRequired[str]
     recalled: NotRequired[bool]

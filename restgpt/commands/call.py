@@ -268,7 +268,7 @@ def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
     for entry in journal.entries():
         if entry.get("outcome") is None and not entry.get("left"):
             call = entry["id"].rpartition("-")[0]
-            return call, _UnknownOutcome(entry["id"], entry.get("tries") or 1)
+            return call, _UnknownOutcome(entry["id"], entry["tries"])
     return _new_id(thread), None
 
 

@@ -434,5 +434,5 @@ def _entry(item: Any) -> Begun:
         value["given"],
         value["at"],
         value["is_over"],
-        value.get("identity", ""),
+        value["identity"],
     )

@@ -185,7 +185,7 @@ def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board) -> N
     assert "get_task(" in shown
     assert "find_tasks(" in shown
     assert "get_engines_e7_rotation(" in shown
-    assert "\n/engines\n/engines/e0/rotation GET\n" in shown
+    assert "\n/engines\n/engines/e0/rotation GET\n/engines/e1/rotation GET\n" in shown
 
 
 def test_a_method_and_path_that_do_not_exist_are_answered_with_the_nearest_part(board: Board) -> None:

@@ -11,6 +11,7 @@ from wire.case import Canned
 from wire.echo import EchoServer
 
 from restgpt.calling.journal.journal import Journal
+from restgpt.calling.origin.flow import api_record
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.sender import make_sender
@@ -63,6 +64,7 @@ def request(api: Api, key: str, arguments: dict[str, Any], **more: Any) -> Reque
     found: dict[str, Any] = {"id": f"r-{key}", "round": 1, "call": 1, "attempt": 0, "operation": operation.name}
     found |= {"safe": operation.is_safe, "arguments": arguments, "pages": 1, "description": "", "note": ""}
     found |= {"fingerprint": build_request(operation, arguments).fingerprint, "status": "approved", "response": {}}
+    found |= {"endpoint": f"{operation.method} {operation.base_url}{operation.path}", "api": api_record(api)}
     return {**found, "output_instruction": "", "result": "", "code": "", **more}  # type: ignore[typeddict-item,return-value]
 
 

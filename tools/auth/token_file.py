@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from restgpt.specs.api import Api, slug
+from restgpt.specs.api import Api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.file_lock import file_lock
 
@@ -22,8 +22,7 @@ WRITE_S = 30.0
 class TokenFile:
     """Tokens by identity of the API and scheme in one JSON file of mode 600.
 
-    Safe across threads and processes; each change replaces the whole file. A token that an older version kept under the
-    name of an API counts for the entry of that name only.
+    Safe across threads and processes; each change replaces the whole file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,13 +30,12 @@ class TokenFile:
 
     def get(self, api: Api, scheme: str) -> Token | None:
         """The token of a scheme; raises SettingsError if the file cannot be read."""
-        tokens = self._read()
-        return next((tokens[key] for key in _keys(api, scheme) if key in tokens), None)
+        return self._read().get(_key(api, scheme))
 
     def put(self, api: Api, scheme: str, token: Token) -> None:
         """Store a token; it replaces the earlier one."""
         with self._locked("file", WRITE_S):
-            self._write({**self._others(api, scheme), _keys(api, scheme)[0]: dict(token)})
+            self._write({**self._read(), _key(api, scheme): dict(token)})
 
     def renewal(self, api: Api, scheme: str, seconds: float) -> AbstractContextManager[None]:
         """Lock one token, to read, renew and store it; raises SettingsError if it stays locked for so many seconds.
@@ -45,7 +43,7 @@ class TokenFile:
         A refresh token that rotates is good for one request, and the second one revokes all tokens (RFC 9700, section
         4.14.2).
         """
-        return self._locked(sha256(_keys(api, scheme)[0].encode()).hexdigest()[:32], seconds)
+        return self._locked(sha256(_key(api, scheme).encode()).hexdigest()[:32], seconds)
 
     def _locked(self, name: str, seconds: float) -> AbstractContextManager[None]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,12 +53,7 @@ class TokenFile:
     def forget(self, api: Api, scheme: str) -> None:
         """Delete a token, as a logout does."""
         with self._locked("file", WRITE_S):
-            self._write(self._others(api, scheme))
-
-    def _others(self, api: Api, scheme: str) -> dict[str, Token]:
-        """All tokens except those of this scheme."""
-        keys = _keys(api, scheme)
-        return {key: token for key, token in self._read().items() if key not in keys}
+            self._write({key: token for key, token in self._read().items() if key != _key(api, scheme)})
 
     def _read(self) -> dict[str, Token]:
         try:
@@ -84,7 +77,5 @@ class TokenFile:
             raise
 
 
-def _keys(api: Api, scheme: str) -> list[str]:
-    """The keys of a token: the one of this version, then the one of older versions."""
-    older = [f"{slug(api.entry)}/{scheme}"] if api.entry is not None else []
-    return [json.dumps([api.identity, scheme]), *older]
+def _key(api: Api, scheme: str) -> str:
+    return json.dumps([api.identity, scheme])

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.origin.evidence import Evidence
+from restgpt.calling.origin.flow import api_record
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
@@ -150,6 +151,7 @@ def _rejected(
             "status": "rejected",
             "note": storable_text(problem),
             "response": {},
+            "api": api_record(tool.operation.api),
         },
         round_number=round_number,
         call=number,

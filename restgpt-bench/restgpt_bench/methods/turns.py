@@ -74,7 +74,7 @@ def ended(run: Run, state: MethodState, answer: str, *, fulfilled: bool = True) 
         "decision": {"kind": "end", "text": answer, "fulfilled": fulfilled},
         "api_plan": {"calls": [], "reason": ""},
         "answer": answer,
-        "messages": [answer_message(run.catalogue, state["steps"], (), answer)],
+        "messages": [answer_message(state["steps"], (), answer)],
         "usage": run.usage(),
     }
 

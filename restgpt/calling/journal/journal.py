@@ -13,6 +13,7 @@ from typing import Any, Literal
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.journal.claim import Claim, claims_of, take_claim
+from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.storable import storable_value, stored_items
 
 Known = Literal["new", "answered", "unknown"]
@@ -39,6 +40,16 @@ class Entry:
     outcome: dict[str, Any]
     tries: int = 0
     earlier: Any = None
+
+
+class OtherJournalError(StoppingError):
+    """Another version of RestGPT wrote an entry."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"The journal of thread {thread} was written by another version of RestGPT. Undo the changes of the thread "
+            "with that version. Nothing was sent."
+        )
 
 
 class Journal:
@@ -87,7 +98,9 @@ class Journal:
 
         With the caller's claim, the attempts that did not begin to send do not count: they lost their claims to it.
         """
-        attempts = self._attempts(entry_id(request_id, fingerprint), is_first=claim is not None and claim.number == 1)
+        if claim is not None and claim.number == 1:
+            return Entry("new", {})
+        attempts = self._attempts(entry_id(request_id, fingerprint))
         if claim is not None:
             attempts = {number: value for number, value in attempts.items() if number <= claim.before}
         if not attempts:
@@ -97,12 +110,12 @@ class Journal:
         return Entry(known, value["outcome"] or {}, value["tries"], value["earlier"])
 
     def intend(
-        self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 0
+        self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 1
     ) -> None:
         """Note that a call is about to be sent: its redacted request, and its target before the change.
 
-        `attempt` is the number of the claim, 0 without one, as in earlier versions. An attempt that was about to be
-        sent before keeps what was noted of its target then.
+        `attempt` is the number of the claim. An attempt that was about to be sent before keeps what was noted of its
+        target then.
         """
         entry = entry_id(request_id, fingerprint)
         before = self._get(entry, attempt)
@@ -110,25 +123,25 @@ class Journal:
             "fingerprint": fingerprint,
             "request": shown,
             "begun": self._now(),
-            "tries": _tries(before) + 1 if before else 1,
-            "earlier": before.get("earlier") if before else earlier,
+            "tries": before["tries"] + 1 if before else 1,
+            "earlier": before["earlier"] if before else earlier,
             "outcome": None,
         }
         self._put(entry, attempt, value)
 
-    def retract(self, request_id: str, fingerprint: str, *, attempt: int = 0) -> None:
+    def retract(self, request_id: str, fingerprint: str, *, attempt: int = 1) -> None:
         """Take back the newest intent of an attempt, because the request was certainly not sent."""
         entry = entry_id(request_id, fingerprint)
         value = self._get(entry, attempt)
-        if value is not None and _tries(value) > 1:
-            self._put(entry, attempt, {**value, "tries": _tries(value) - 1})
+        if value is not None and value["tries"] > 1:
+            self._put(entry, attempt, {**value, "tries": value["tries"] - 1})
         else:
             self._store.delete(self.namespace, _key(entry, attempt))
 
-    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 0) -> None:
+    def conclude(self, request_id: str, fingerprint: str, outcome: dict[str, Any], *, attempt: int = 1) -> None:
         """Note the answer to an attempt, or that none came; `note` adds the reversing call later."""
         entry = entry_id(request_id, fingerprint)
-        begun = self._get(entry, attempt) or {"request": {}, "begun": self._now()}
+        begun = self._get(entry, attempt) or {"request": {}, "begun": self._now(), "tries": 1, "earlier": None}
         self._put(entry, attempt, {**begun, "fingerprint": fingerprint, "outcome": outcome})
 
     def _now(self) -> float:
@@ -144,13 +157,10 @@ class Journal:
         if attempt is not None and (value := self._get(entry, attempt)) is not None:
             self._put(entry, attempt, {**value, **facts})
 
-    def _attempts(self, entry: str, *, is_first: bool = False) -> dict[int, dict[str, Any]]:
-        """The attempts at a call by their numbers, the oldest first; before the first claim only those without one."""
-        found = {} if (first := self._get(entry, 0)) is None else {0: first}
-        if is_first:
-            return found
-        others = stored_items(self._store, self.namespace, filter={"of": entry})
-        return found | dict(sorted((item.value["attempt"], item.value) for item in others))
+    def _attempts(self, entry: str) -> dict[int, dict[str, Any]]:
+        """The attempts at a call by their numbers, the oldest first."""
+        found = stored_items(self._store, self.namespace, filter={"of": entry})
+        return dict(sorted((item.value["attempt"], item.value) for item in found))
 
     def _get(self, entry: str, attempt: int) -> dict[str, Any] | None:
         item = self._store.get(self.namespace, _key(entry, attempt))
@@ -158,15 +168,16 @@ class Journal:
 
     def _put(self, entry: str, attempt: int, value: dict[str, Any]) -> None:
         """Write an attempt. It is made storable first: characters that stores refuse must not lose the entry."""
-        if attempt:
-            value = {**value, "of": entry, "attempt": attempt}
-        self._store.put(self.namespace, _key(entry, attempt), storable_value(value), index=False)
+        kept = storable_value({**value, "of": entry, "attempt": attempt})
+        self._store.put(self.namespace, _key(entry, attempt), kept, index=False)
 
     def entries(self) -> list[dict[str, Any]]:
-        """All changes of the thread, the oldest first, with their requests redacted."""
+        """All changes of the thread, the oldest first, with their requests redacted; raises `OtherJournalError`."""
         attempts: dict[str, dict[int, dict[str, Any]]] = {}
         for item in stored_items(self._store, self.namespace):
-            attempts.setdefault(item.value.get("of", item.key), {})[item.value.get("attempt", 0)] = item.value
+            if "of" not in item.value:
+                raise OtherJournalError(self.thread)
+            attempts.setdefault(item.value["of"], {})[item.value["attempt"]] = item.value
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
@@ -178,12 +189,7 @@ class Journal:
 
 
 def _key(entry: str, attempt: int) -> str:
-    """The key of an attempt; in earlier versions, all attempts shared one key."""
-    return f"{entry}~{attempt}" if attempt else entry
-
-
-def _tries(value: dict[str, Any]) -> int:
-    return value.get("tries") or 1
+    return f"{entry}~{attempt}"
 
 
 def _counting(attempts: dict[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:
@@ -196,7 +202,7 @@ def _merged(attempts: dict[int, dict[str, Any]]) -> dict[str, Any]:
     """The attempts at a call as one entry, with all tries, and with the target as it was before the first."""
     first = next(iter(attempts.values()))
     value = {name: fact for name, fact in _counting(attempts)[1].items() if name not in ("of", "attempt")}
-    return {**value, "tries": sum(map(_tries, attempts.values())), "earlier": first.get("earlier")}
+    return {**value, "tries": sum(item["tries"] for item in attempts.values()), "earlier": first["earlier"]}
 
 
 def journals(store: BaseStore) -> list[dict[str, Any]]:

@@ -57,12 +57,12 @@ class Pairs:
 
     def after(self, record: CallRecord) -> "Pairs":
         """The pairs after a person's answer to a call."""
-        flow, api = record.get("flow"), record.get("api")
-        if flow is None or api is None:
+        flow, api = record.get("flow"), record["api"]["id"]
+        if flow is None:
             return self
         return Pairs(
-            granted=self.granted | {(source, api["id"]) for source in flow.get("granted", ())},
-            refused=self.refused | {(source, api["id"]) for source in flow.get("refused", ())},
+            granted=self.granted | {(source, api) for source in flow.get("granted", ())},
+            refused=self.refused | {(source, api) for source in flow.get("refused", ())},
         )
 
 

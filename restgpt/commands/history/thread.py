@@ -120,8 +120,7 @@ class Threads:
     def newest(self) -> list[ThreadRecord]:
         """Return all records, the most recently updated first."""
         records = map(_record, self._store.search(NAMESPACE, limit=MOST_LISTED))
-        # Records of earlier versions have no number; they are older than those that have one.
-        return sorted(records, key=lambda record: (record.written, record.updated), reverse=True)
+        return sorted(records, key=lambda record: record.written, reverse=True)
 
 
 def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:
@@ -132,7 +131,13 @@ def is_older(record: ThreadRecord, days: float, *, now: datetime) -> bool:
 
 
 def _record(item: "Item") -> ThreadRecord:
+    """Read a record; raises `UsageError` for one of another version."""
     value = item.value
+    if missing := {"sources", "recipe", "is_relayed", "written"} - value.keys():
+        raise UsageError(
+            f"The record of thread {item.key} was written by another version of RestGPT (it has no "
+            f"{', '.join(sorted(missing))}). Set RESTGPT_HOME to another folder, or open the thread with that version."
+        )
     sources = value["sources"]
     return ThreadRecord(
         thread=item.key,
@@ -141,9 +146,9 @@ def _record(item: "Item") -> ThreadRecord:
         context=value["context"],
         turn=value["turn"],
         status=cast("Status", value["status"]),
-        created=value.get("created") or item.created_at.isoformat(timespec="seconds"),
+        created=value["created"] or item.created_at.isoformat(timespec="seconds"),
         updated=item.updated_at.isoformat(timespec="seconds"),
-        recipe=value.get("recipe"),
-        is_relayed=value.get("is_relayed", False),
-        written=value.get("written", 0),
+        recipe=value["recipe"],
+        is_relayed=value["is_relayed"],
+        written=value["written"],
     )

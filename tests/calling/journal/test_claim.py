@@ -251,7 +251,7 @@ def test_a_journal_whose_claims_are_gone_still_leads_to_a_question(store: BaseSt
         assert isinstance(attempt(store, Wire(), call), Ask)
 
 
-def test_an_intent_of_an_earlier_version_is_asked_about(store: BaseStore) -> None:
+def test_an_intent_that_no_claim_counts_is_asked_about(store: BaseStore) -> None:
     call = ready()
     Journal(store, "t").intend("r", call.draft.fingerprint, {})
     for _ in range(2):

@@ -370,18 +370,6 @@ def test_a_change_behind_one_of_unknown_outcome_waits_with_it(board: Board) -> N
     assert "whether the change before it was carried out" in agent.state["steps"][0]["result"]
 
 
-def test_a_change_that_an_older_version_left_with_an_unknown_outcome_is_asked_about_as_such(board: Board) -> None:
-    agent = writer(board)
-    agent.ask("Add the task 'Count the chairs' to project 1")
-    [request] = agent.state["requests"]
-    old = {name: value for name, value in request.items() if name not in ("request", "question")}
-    left = {**old, "status": "planned", "unsure": 1}
-    agent.graph.update_state(agent.config, {"requests": [left]}, as_node="caller")
-    pause = agent.graph.invoke(None, agent.config, context=Context(writes="allow"))["__interrupt__"][0].value
-    assert "It may or may not have been carried out" in pause["action_requests"][0]["description"]
-    assert pause["review_configs"][0]["allowed_decisions"] == ["approve", "reject"]
-
-
 def test_a_question_of_unknown_outcome_takes_no_edit(board: Board) -> None:
     agent = writer(board)
     half_sent(agent)

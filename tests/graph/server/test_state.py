@@ -1,4 +1,4 @@
-"""Guards the state and its inputs: it rejects invalid values, a newer version's checkpoints, settings given twice."""
+"""Guards the state and its inputs: it rejects invalid values, another version's checkpoints, settings given twice."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from roles import by_role, end, plan, select
 from roles import call as calls
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.channels import FORMAT, NewerThreadError, StateError
+from restgpt.graph.channels import FORMAT, OtherFormatError, StateError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt_bench.methods.build import build_method
@@ -70,7 +70,7 @@ def test_what_the_state_holds_may_be_written_back(board: Board) -> None:
     assert agent.state["plan"] == "another"
 
 
-def test_a_thread_of_a_newer_version_is_refused_and_kept(board: Board) -> None:
+def test_a_thread_of_another_version_is_refused_and_kept(board: Board) -> None:
     agent = board.agent(by_role(READER))
     agent.ask("List the projects")
     assert agent.state["format"] == FORMAT
@@ -83,9 +83,7 @@ def test_a_thread_of_a_newer_version_is_refused_and_kept(board: Board) -> None:
         lambda: agent.state,
         lambda: agent.graph.update_state(agent.config, {}),
     ):
-        with pytest.raises(
-            NewerThreadError, match=f"format {FORMAT + 1}, and this version reads formats up to {FORMAT}"
-        ):
+        with pytest.raises(OtherFormatError, match=f"format {FORMAT + 1}, and this version reads format {FORMAT}"):
             touch()
     assert len(list(saver.list(None))) == kept
 

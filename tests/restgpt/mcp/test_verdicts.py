@@ -73,7 +73,11 @@ class Change:
         if state == "unknown":
             with self._client() as (client, kept):
                 request = client.graph_of(self.thread).get_state(thread_config(self.thread)).values["requests"][0]
-                Journal(kept.store, self.thread).intend(request["id"], request["fingerprint"], {"method": "POST"})
+                journal = Journal(kept.store, self.thread)
+                claim = journal.claim(request["id"], request["fingerprint"])
+                shown = {"method": "POST"}
+                journal.intend(request["id"], request["fingerprint"], shown, attempt=claim.number)
+                claim.begin()
         if state == "sent":
             self._kill_after_sending()
         if state in ("done", "deleted"):

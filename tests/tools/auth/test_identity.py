@@ -193,20 +193,6 @@ def test_a_title_gets_no_token_on_file(tmp_path: Path) -> None:
     assert OAuthTokens(known).token(other, other.security_schemes["token"], []) is None
 
 
-def test_a_token_that_an_older_version_kept_is_for_the_entry_of_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.json"
-    path.write_text(json.dumps({"github/token": {"access_token": "old"}, "github/more": {"access_token": "more"}}))
-    file = TokenFile(path)
-    assert file.get(api("GitHub"), "token") == {"access_token": "old"}
-    assert file.get(api(), "token") is None
-    assert file.get(api("weather"), "token") is None
-    file.put(api("github"), "token", {"access_token": "new"})
-    assert file.get(api("github"), "token") == {"access_token": "new"}
-    file.forget(api("github"), "token")
-    assert file.get(api("github"), "token") is None
-    assert file.get(api("github"), "more") == {"access_token": "more"}
-
-
 def test_a_title_gets_no_private_address_and_no_other_host() -> None:
     with EchoServer() as echo:
         known = settings(allow_private=True, hosts=("cdn.example",))
