@@ -109,6 +109,7 @@ def test_a_good_program_has_no_problems() -> None:
             counts[genre["name"]] += 1
         print(position, details["title"], details.get("extra"), details["links"]["other"], year(movie))
     best = max(answer["results"], key=lambda m: m["id"])
+    delete_movie = best["title"]  # a value, which is not called
     create_list("s", name=best["title"])
     create_list(session="s", body={"name": "x"})
     print(json.dumps(counts), *[m["title"] for m in sorted(rows(answer), key=lambda m: m["title"])])
@@ -133,13 +134,13 @@ def test_problems_have_lines_and_come_in_their_order() -> None:
 OWN = (
     "def get_movie(n): return {'title': 'It'}\nprint(get_movie(1)['title'])",
     "class get_movie: title = 'It'",
-    "get_movie = lambda n: {'title': 'It'}",
+    "get_movie = lambda n: {'title': 'It'}\nprint(get_movie(1)['title'])",
     "for get_movie in [len]: print(get_movie([1]))",
-    "print((get_movie := len)([1]))",
+    "print((get_movie := len)([1]), get_movie([]))",
     "import json as get_movie",
     "from json import dumps as get_movie",
-    "with open('x') as get_movie: pass",
-    "try: print(1)\nexcept ValueError as get_movie: pass",
+    "with open('x') as get_movie: print(get_movie(1))",
+    "try: print(1)\nexcept ValueError as get_movie: print(get_movie(1))",
     "def f(get_movie): return get_movie(1)",
     "def f():\n    [get_movie, other] = [len, 1]\n    return get_movie([other])",
 )
@@ -155,7 +156,10 @@ OWN = (
             for code in OWN
         ),
         ("def stop(why): pass", "stop is here already: call it, and give what you bind here another name"),
-        ("gather = map", "gather is here already: call it, and give what you bind here another name"),
+        (
+            "gather = map\ngather(len, [])",
+            "gather is here already: call it, and give what you bind here another name",
+        ),
         ("from urllib import request", "urllib.request is not here: call the functions instead"),
         ("import http.client as c", "http.client is not here: call the functions instead"),
         ("try: import requests\nexcept ImportError: data = [1]", "requests is not here: call the functions instead"),

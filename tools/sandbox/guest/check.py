@@ -7,6 +7,7 @@ for deep nesting, which the caller handles. Standard library only: the host send
 
 from __future__ import annotations
 
+import ast
 import builtins
 from functools import partial
 
@@ -103,9 +104,15 @@ def _imports(program: Program, modules: Collection[str]) -> Iterator[Problem]:
 
 
 def _rebound(program: Program) -> Iterator[Problem]:
-    """Yield the functions of the API, and those by which a program calls and ends, that it replaces by its own."""
+    """Yield the functions of the API, and those by which a program calls and ends, that it replaces by its own.
+
+    A value under the name of a function that the program does not call is one, such as the version of a thing.
+    """
     for name, node in program.stated.items():
-        if name in program.stubs or name in ("gather", "stop"):
+        is_function = isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+        )
+        if (name in program.stubs or name in ("gather", "stop")) and (is_function or name in program.called):
             kind = "a function of the API" if name in program.stubs else "here already"
             yield Problem(node, f"{short(name)} is {kind}: call it, and give what you bind here another name")
 
