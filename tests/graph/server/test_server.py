@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 import requests
-from boardscript import ABLE, FIND_PERSON, READ, TALK, WRITE
+from boardscript import ABLE, FIND_PERSON, READ, TALK, WRITE, board_script
+from chatserver import ChatServer
 from javascriptrun import PACKAGES, install, run_javascript
 from langgraph_sdk.errors import BadRequestError, PermissionDeniedError
-from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform
+from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform, running_server
 
-from restgpt_bench.worlds import CREDENTIAL
+from restgpt.specs.bundled import bundled_document
+from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds.server import serve
 
 pytestmark = pytest.mark.slow
 
@@ -159,6 +162,21 @@ def test_a_client_cannot_go_beyond_what_the_owner_of_the_server_set(platform: Pl
             platform.run(platform.new_thread(), graph=assistant, input={"instruction": WRITE}, **given)
     platform.client.assistants.delete(made["assistant_id"])
     assert platform.changes() == []
+
+
+def test_a_rejection_takes_back_an_approval_that_the_api_was_down_for(tmp_path: Path) -> None:
+    with serve(open_world("toy")) as world, ChatServer(board_script) as chat:
+        entry = f"spec: {bundled_document('toy')}, base_url: {world.url}, auth: {{key: {CREDENTIAL}}}"
+        (tmp_path / "apis.yaml").write_text(f"board: {{{entry}}}\n")
+        with running_server(tmp_path, chat.url) as platform:
+            thread = platform.new_thread()
+            assert "__interrupt__" in platform.run(thread, input={"instruction": WRITE})
+            world.close()
+            with pytest.raises(Exception, match="cannot be reached"):
+                platform.run(thread, command=APPROVE)
+            reject = {"resume": {"decisions": [{"type": "reject", "message": "not now"}]}}
+            assert platform.run(thread, command=reject)["answer"] == "Left alone."
+        assert [entry for entry in world.world.log if entry.method != "GET"] == []
 
 
 def test_no_client_changes_an_assistant_that_the_server_made(platform: Platform) -> None:
