@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.slow
 
-SENT = STRANGE.replace("\x1b", "\ufffd").replace("\x07", "\ufffd")
-"""The strange name as it is kept and sent: no control characters."""
+SHOWN = STRANGE.replace("\x1b", "\ufffd").replace("\x07", "\ufffd")
+"""The strange name in a form: no control characters. It is sent as it is."""
 
 
 def question(page: Page, name: str) -> Locator:
@@ -124,12 +124,12 @@ def test_hostile_text_is_shown_as_such_and_does_nothing(tab: Tab, platform: Plat
     text = page.inner_text("body")
     assert not set(text) & set("\u202e\u202c\u200b\x1b\x07")
     asked.get_by_role("button", name="Edit…").click()
-    expect(asked.get_by_label("name required")).to_have_value(SENT)
+    expect(asked.get_by_label("name required")).to_have_value(SHOWN)
     asked.get_by_role("button", name="Cancel").click()
     expect(asked.get_by_role("button", name="Approve")).to_be_focused()
     asked.get_by_role("button", name="Approve").click()
     expect(page.locator(".answer")).to_have_text("It is created.")
-    assert SENT in platform.projects()
+    assert STRANGE in platform.projects()
 
 
 def test_a_long_body_is_cut_with_a_note_and_can_be_read_to_its_end(tab: Tab, platform: Platform) -> None:
