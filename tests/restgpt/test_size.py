@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 643,
     "restgpt-bench": 9_967,
     "lab": 6_504,
-    "tests": 43_897,
+    "tests": 43_913,
     "docs": 358,
     ".": 8,
 }
@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_687,
-    "docs/*.md": 37_540,
+    "docs/*.md": 37_631,
 }
 """The words that pages have at most, by the same rule."""
 
