@@ -41,9 +41,12 @@ export async function* streamOf(thread: string, run: string, signal: AbortSignal
   const read = async () => {
     isReading = true;
     say({ all: [] });
-    let count = 0;
+    // LangGraph's development server gives events of one millisecond the same id.
+    const times = new Map<string, number>();
     for await (const part of ownStream(thread, run, left.signal)) {
-      const key = part.id ?? String((count += 1));
+      const id = part.id ?? "";
+      times.set(id, (times.get(id) ?? 0) + 1);
+      const key = `${id} ${times.get(id)}`;
       // Of the states only the newest one matters to a tab that comes later.
       if (part.event === "values") for (const [old, { event }] of kept) if (event === "values") kept.delete(old);
       kept.set(key, part);
