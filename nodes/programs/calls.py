@@ -42,6 +42,10 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         # A program may use any of its answers, also the first of many.
         return list(responses(run, state, most=MOST_TRACED))
 
+    @cache
+    def operations() -> Mapping[str, str]:
+        return operations_by_handle(state)
+
     def answers() -> Iterator[tuple[str, Any]]:
         yield from found()
 
@@ -67,7 +71,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             name=run.catalogue.name_of(operation),
             said=texts,
             found=answers(),
-            operations=operations_by_handle(state),
+            operations=operations(),
             evidence=evidence,
             remedy="an answer. Take it from the answer of a call that gives it.",
             code=code,

@@ -114,12 +114,9 @@ def _lost(error: BaseException) -> str:
 
 
 def _sentence(error: BaseException) -> str:
-    from restgpt.tools.text.exits import sent_before
+    from restgpt.tools.text.exits import sentence
 
-    text = str(error).strip() or type(error).__name__
-    if text.partition(" ")[0].isalpha():
-        text = text[0].upper() + text[1:]
-    return f"{text if text.endswith(('.', '!', '?', '…')) else f'{text}.'} {sent_before(error)}".rstrip()
+    return sentence(str(error).strip() or type(error).__name__, error)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from langgraph.errors import GraphRecursionError
 
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import ArgumentError, RestgptError, name_and_place
-from restgpt.tools.text.exits import sent_before, text_without_secrets
+from restgpt.tools.text.exits import sent_before, sentence, text_without_secrets
 
 MOST_CHARACTERS = 4_000
 """The most characters of an error's text, which may repeat an argument."""
@@ -51,6 +51,4 @@ def _sentence(error: BaseException) -> str:
     text = text_without_secrets(str(error)).strip() or type(error).__name__
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}…"
-    if text.partition(" ")[0].isalpha():
-        text = text[0].upper() + text[1:]
-    return f"{text if text.endswith(('.', '!', '?', '…')) else f'{text}.'} {sent_before(error)}".rstrip()
+    return sentence(text, error)

@@ -13,18 +13,18 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_113,
-    "nodes": 3_993,
+    "nodes": 3_996,  # +3: the operations that answered are looked up once a program, not once a call
     "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_108,
+    "restgpt/calling": 3_112,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 11_066,
+    "tools": 11_071,  # +5: the sentence of an error, which commands and MCP wrote for themselves
     "specs": 7_300,
     "prompts": 29,
     "restgpt": 1_136,
-    "restgpt/commands": 3_850,
+    "restgpt/commands": 3_847,
     "restgpt/community": 403,
     "restgpt/host": 622,
-    "restgpt/mcp": 1_311,
+    "restgpt/mcp": 1_309,
     "restgpt/server": 643,
     "restgpt-bench": 9_967,
     "lab": 6_504,

@@ -37,7 +37,7 @@ _SENT = "Before this error: "
 
 
 def note_sent(error: BaseException, sentence: str) -> None:
-    """Note on an error what was sent before it, for `sent_before`."""
+    """Note on an error what was sent before it, or was approved and not sent, for `sent_before`."""
     error.add_note(f"{_SENT}{sentence}")
 
 
@@ -45,6 +45,14 @@ def sent_before(error: BaseException) -> str:
     """Return a sentence for each request that an error says was sent before it; empty if it names none."""
     notes = [note.removeprefix(_SENT) for note in getattr(error, "__notes__", ()) if note.startswith(_SENT)]
     return " ".join(notes)
+
+
+def sentence(text: str, error: BaseException) -> str:
+    """Return the text of an error as a sentence, and after it what the error says was sent before it."""
+    if text.partition(" ")[0].isalpha():
+        text = text[0].upper() + text[1:]
+    end = "" if text.endswith((".", "!", "?", "…")) else "."
+    return f"{text}{end} {sent_before(error)}".rstrip()
 
 
 def text_without_secrets(text: str) -> str:

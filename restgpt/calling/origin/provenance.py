@@ -71,8 +71,8 @@ def trace(
 
     The arguments are settled ones, as they are sent; so are those of `foreign`.
     `said` is what the user said, `responses` gives kept responses by handle as JSON values or text, the newest first;
-    they are only taken as far as needed. The user goes before the document and the document before responses. `code` is
-    the text of the program that makes the call in `line`: what it does not contain either, it computed. An answer
+    none is taken if no argument needs one. The user goes before the document, and the document before responses. `code`
+    is the text of the program that makes the call in `line`: what it does not contain either, it computed. An answer
     counts for an argument only if it holds the value in a field that the statement of the call reads for it, or that is
     named like the argument where no program makes the call: equal values of other fields say nothing.
     """
@@ -305,14 +305,18 @@ def _search(responses: Iterable[tuple[str, Any]], sought: Sequence[_Sought]) -> 
             if name not in fields or not _is_scalar(value):
                 continue
             text = text_of(value)
-            place: Place = {"handle": handle, "at": _pointer(path)}
             for item in exact.get(text, ()):
-                if name in item.fields:
-                    item.places.setdefault(handle, place)
+                if name in item.fields and handle not in item.places:
+                    item.places[handle] = {"handle": handle, "at": _pointer(path)}
             for item in computed if isinstance(value, str) and len(text) >= SHORTEST else ():
                 left -= 1
-                if left > 0 and name in item.fields and text in item.text[:MOST_COMPUTED]:
-                    item.contained.setdefault(text, place)
+                if (
+                    left > 0
+                    and name in item.fields
+                    and text not in item.contained
+                    and text in item.text[:MOST_COMPUTED]
+                ):
+                    item.contained[text] = {"handle": handle, "at": _pointer(path)}
 
 
 def _by_text(sought: Sequence[_Sought]) -> dict[str, list[_Sought]]:
