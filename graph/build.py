@@ -16,8 +16,6 @@ from restgpt.graph.routes import (
     after_caller,
     after_parser,
     after_planner,
-    after_selector,
-    after_sender,
 )
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
@@ -37,7 +35,7 @@ from restgpt.tools.graphs.thread_pool import run_in_threads
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
-NODES_PER_STEP = 6 + 6 * MAX_CALLS * (1 + MAX_REPAIRS)
+NODES_PER_STEP = 8 + 9 * MAX_CALLS * (1 + MAX_REPAIRS)
 """The maximum number of node runs for one API plan: planning, and each call alone with all its repairs."""
 
 DESCRIPTION = "Fulfils an instruction in plain language by planning and calling operations of REST APIs."
@@ -76,30 +74,19 @@ def build_graph(
     builder.add_node(
         "planner",
         node_of("planner", make_planner(resources), resources),
-        metadata=_about("Writes a program, or decides the next sub-task or the answer."),
+        metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(
         "selector",
         node_of("selector", make_selector(resources), resources),
-        metadata=_about("Chooses operations for the sub-task."),
+        metadata=_about("Chooses operations for the sub-task, by search for a program."),
     )
     add_executor(builder, resources)
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "planner")
-    builder.add_conditional_edges(
-        "planner", after_planner, {"plan / continue": "selector", "program": "parser", "end": END}
-    )
-    builder.add_conditional_edges("selector", after_selector, {"api plan": "caller", "no call needed": "planner"})
-    builder.add_conditional_edges(
-        "caller",
-        after_caller,
-        {"requests": "approval", "program": "parser", "unknown value": "selector", "no request": "planner"},
-    )
-    builder.add_conditional_edges(
-        "parser",
-        after_parser,
-        {"calls": "approval", "next call, repair or program": "caller", "result": "planner", "answer": END},
-    )
+    builder.add_conditional_edges("planner", after_planner, {"plan / continue": "selector", "end": END})
+    builder.add_edge("selector", "caller")
+    add_loop(builder, "selector", "planner")
     run_in_threads(builder, concurrency)
     graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name), reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
@@ -130,15 +117,16 @@ def make_resources(
 def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, programs: bool = True) -> None:
     """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
 
-    Without `programs` the caller writes no programs, whatever the run's setting is. The function adds no edges out of
-    `caller` and `parser`, because each method has other planning nodes.
+    Without `programs` the caller writes no programs, whatever the run's setting is. `add_loop` adds the edges out of
+    caller and parser.
     """
     builder.add_node(
         "caller",
         node_of("caller", make_caller(resources, programs=programs), resources),
-        metadata=_about("Writes a program that makes the planned calls, or their arguments."),
+        metadata=_about("Writes a program that makes the calls, or their arguments."),
     )
     add_sending(builder, resources, after="parser")
+    builder.add_edge("sender", "parser")
     builder.add_node(
         "parser",
         parser_node(resources),
@@ -146,8 +134,21 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     )
 
 
+def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str) -> None:
+    """Add the edges out of caller and parser: back to `choice` without a call, and to `decision` with a result."""
+    builder.add_conditional_edges(
+        "caller", after_caller, {"functions or unknown value": choice, "program or calls": "parser"}
+    )
+    builder.add_conditional_edges(
+        "parser", after_parser, {"calls": "approval", "next call or repair": "caller", "result": decision}
+    )
+
+
 def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, after: str) -> None:
-    """Add approval and sender to a builder with `State`; the node `after` gets the requests that are over."""
+    """Add approval and sender to a builder with `State`, without an edge out of the sender.
+
+    The node `after` gets the requests that were not approved.
+    """
     builder.add_node(
         "approval",
         approval_node(resources),
@@ -161,7 +162,6 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
     builder.add_conditional_edges(
         "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}
     )
-    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": after})
 
 
 def approval_node(resources: Resources) -> Callable[..., dict[str, Any]]:

@@ -5,39 +5,32 @@ from typing import Any, Literal
 from langgraph.types import Send
 
 from restgpt.graph.state import State
-from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.state.records import Request, no_usage, spent_since
+from restgpt.nodes.state.rounds import is_closed, waits
 from restgpt.tools.graphs.thread_pool import on_loop
 
 
 @on_loop
-def after_planner(state: State) -> Literal["plan / continue", "program", "end"]:
-    """Go to the selector with a new or an unfinished sub-task, to the parser with a program, or end.
+def after_planner(state: State) -> Literal["plan / continue", "end"]:
+    """Go to the selector with a new or an unfinished sub-task, or end.
 
     Plan and continue share one label, because LangGraph draws one edge for each pair of nodes: of two labels it keeps
     the one that sorts first. The state has the decision itself, in `decision`.
     """
-    kind = state["decision"]["kind"]
-    return kind if kind in ("end", "program") else "plan / continue"
+    return "end" if state["decision"]["kind"] == "end" else "plan / continue"
 
 
 @on_loop
-def after_selector(state: State) -> Literal["api plan", "no call needed"]:
-    """Go to the caller with an API plan; without calls, the round is over."""
-    return "api plan" if state["api_plan"]["calls"] else "no call needed"
+def after_caller(state: State) -> Literal["program or calls", "functions or unknown value"]:
+    """Go to the parser with a program, with calls, or with a proposal to the planner.
 
-
-@on_loop
-def after_caller(state: State) -> Literal["requests", "program", "unknown value", "no request"]:
-    """Go to approval with requests, or to the parser with a program.
-
-    For an unknown value, go to the selector, the second time to the planner.
+    For other functions, and for an unknown value, go to the selector; the second time for an unknown value, the round
+    is over.
     """
-    if state["hint"]:
-        return "unknown value"
-    if is_running(state.get("program")):
-        return "program"
-    return "requests" if _this_round(state, "planned") else "no request"
+    selection = state.get("selection")
+    looks = selection["looks"] if selection else []
+    wants = bool(looks) and "named" not in looks[-1]
+    return "functions or unknown value" if wants or state["hint"] else "program or calls"
 
 
 @on_loop
@@ -82,21 +75,16 @@ def _batches(state: State, approved: list[Request]) -> list[dict[str, Any]]:
 
 @on_loop
 def after_sender(state: State) -> Literal["asked again", "answered"]:
-    """Ask a person again about a change with an unknown outcome or a changed target; otherwise go to the parser."""
+    """Ask a person again about a change with an unknown outcome or a changed target; otherwise go on."""
     return "asked again" if _this_round(state, "asked") else "answered"
 
 
 @on_loop
-def after_parser(state: State) -> Literal["calls", "next call, repair or program", "result", "answer"]:
-    """Go to approval with the calls of a program, or back to the caller until the state has the step of this round.
-
-    Then go to the planner, or end if the report of a program is the answer.
-    """
-    if is_running(state.get("program")):
+def after_parser(state: State) -> Literal["calls", "next call or repair", "result"]:
+    """Go to approval with calls, to the planner with a proposal or the step of this round, else back to the caller."""
+    if any(waits(request) for request in _this_round(state)):
         return "calls"
-    if not (state["steps"] and state["steps"][-1]["round"] == state["round"]):
-        return "next call, repair or program"
-    return "answer" if state["decision"]["kind"] == "end" else "result"
+    return "result" if state.get("proposal") or is_closed(state) else "next call or repair"
 
 
 def _this_round(state: State, status: str = "") -> list[Request]:

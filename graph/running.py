@@ -24,10 +24,12 @@ from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import batches_of_reads, planned_reads
 from restgpt.graph.state import State
+from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import add_usage, merge_requests
+from restgpt.nodes.state.rounds import of_turn
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 from restgpt.tools.http.cancellation import cancellation
@@ -63,6 +65,7 @@ def compile_program_graph(
         metadata={"description": "Runs the program and sends its reads, up to its next change."},
     )
     add_sending(builder, resources, after="parser")
+    builder.add_edge("sender", "parser")
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
     builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
@@ -100,6 +103,9 @@ def make_running(resources: Resources) -> Node:
             for sent in _sent(sender, [{**batch, "began": began} for batch in batches], runtime, config):
                 update = _merged(update, sent)
             update = _merged(update, parser(_merged(state, update), runtime, config))
+        if proposal := update.pop("proposal", None):
+            run, steps = resources.open(runtime, config, state=state), [*of_turn(state), *update["steps"]]
+            update |= {**proposed_end(run, state, steps, proposal), "usage": update["usage"]}
         return update
 
     return running

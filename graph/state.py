@@ -18,7 +18,9 @@ from restgpt.graph.channels import (
 from restgpt.nodes.state.records import (
     ApiPlan,
     Decision,
+    FunctionChoice,
     Program,
+    Proposal,
     RecipeRun,
     Request,
     Step,
@@ -50,10 +52,11 @@ class State(TypedDict):
     """The state that a checkpoint saves; `format` is the version of its form.
 
     `asked` is the id of the message with the instruction. `turn` counts the instructions of the thread, `task` the
-    sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t, `api_plan` is a_t,
-    `program` is the program of the current round, empty for a round that makes its calls one by one. `recipe` is the
-    recipe that the turn runs or has run, if any.
-    `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about an unknown value.
+    sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t. `selection` has the
+    functions for a program that carries out the whole instruction, otherwise `api_plan` is a_t. `program` is that of
+    the current round, empty for a round that makes its calls one by one. `recipe` is the recipe that the turn runs or
+    has run, if any. `proposal` is what the planner decides next without its model. `steps` are the finished (p, a, r).
+    `hint` is the caller's message to the selector about an unknown value.
     `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the number of the run,
     which no checkpoint holds.
     """
@@ -67,9 +70,11 @@ class State(TypedDict):
     round: Annotated[int, Checked]
     plan: Text
     decision: Annotated[Decision, Checked]
+    selection: Annotated[FunctionChoice | None, Checked]
     api_plan: Annotated[ApiPlan, Checked]
     hint: Text
     program: Annotated[Program | None, Checked]
+    proposal: Annotated[Proposal | None, Checked]
     recipe: Annotated[RecipeRun | None, RecipeChannel]
     requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
     steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
@@ -79,5 +84,5 @@ class State(TypedDict):
     claim: Annotated[int, UntrackedValue(int, guard=False)]
 
 
-SHOWN = ("plan", "api_plan", "program", "steps")
-"""The keys of `State` that clients of a server see besides the output: plan, operations, program and finished steps."""
+SHOWN = ("plan", "selection", "api_plan", "program", "steps")
+"""The keys of `State` that clients of a server see besides the output: plan, functions, program and finished steps."""

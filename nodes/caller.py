@@ -1,104 +1,176 @@
-"""The caller: writes the arguments of the planned requests, and instructions for the parser (paper, section 3.3)."""
+"""The caller: writes what is called, as a program or as the arguments of single requests (paper, section 3.3)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field
 
-from restgpt.calling.origin.grounding import Source, Sources
-from restgpt.nodes.dialogue.conversation import (
-    answered,
-    answered_apis,
-    grounded_draft,
-    operations_by_handle,
-    responses,
-    said,
-    sources_of,
+from restgpt.nodes.arguments import (
+    CallerReply,
+    arguments_prompt,
+    evidence_of,
+    functions_of,
+    operations_of,
+    producers,
+    requests_of,
+    sub_task,
 )
-from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
+from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
+from restgpt.nodes.dialogue.conversation import answered_apis, turn_message
+from restgpt.nodes.dialogue.functions import functions_text, look_text
+from restgpt.nodes.dialogue.knowledge import apis_text, rules_text
+from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
+from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.programs.reply import Offer, ProgramReply
+from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
+from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.records import PlannedCall, Request, placed, seconds_spent, spent_since, tokens_spent
-from restgpt.nodes.state.results import NOTHING_YET, background, result_of
-from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, step_of, to_repair
+from restgpt.nodes.state.recipe_run import current
+from restgpt.nodes.state.records import (
+    FunctionChoice,
+    Look,
+    PlannedCall,
+    Proposal,
+    Request,
+    Step,
+    seconds_spent,
+    tokens_spent,
+)
+from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
+from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
-from restgpt.specs import Operation
-from restgpt.specs.docs.documentation import documentation
-from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.signature import NOTED_MOST
-from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
-
-MAX_REQUESTS = 60
-"""The maximum number of requests in one reply."""
-
-
-class Call(BaseModel):
-    """One request to send."""
-
-    call: int = Field(description="Number of the planned call that it carries out.")
-    arguments: dict[str, Any] = Field(
-        default_factory=dict, description="Arguments by place: path, query, header, cookie, body."
-    )
-    description: str = Field(description="What the response is about, with the values used.")
-    output_instruction: str = Field(
-        default="", description="What to extract from the response, with every condition; empty if it has no body."
-    )
-    pages: int = Field(default=1, ge=1, le=MAX_PAGES, description="How many pages of a list to read at most.")
-
-
-class CallerReply(BaseModel):
-    """The requests that carry out the planned calls."""
-
-    thought: str = Field(default="", description="Where each value comes from, in one or two sentences.")
-    calls: list[Call] = Field(description="One entry per request to send.", max_length=MAX_REQUESTS)
-    missing: str = Field(default="", description="The required value that is not known, if there is one.")
 
 
 class CallerState(ProgramState):
     """The state keys that the caller reads."""
 
     hint: str
+    selection: FunctionChoice | None
 
 
 def make_caller(resources: Resources, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
     """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
+        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        if programs and state["decision"]["kind"] == "program":
+            return _whole(run, state)
+        if is_closed(state):
+            return {}
         requests = [request for request in state["requests"] if request["round"] == state["round"]]
         if programs and may_write(run, state):
             try:
                 return _program(run, state)
             except UsedUpError as error:
                 return _finished(run, state, requests, f"No program was written. {error}")
-        refused = to_repair(requests)
-        numbers = sorted({request["call"] for request in refused}) or next_calls(
-            run.catalogue, state["api_plan"], requests, reads=run.rules.reads
-        )
-        prompt = _prompt(run, state, requests, numbers, refused)
-        evidence = _evidence(run, state, requests)
-        built: list[Request] = []
-
-        def check(reply: CallerReply) -> None:
-            built[:] = _requests(run, state, reply, numbers, refused, evidence)
-
-        try:
-            reply = run.models.ask("caller", prompt, CallerReply, check=check)
-        except (ModelReplyError, UsedUpError) as error:
-            return _finished(run, state, requests, f"No request was made. {error}")
-        if built:
-            return {"requests": built, "hint": "", "usage": run.usage()}
-        return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+        return _calls(run, state, requests)
 
     return caller
+
+
+def _whole(run: Run, state: CallerState) -> dict[str, Any]:
+    """Return the program for the whole instruction, that of the turn's recipe, or what the caller replies instead."""
+    steps = of_turn(state)
+    if (record := current(state)) and not steps:
+        return recipe_program(run, state, record)
+    recipes = [] if steps else offered_recipes(run, state["instruction"])
+    offer = offer_of(recipes) if recipes else Offer("", ProgramReply)
+    selection = _selection(state)
+    try:
+        with run.answer:
+            reply = run.models.ask(
+                "caller",
+                _whole_prompt(run, state, steps, offer),
+                offer.schema,
+                check=_check(run, state, steps, offer),
+                callbacks=[run.answer],
+                instead="planner",
+            )
+            if reply.decision == "end":
+                return _proposed(run, _answer(run, state, steps, reply))
+    except UsedUpError as error:
+        text = used_up_text(error.budget, steps)
+        return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    if reply.decision == "functions":
+        wish: Look = {"words": reply.text, "thought": reply.thought}
+        return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
+    if isinstance(reply, RecipeReply) and reply.is_recipe:
+        return recipe_program(run, state, chosen(recipes, reply.text))
+    if reply.decision == "plan":
+        return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
+    before = state.get("program") if steps else None
+    seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1
+    program = written(run, reply.text, writer="caller", number=number, is_last=True, before=before, seen=seen)
+    return {"program": program, "api_plan": {"calls": [], "reason": reply.thought}, "hint": "", "usage": run.usage()}
+
+
+def _selection(state: CallerState) -> FunctionChoice:
+    return state["selection"] or {"operations": [], "others": [], "reason": "", "looks": []}
+
+
+def _answer(run: Run, state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
+    """Return the proposal of an answer; what was shown of it already is not withdrawn."""
+    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(state, steps, reply)}
+    shown = run.answer.hand_over()
+    return {**answer, "shown": shown} if shown else answer
+
+
+def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
+    return {"proposal": proposal, "usage": run.usage()}
+
+
+def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Offer) -> Callable[[ProgramReply], None]:
+    """Return the check of a reply for the whole instruction; it raises `ValueError`."""
+    doubted, looks = doubt(run, state, steps), _selection(state)["looks"]
+    known = {_words(wish["words"]) for wish in looks}
+
+    def check(reply: ProgramReply) -> None:
+        for one in (offer.check, doubted):
+            if one is not None:
+                one(reply)
+        if reply.decision != "functions":
+            return
+        if _words(reply.text) in known:
+            raise ValueError("decision: these functions are shown above. Decide with them: program, plan or end.")
+        if len(looks) >= MAX_LOOKS:
+            raise ValueError(
+                "decision: no more functions can be shown. Decide with those that you see: program, plan or end."
+            )
+
+    return check
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Offer) -> list[BaseMessage]:
+    instruction, selection = state["instruction"], _selection(state)
+    text = render(
+        "instruction",
+        apis=apis_text(run),
+        program=render("program", report=render("instruction_report")),
+        functions=fenced("document", functions_text(run, selection, instruction)),
+    )
+    prompt: list[BaseMessage] = [
+        SystemMessage(f"{text}\n\n{offer.text}" if offer.text else text),
+        turn_message(run, state["messages"], instruction),
+    ]
+    for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
+        shown = f"{fenced('result', result)}{remark}"
+        prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
+    for number, wish in enumerate(selection["looks"], 1):
+        asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
+        functions = fenced("document", look_text(run, wish, instruction))
+        answer = render("instruction_functions", functions=functions, left=str(MAX_LOOKS - number))
+        prompt += [AIMessage(asked.model_dump_json()), HumanMessage(answer)]
+    return prompt
 
 
 def _program(run: Run, state: CallerState) -> dict[str, Any]:
@@ -114,9 +186,9 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
                 today=run.today(),
                 background=background(state["steps"], before_task=state["task"] + 1, turn=state["turn"]),
                 instruction=state["instruction"],
-                sub_task=_sub_task(state).strip().removeprefix("Sub-task: "),
+                sub_task=sub_task(state).strip().removeprefix("Sub-task: "),
                 last=f"\n{render('caller_program_last')}\n" if is_last else "",
-                rules=rules_text(run, _operations(run, (call["operation"] for call in planned))),
+                rules=rules_text(run, operations_of(run, (call["operation"] for call in planned))),
                 calls="\n".join(
                     f"{number}. {_function(run, call)}: {call['purpose']}" for number, call in enumerate(planned, 1)
                 ),
@@ -141,127 +213,30 @@ def _function(run: Run, call: PlannedCall) -> str:
 
 def _functions(run: Run, planned: Sequence[PlannedCall]) -> str:
     """Return the signatures of the planned operations; their purposes select the fields of the answers."""
-    operations = _operations(run, (call["operation"] for call in planned))
+    operations = operations_of(run, (call["operation"] for call in planned))
     return functions_of(run, operations, " ".join(call["purpose"] for call in planned))
 
 
-def _operations(run: Run, names: Iterable[str]) -> list[Operation]:
-    """Return the operations of these names, each once."""
-    return [run.catalogue.operation(name) for name in dict.fromkeys(names)]
-
-
-def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
-    """Write operations as typed functions within the budget of the caller; words of `focus` select fields."""
-    budget = run.context.documentation_budget
-    return interface(
-        operations,
-        run.catalogue.function_name,
-        budget=budget,
-        most=budget,
-        focus=focus,
-        learned=run.learned(focus),
-        reads=run.rules.reads,
+def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[str, Any]:
+    """Have the model write the arguments of the next planned calls, or correct those that the API refused."""
+    refused = to_repair(requests)
+    numbers = sorted({request["call"] for request in refused}) or next_calls(
+        run.catalogue, state["api_plan"], requests, reads=run.rules.reads
     )
+    prompt = arguments_prompt(run, state, requests, numbers, refused)
+    evidence = evidence_of(run, state, requests)
+    built: list[Request] = []
 
+    def check(reply: CallerReply) -> None:
+        built[:] = requests_of(run, state, reply, numbers, refused, evidence)
 
-def _evidence(run: Run, state: CallerState, requests: Sequence[Request]) -> Sources:
-    """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
-    answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    read: CallerState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
-    return sources_of(run, state, answered, responses(run, read, most=MOST_TRACED))
-
-
-def _requests(
-    run: Run,
-    state: CallerState,
-    reply: CallerReply,
-    numbers: Sequence[int],
-    refused: Sequence[Request],
-    evidence: Source,
-) -> list[Request]:
-    """Build and check the requests of a reply; raises `ValueError` with all problems."""
-    problems: list[str] = []
-    requests: list[Request] = []
-    waiting = list(refused)
-    left = _left(run, state)
-    if len(reply.calls) > left:
-        raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
-    more_pages = left - len(reply.calls)
-    for position, call in enumerate(reply.calls, 1):
-        if call.call not in numbers:
-            problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
-            continue
-        planned = state["api_plan"]["calls"][call.call - 1]
-        before = next((request for request in waiting if request["call"] == call.call), None)
-        if before is not None:
-            waiting.remove(before)
-        try:
-            request = _request(run, state, call, planned, before, evidence)
-        except (ArgumentError, ValueError) as error:
-            problems.append(f"calls.{position} ({planned['operation']}): {error}")
-            continue
-        request["pages"] = min(request["pages"], 1 + more_pages)
-        more_pages -= request["pages"] - 1
-        requests.append(request)
-    if problems:
-        raise ValueError("\n".join(problems))
-    if not requests and not reply.missing:
-        raise ValueError("calls is empty, and `missing` does not say which value is not known.")
-    return [*requests, *(_given_up(request) for request in waiting)] if requests else []
-
-
-def _given_up(request: Request) -> Request:
-    """Mark a refused request that the caller did not repeat, so that no further repair is tried."""
-    return {**request, "attempt": MAX_REPAIRS}
-
-
-def _left(run: Run, state: CallerState) -> int:
-    """Return the number of requests that the budget leaves; each page of a list counts as one."""
-    return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
-
-
-def _request(
-    run: Run,
-    state: CallerState,
-    call: Call,
-    planned: PlannedCall,
-    before: Request | None,
-    evidence: Source,
-) -> Request:
-    """Build one request; `before` is the refused request that it repairs."""
-    operation = run.catalogue.operation(planned["operation"])
-    if not call.output_instruction.strip() and _has_body(operation):
-        raise ValueError("output_instruction is empty. Say what to extract from the response.")
-    attempt = before["attempt"] + 1 if before else 0
-    part = lineage(before) if before else run.new_id()
-    drafted = grounded_draft(
-        run,
-        operation,
-        call.arguments,
-        id=f"{part}.{attempt}",
-        name=planned["operation"],
-        said=said(state),
-        found=responses(run, state),
-        operations=operations_by_handle(state),
-        answered=answered(run, state),
-        evidence=evidence,
-        remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
-        pages=call.pages,
-        description=call.description,
-    )
-    return placed(
-        drafted.to_json(),
-        round_number=state["round"],
-        call=call.call,
-        attempt=attempt,
-        output_instruction=call.output_instruction,
-    )
-
-
-def _has_body(operation: Operation) -> bool:
-    """Return whether the document describes no response, or a successful one with a body."""
-    response = operation.response()
-    return response is None or bool(response.content)
+    try:
+        reply = run.models.ask("caller", prompt, CallerReply, check=check)
+    except (ModelReplyError, UsedUpError) as error:
+        return _finished(run, state, requests, f"No request was made. {error}")
+    if built:
+        return {"requests": built, "hint": "", "usage": run.usage()}
+    return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
 
 
 def _missing(
@@ -273,7 +248,7 @@ def _missing(
     as well, and so on.
     """
     reason = f"A required value is not known: {missing}"
-    operations = _producers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
+    operations = producers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
     if operations:
         reason += f"\nOperations that give such values: {operations}"
     if requests or state["hint"] or state.get("program") is not None:
@@ -281,90 +256,6 @@ def _missing(
     return {"hint": reason, "usage": run.usage()}
 
 
-def _producers(run: Run, operations: Sequence[str]) -> str:
-    """Name, for each path parameter, the operations whose responses contain its values."""
-    lines = []
-    for name in operations:
-        for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
-            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:4])
-            if names:
-                lines.append(f"{parameter}: {names}")
-    return "; ".join(dict.fromkeys(lines))
-
-
 def _finished(run: Run, state: CallerState, requests: Sequence[Request], remark: str) -> dict[str, Any]:
     step = step_of(state, requests=requests, result=result_of(latest(requests), remark))
     return {"steps": [step], "hint": "", "usage": run.usage()}
-
-
-def _prompt(
-    run: Run,
-    state: CallerState,
-    requests: Sequence[Request],
-    numbers: Sequence[int],
-    refused: Sequence[Request],
-) -> list[BaseMessage]:
-    planned = state["api_plan"]["calls"]
-    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
-    if done := [request for request in latest(requests) if request not in refused]:
-        found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
-        known = found if known == NOTHING_YET else f"{known}\n\n{found}"
-    names = dict.fromkeys(planned[number - 1]["operation"] for number in numbers)
-    documentation = [f"## {name}\n{_documentation(run, name, planned)}" for name in names]
-    prompt: list[BaseMessage] = [
-        SystemMessage(render("caller", examples=run.examples("caller"))),
-        HumanMessage(
-            render(
-                "caller_task",
-                today=run.today(),
-                background=known,
-                instruction=state["instruction"],
-                sub_task=_sub_task(state),
-                rules=rules_text(run, _operations(run, names)),
-                calls="\n".join(
-                    f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
-                    for number in numbers
-                ),
-                documentation=fenced("document", "\n\n".join(documentation)),
-            )
-        ),
-    ]
-    if refused:
-        prompt += _refusals(refused)
-    return prompt
-
-
-def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
-    """Return the documentation of an operation; the purposes of the planned calls select the response fields."""
-    purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
-    operation = run.catalogue.operation(name)
-    text = documentation(operation, budget=run.context.documentation_budget, focus=purposes)
-    noted = plain_text(run.learned().noted(operation), NOTED_MOST)
-    return f"{text}\nNote: {noted}." if noted else text
-
-
-def _sub_task(state: CallerState) -> str:
-    """Return the sub-task and its unfinished part; empty for a method without sub-tasks."""
-    if not state["plan"]:
-        return ""
-    still = f"\nStill to be done: {state['decision']['text']}" if state["decision"]["kind"] == "continue" else ""
-    return f"\nSub-task: {state['plan']}{still}\n"
-
-
-def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
-    """Return the messages with the refused requests and the API's error responses."""
-    sent = CallerReply(
-        thought="",
-        calls=[
-            Call(
-                call=request["call"],
-                arguments=request["arguments"],
-                description=request["description"],
-                output_instruction=request["output_instruction"],
-                pages=request["pages"],
-            )
-            for request in refused
-        ],
-    )
-    answers = fenced("result", result_of(refused))
-    return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]

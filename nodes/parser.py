@@ -6,7 +6,7 @@ If that Python fails, the model reads the body.
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -17,9 +17,9 @@ from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advanced_program, is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.records import Request, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
-from restgpt.nodes.state.rounds import is_over, latest, step_of
+from restgpt.nodes.state.rounds import is_closed, is_over, latest, step_of, waits
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
@@ -55,15 +55,19 @@ UNREPAIRABLE = frozenset(
 class ParserState(ProgramState):
     """The state keys that the parser reads: those of a program, which an API plan needs only in part."""
 
+    proposal: NotRequired[Proposal | None]
+
 
 def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
     """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        if state.get("proposal") or is_closed(state) or any(waits(request) for request in requests):
+            return {"usage": run.usage()}
         if is_running(state.get("program")):
             return advanced_program(run, state)
-        requests = [request for request in state["requests"] if request["round"] == state["round"]]
         parsed: list[Request] = []
         for request in requests:
             if request["status"] == "sent":

@@ -1,30 +1,36 @@
 """The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled
+from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled, proposed_end, used_up_text
+from restgpt.nodes.dialogue.conversation import ConversationState, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
-from restgpt.nodes.express import ExpressState, ask_express, is_open, program_update
+from restgpt.nodes.programs.program import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import remarks, repeated
-from restgpt.nodes.recipes.choice import RecipeExpressReply, chosen, offer_of, offered_recipes
-from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.run.budget import allows_a_last_question, used_up
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.recipe_run import current
-from restgpt.nodes.state.records import Decision, Step, seconds_spent, spent_since, tokens_spent
-from restgpt.nodes.state.results import bounded_results, decision_message, results_of
+from restgpt.nodes.state.records import (
+    Decision,
+    Program,
+    Proposal,
+    Step,
+    Usage,
+    seconds_spent,
+    spent_since,
+    tokens_spent,
+)
+from restgpt.nodes.state.results import bounded_results, decision_message
+from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import UsedUpError
-
-CONVERSATION_BUDGET = 6000
-"""The maximum number of characters of earlier conversation in the prompt; the newest are kept."""
 
 
 class PlannerReply(BaseModel):
@@ -54,8 +60,16 @@ class ProgramPlannerReply(PlannerReply):
         return self.last
 
 
-class PlannerState(ExpressState):
+class PlannerState(ConversationState):
     """The state keys that the planner reads."""
+
+    task: int
+    round: int
+    plan: str
+    usage: Usage
+    baseline: Usage
+    program: Program | None
+    proposal: NotRequired[Proposal | None]
 
 
 def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
@@ -63,72 +77,73 @@ def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
-        steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
-        if (record := current(state)) and not steps:
-            return recipe_update(run, state, record)
+        steps = of_turn(state)
+        if proposal := state.get("proposal"):
+            return _accepted(run, state, steps, proposal)
+        if current(state) and not steps:
+            return _whole(run, state, steps)
         spent = spent_since(state["baseline"], state["usage"])
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck
         if over and not allows_a_last_question(run.context, spent):
-            return ended(run, state, steps, _partial(over, steps), fulfilled=False)
+            return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
+        if not over and _suits_a_program(run, state, steps):
+            return _whole(run, state, steps)
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
         except UsedUpError as error:
-            return ended(run, state, steps, _partial(error.budget, steps), fulfilled=False)
+            return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
 
     return planner
 
 
+def _suits_a_program(run: Run, state: PlannerState, steps: Sequence[Step]) -> bool:
+    """Return whether a program may carry out the whole instruction: only such, and not too many, came before."""
+    # A program that no other one could correct has the greatest number at once.
+    program = state.get("program")
+    number = max(len(steps), program["number"] if program and steps else 0)
+    return run.writes_programs and number < MAX_PROGRAMS and all(step["kind"] == "program" for step in steps)
+
+
+def _whole(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:
+    """Decide by rule: the sub-task is the whole instruction, which a program carries out."""
+    decision: Decision = {"kind": "program", "text": state["instruction"], "last": True}
+    return _decided(run, decision, plan=state["instruction"], task=state["task"] if steps else state["task"] + 1)
+
+
+def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
+    """Decide by rule what caller or parser propose: the answer, or a first sub-task in place of a program."""
+    if proposal["kind"] == "end":
+        return proposed_end(run, state, steps, proposal)
+    is_new = any(step["task"] == state["task"] for step in steps)
+    return _planned(run, state, proposal["text"], proposal.get("thought", ""), task=state["task"] + is_new)
+
+
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
-    """Return the update of the planner's decision; `over` is the budget that is used up, so that it has to end."""
-    if not over and is_open(run, state, steps):
-        return _express(run, state, steps)
-    schema = ProgramPlannerReply if run.context.execution == "program" else PlannerReply
+    """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
+    schema = ProgramPlannerReply if run.writes_programs else PlannerReply
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply) and not is_stuck)
     if over:
-        return ended(run, state, steps, _partial(over, steps), fulfilled=False)
+        return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
     if reply.decision == "continue" and steps:
         kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
         return _decided(run, kind)
-    return _planned(run, state, reply.text, reply.thought, is_last=reply.is_last)
+    return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
 
 
-def _express(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:
-    """Return the update of the planner's decision with the functions in view."""
-    recipes = [] if steps else offered_recipes(run, state["instruction"])
-    reply = ask_express(run, state, steps, _turn(run, state), offer_of(recipes) if recipes else None)
-    if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":
-        return recipe_update(run, state, chosen(recipes, reply.text))
-    if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply))
-    if reply.decision == "program":
-        return program_update(run, state, steps, reply)
-    return _planned(run, state, reply.text, reply.thought)
-
-
-def _planned(run: Run, state: PlannerState, text: str, thought: str, *, is_last: bool = False) -> dict[str, Any]:
+def _planned(
+    run: Run, state: PlannerState, text: str, thought: str, *, task: int, is_last: bool = False
+) -> dict[str, Any]:
     decision: Decision = {"kind": "plan", "text": text, "thought": thought, "last": is_last}
-    return _decided(run, decision, plan=text, task=state["task"] + 1)
-
-
-def _turn(run: Run, state: PlannerState) -> HumanMessage:
-    """Return the message with the instruction."""
-    return HumanMessage(
-        render(
-            "planner_turn",
-            today=run.today(),
-            conversation=_conversation(state["messages"]),
-            instruction=state["instruction"],
-        )
-    )
+    return _decided(run, decision, plan=text, task=task)
 
 
 def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
-    return {"decision": decision, "hint": "", "usage": run.usage(), **changed}
+    return {"decision": decision, "hint": "", "proposal": None, "usage": run.usage(), **changed}
 
 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
@@ -138,11 +153,11 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
             render(
                 "planner",
                 apis=apis_text(run),
-                last=f"\n{render('planner_program')}" if run.context.execution == "program" else "",
+                last=f"\n{render('planner_program')}" if run.writes_programs else "",
                 examples=run.examples("planner"),
             )
         ),
-        _turn(run, state),
+        turn_message(run, state["messages"], state["instruction"]),
     ]
     for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
         prompt += [decision_message(step), HumanMessage(f"{fenced('result', result)}{remark}")]
@@ -150,19 +165,3 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         last = fenced("result", steps[-1]["result"]) if steps else ""
         prompt[-1] = HumanMessage(render("planner_last", result=last, reason=over))
     return prompt
-
-
-def _conversation(messages: Sequence[AnyMessage]) -> str:
-    """Return the conversation before this instruction, bounded; the instruction is the last message."""
-    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
-    earlier = [f"{message.type}: {message.text}" for message in said]
-    if not earlier:
-        return ""
-    # The agent's answers quote API responses, so the whole conversation is fenced as data.
-    return f"\nEarlier in this conversation:\n{fenced('conversation', chr(10).join(earlier)[-CONVERSATION_BUDGET:])}\n"
-
-
-def _partial(over: str, steps: Sequence[Step]) -> str:
-    found = results_of(steps)
-    said = f"The budget for this instruction is used up ({over}), so it could not be finished."
-    return f"{said} What was found until then:\n{found}" if found else f"{said} Nothing was found until then."

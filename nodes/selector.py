@@ -1,12 +1,16 @@
-"""The API selector S: chooses operations for the sub-task (paper, section 3.2, equations 1 and 2)."""
+"""The API selector S: chooses operations for the sub-task (paper, section 3.2, equations 1 and 2).
+
+For a program that carries out the whole instruction it chooses the functions by search, without a model.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.dialogue.selection import (
     Listing,
@@ -19,9 +23,10 @@ from restgpt.nodes.dialogue.selection import (
 )
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.records import ApiPlan, Step, Usage, seconds_spent, tokens_spent
+from restgpt.nodes.state.recipe_run import comparison_of, current
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
-from restgpt.nodes.state.rounds import RoundState, step_of
+from restgpt.nodes.state.rounds import RoundState, of_turn, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
@@ -31,6 +36,8 @@ class SelectorState(RoundState):
 
     instruction: str
     hint: str
+    selection: NotRequired[FunctionChoice | None]
+    recipe: NotRequired[RecipeRun | None]
     steps: list[Step]
     usage: Usage
     baseline: Usage
@@ -41,6 +48,8 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
+        if state["decision"]["kind"] == "program":
+            return _by_search(run, state)
         round_number = state["round"] + 1
         try:
             reply = _selection(run, state)
@@ -49,9 +58,41 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
         api_plan = api_plan_of(run, reply)
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, reply.answer.strip() or "No operation serves this sub-task.")
-        return {"api_plan": api_plan, "round": round_number, "program": None, "usage": run.usage()}
+        return {
+            "api_plan": api_plan,
+            "selection": None,
+            "round": round_number,
+            "program": None,
+            "usage": run.usage(),
+        }
 
     return selector
+
+
+def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
+    """Choose the functions for a program without a model, or find those that the caller asked for besides.
+
+    A choice stands for the whole turn, also if a person edited it, unless a document has lost an operation of it.
+    """
+    chosen = state.get("selection")
+    lookup = run.catalogue.lookup
+    if chosen and any(lookup(name) is None for name in (*chosen["operations"], *chosen["others"])):
+        chosen = None
+    if chosen and chosen["looks"] and "named" not in chosen["looks"][-1]:
+        return {
+            "selection": {**chosen, "looks": [*chosen["looks"][:-1], look(run, chosen["looks"][-1])]},
+            "usage": run.usage(),
+        }
+    record = current(state)
+    if record and not of_turn(state):
+        operations = comparison_of(run.catalogue, record).functions.values()
+        chosen = selection(run, operations, reason=f"The recipe {record['name']} calls them.")
+    elif chosen is None:
+        chosen = select(run, state["instruction"])
+    api_plan: ApiPlan = {"calls": [], "reason": chosen["reason"]}
+    update = {"api_plan": api_plan, "round": state["round"] + 1, "usage": run.usage()}
+    chosen = {**chosen, "looks": []}
+    return update if chosen == state.get("selection") else {**update, "selection": chosen}
 
 
 def _selection(run: Run, state: SelectorState) -> Selection:
@@ -91,7 +132,7 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
     api_plan: ApiPlan = {"calls": [], "reason": result}
     closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
     step = step_of(closed, requests=[], result=result)
-    return {"api_plan": api_plan, "round": round_number, "steps": [step], "usage": run.usage()}
+    return {"api_plan": api_plan, "selection": None, "round": round_number, "steps": [step], "usage": run.usage()}
 
 
 def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:

@@ -28,6 +28,7 @@ STYLES = {
     "program": "bold cyan",
     "program 2": "bold cyan",
     "program 3": "bold cyan",
+    "functions": "magenta",
     "api plan": "magenta",
     "calls": "magenta",
     "request": "green",
@@ -80,9 +81,7 @@ def _planned(update: Mapping[str, Any]) -> Iterator[Line]:
     decision = update.get("decision") or {}
     if decision.get("kind") in ("plan", "continue"):
         yield Line(decision["kind"], decision["text"])
-    elif decision.get("kind") == "program":
-        yield from _written(update.get("program"))
-    elif decision:
+    elif decision.get("kind") == "end":
         yield Line("end", "")
 
 
@@ -128,7 +127,8 @@ def _advanced(update: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("failed", program["feedback"])
     for step in update.get("steps", ()):
         # The lines of the requests were told already; a report that is the answer needs nothing beside it.
-        yield Line("report", update["answer"]) if "answer" in update else _outcome(step)
+        proposal = update.get("proposal") or {"text": update.get("answer")}
+        yield Line("report", proposal["text"]) if proposal["text"] else _outcome(step)
 
 
 def _outcome(step: Step) -> Line:
@@ -138,6 +138,12 @@ def _outcome(step: Step) -> Line:
 
 
 def _selected(update: Mapping[str, Any]) -> Iterator[Line]:
+    if chosen := update.get("selection"):
+        words, operations = "", chosen["operations"]
+        for wish in chosen["looks"][-1:]:
+            words, operations = f"{wish['words']}: ", [*wish.get("named", ()), *wish.get("operations", ())]
+        yield Line("functions", f"{words}{', '.join(operations) or chosen['reason']}")
+        return
     api_plan = update.get("api_plan") or {"calls": [], "reason": ""}
     for call in api_plan["calls"]:
         yield Line("api plan", f"{call['operation']}: {call['purpose']}")

@@ -215,7 +215,7 @@ def read_answer(answer: HostileAnswer, part: float = 1.0) -> Cost:
 def _both_runs(sent: bytes) -> tuple[str, ...]:
     with answering(sent) as url:
         api = load_api(_data()["document"], base_url=url, auth={"Key": SECRET})
-        return _ending(api, {}), _ending(api, {"execution": "calls"})
+        return _ending(api, {}), _ending(api, {"road": "roles"})
 
 
 def _ending(api: Api, context: Mapping[str, Any]) -> str:

@@ -124,7 +124,7 @@ class Stage:
         resources = Resources([api], model=_Writer(code=written.literal), settings=Settings())
         saver, store = InMemorySaver(), InMemoryStore()
         graph = build_graph(resources=resources, checkpointer=saver, store=store)
-        context: Any = {"writes": "allow", "execution": "program"}
+        context: Any = {"writes": "allow", "road": "program"}
         graph.invoke({"instruction": written.said}, THREAD, context=context)
         values = graph.get_state(THREAD).values
         recipe = save_run(values, resources, name=written.name, store=store, thread="recipe")

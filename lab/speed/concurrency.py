@@ -120,7 +120,7 @@ def _peak_mb() -> float:
 def _resources(url: str, *, seconds: float = 0.0) -> Resources:
     """The resources over the team board at `url`, with a model that takes `seconds` for each reply."""
     model = ErrandModel.choosing(_errand_of, seconds=seconds)
-    return board_resources(url, model, Context(execution="calls", writes="allow", code=False))
+    return board_resources(url, model, Context(road="roles", writes="allow", code=False))
 
 
 def _given(number: int) -> tuple[Any, Any]:

@@ -39,7 +39,7 @@ ANSWER = "There are 24 tasks."
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """The milliseconds of some runs from the first decision to the first event, and from there to the first request."""
+    """The milliseconds of some runs from the reply of the model to its event, and from there to the first request."""
 
     event_ms: Sequence[float]
     request_ms: Sequence[float]
@@ -61,14 +61,14 @@ class Programmer(ScriptedChatModel):
         return self._decided
 
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
-        """The planner's decision for a program."""
+        """The caller's program."""
         self._decided = time.perf_counter()
         return {"thought": "", "decision": "program", "text": PROGRAM}
 
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The moments of one run: its first event and its first request; and its answer."""
+    """The moments of one run: the event of its program and its first request; and its answer."""
 
     event: float
     request: float
@@ -119,8 +119,10 @@ def _awaited(graph: Graph, number: int) -> Streamed:
 def _read(parts: Sequence[tuple[float, Any]]) -> Streamed:
     events = [(moment, part["type"]) for moment, (mode, part) in parts if mode == "custom"]
     answers = [part["answer"] for _, (mode, part) in parts if mode == "values"]
-    request = next(moment for moment, name in events if name == "request_started")
-    return Streamed(events[0][0], request, answers[-1])
+    written, request = (
+        next(moment for moment, name in events if name == wanted) for wanted in ("program_written", "request_started")
+    )
+    return Streamed(written, request, answers[-1])
 
 
 def table(found: dict[str, Delays]) -> str:

@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.resources import Run
-from restgpt.nodes.state.records import Decision, Step
+from restgpt.nodes.state.records import Decision, Proposal, Step
+from restgpt.nodes.state.results import results_of
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 MAX_NAMED = 3
@@ -106,7 +107,23 @@ def ended(
     text = f"{answer}{_held(run, steps)}{remark}".strip()
     decision: Decision = {"kind": "end", "text": text, "fulfilled": fulfilled}
     message = run.answer.finished(answer_message([*state["steps"], *steps], state["messages"], text))
-    return {"decision": decision, "hint": "", "usage": run.usage(), "answer": text, "messages": [message]}
+    ended = {"decision": decision, "answer": text, "messages": [message]}
+    return {**ended, "hint": "", "proposal": None, "usage": run.usage()}
+
+
+def proposed_end(run: Run, state: Told, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
+    """Return the update that ends the turn with the answer that caller or parser propose."""
+    if shown := proposal.get("shown"):
+        run.answer.resume(shown[0], proposal["text"][: shown[1]])
+    fulfilled, remark = proposal.get("fulfilled", False), proposal.get("remark", "")
+    return ended(run, state, steps, proposal["text"], fulfilled=fulfilled, remark=remark)
+
+
+def used_up_text(budget: str, steps: Sequence[Step]) -> str:
+    """Return the answer of a turn whose `budget` is used up: what was found until then."""
+    found = results_of(steps)
+    said = f"The budget for this instruction is used up ({budget}), so it could not be finished."
+    return f"{said} What was found until then:\n{found}" if found else f"{said} Nothing was found until then."
 
 
 def _held(run: Run, steps: Sequence[Step]) -> str:

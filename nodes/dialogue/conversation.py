@@ -3,7 +3,7 @@
 A call is drafted with the origin of its arguments, and refused if it has an id that neither of the two contains.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NotRequired
 
@@ -20,8 +20,12 @@ from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
+from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
+
+CONVERSATION_BUDGET = 6000
+"""The maximum number of characters of earlier conversation in a prompt; the newest are kept."""
 
 MAX_TRACED = 30
 """The maximum number of responses that are searched for the origin of an argument of a single call."""
@@ -42,6 +46,18 @@ class ConversationState(TypedDict):
     steps: list[Step]
     turn: int
     recipe: NotRequired[RecipeRun | None]
+
+
+def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> HumanMessage:
+    """Return the message of a prompt with the instruction, and with the conversation before it, bounded."""
+    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
+    earlier = "\n".join(f"{message.type}: {message.text}" for message in said)
+    if earlier:
+        # The agent's answers quote API responses, so the whole conversation is fenced as data.
+        fence = fenced("conversation", earlier[-CONVERSATION_BUDGET:])
+        earlier = f"\nEarlier in this conversation:\n{fence}\n"
+    text = render("planner_turn", today=run.today(), conversation=earlier, instruction=instruction)
+    return HumanMessage(text)
 
 
 RELAYED = "restgpt_relayed"

@@ -13,16 +13,16 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
-from restgpt.nodes.dialogue.answer import ended, rests_on_nothing
+from restgpt.nodes.dialogue.answer import rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES, functions_of, maker
 from restgpt.nodes.programs.guard import changes_of, guard_of, stop_text, to_planner, told
 from restgpt.nodes.programs.log import ProgramState, entries, made_in_task, made_in_turn, offered
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
-from restgpt.nodes.state.records import Program, ProgramEnd, Request, Step, Writer, spent_since
+from restgpt.nodes.state.records import Program, ProgramEnd, Request, Writer, spent_since
 from restgpt.nodes.state.results import result_of, shortened
-from restgpt.nodes.state.rounds import step_of
+from restgpt.nodes.state.rounds import of_turn, step_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
@@ -118,6 +118,11 @@ def _bare(code: str) -> str:
     return code
 
 
+def is_whole(state: ProgramState, program: Program) -> bool:
+    """Return whether a model has written a program for the whole instruction, not for a sub-task."""
+    return program["writer"] == "caller" and state["decision"]["kind"] == "program"
+
+
 def is_running(program: Program | None) -> bool:
     """Return whether the current round is carried out by a program that has not ended."""
     return program is not None and program["status"] == "running"
@@ -125,12 +130,12 @@ def is_running(program: Program | None) -> bool:
 
 def may_write(run: Run, state: ProgramState) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
-    if run.context.execution != "program":
+    if not run.writes_programs:
         return False
     if any(request["round"] == state["round"] and "place" not in request for request in state["requests"]):
         return False  # The round began call by call, before the run's setting was changed.
     program = state.get("program")
-    return program is None or program["status"] != "over" or program["writer"] != "caller"
+    return program is None or program["status"] != "over"
 
 
 def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
@@ -140,14 +145,14 @@ def advanced_program(run: Run, state: ProgramState) -> dict[str, Any]:
     """
     update = _advanced(run, state)
     record, program = of_program(state, _program_of(state)), update["program"]
-    if record is None or is_running(program) or "decision" in update:
+    if record is None or is_running(program) or "proposal" in update:
         return update
     may_heal = program["end"] in HEALED
     # After a person's refusal the agent does not try another way, unless it had chosen the recipe itself.
     if record.get("heals") and (may_heal or record.get("is_chosen")) and not changes_of(update["requests"]):
         return update
     answer = stop_text(record, program["feedback"], update["requests"], thread=run.thread, may_heal=may_heal)
-    return {**update, **ended(run, state, [*_of_turn(state), *update["steps"]], answer, fulfilled=False)}
+    return {**update, "proposal": {"kind": "end", "text": answer, "fulfilled": False}}
 
 
 def _advanced(run: Run, state: ProgramState) -> dict[str, Any]:
@@ -296,21 +301,20 @@ def _finished(
         report = shortened(report, run.context.result_budget * 4)
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return _closed(run, state, requests, doubt, program=program, end="failed")
-    is_first = program["writer"] == "planner" and program["number"] == 1
+    is_first = is_whole(state, program) and program["number"] == 1
     called = bool(requests or program["taken"])
     said_last = report if called else f"{report}\n{NOTHING_CALLED}"
     update = _closed(run, state, requests, said_last, program=program, end="report")
-    if program["writer"] in ("planner", "caller") and not called and rests_on_nothing(state, _of_turn(state)):
+    if program["writer"] == "caller" and not called and rests_on_nothing(state, of_turn(state)):
         return update
     if not program["is_last"] or _doubts(_behind(state, program, requests)) or _is_cut(run, state, requests):
         return update
     if is_first and _counts_a_part(state, program, requests):
         # The result says that the list goes on, so the planner decides whether that matters.
         return update
-    steps = [*_of_turn(state), *update["steps"]]
     # What a program prints about changes that a dry run held back is not so.
     answer = "" if any(request["status"] == "held" for request in requests) else report
-    return {**update, **ended(run, state, steps, answer, fulfilled=True)}
+    return {**update, "proposal": {"kind": "end", "text": answer, "fulfilled": True}}
 
 
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
@@ -377,12 +381,7 @@ def _unknown(
     update = _closed(run, state, requests, where, program=program, end="unknown")
     if not program["is_last"] or _doubts(requests):
         return update
-    steps = [*_of_turn(state), *update["steps"]]
-    return {**update, **ended(run, state, steps, "", fulfilled=True, remark=f"\n{where}")}
-
-
-def _of_turn(state: ProgramState) -> list[Step]:
-    return [step for step in state["steps"] if step["turn"] == state["turn"]]
+    return {**update, "proposal": {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{where}"}}
 
 
 def _refusal(found: ProgramRun, requests: Sequence[Request]) -> str:
@@ -407,7 +406,7 @@ def _failed(
         problem, _ = shorten(problem, CLIENT_PROBLEM)
     feedback = shortened(storable_text(f"The program failed.\n{problem}{_shapes(requests)}"), 6000)
     is_final = result is not None and result.status in UNREPAIRABLE
-    if program["writer"] != "caller":
+    if program["writer"] != "caller" or is_whole(state, program):
         number = MAX_PROGRAMS if is_final else program["number"]
         return _closed(run, state, requests, feedback, program={**program, "number": number}, end="failed")
     if program["number"] < MAX_PROGRAMS and not is_final:
@@ -466,7 +465,7 @@ def _plan_of(state: ProgramState, requests: Sequence[Request]) -> Any:
         return state["api_plan"]
     sources = {request["operation"]: request["place"]["source"] for request in requests if "place" in request}
     calls = [{"operation": name, "purpose": source, "needs": []} for name, source in sources.items()]
-    return {"calls": calls, "reason": state["decision"].get("thought", "")}
+    return {"calls": calls, "reason": state["api_plan"]["reason"]}
 
 
 def _summary(requests: Sequence[Request], said_last: str) -> str:

@@ -54,7 +54,7 @@ def _mark(step: Step) -> str:
     """Return a text that is equal for equal rounds."""
     said = " ".join(step["said"].split()).casefold()
     program = step.get("program")
-    if program is not None and program["writer"] != "caller":
+    if program is not None and step["kind"] == "program":
         # Answers that are known already are not requested again, so the requests of two equal runs may differ.
         outcome = RECEIVED.split(step["result"], maxsplit=1)[0]
         return json.dumps([program["code"].strip(), program.get("end"), outcome])

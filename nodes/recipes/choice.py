@@ -1,4 +1,4 @@
-"""The planner's choice of a recipe: the list in the prompt of its first decision, and the check of its reply."""
+"""The caller's choice of a recipe: the list in the prompt of its first reply, and the check of its reply."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from restgpt.nodes.express import ExpressReply, Offer
+from restgpt.nodes.programs.reply import Offer, ProgramReply
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import recipe_record, signature
 from restgpt.nodes.state.records import RecipeRun
@@ -19,7 +19,7 @@ from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.tools.text.quotation import one_line
 
 MOST_SHOWN = 10
-"""The maximum number of recipes that the planner sees; of more, those with the words of the instruction."""
+"""The maximum number of recipes that the caller sees; of more, those with the words of the instruction."""
 
 MOST_LINE = 400
 """The maximum number of characters of a recipe's line."""
@@ -27,8 +27,8 @@ MOST_LINE = 400
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
-class RecipeExpressReply(ExpressReply):
-    """The planner's first decision: a recipe, a program, functions that it needs to see, a sub-task, or the answer."""
+class RecipeReply(ProgramReply):
+    """The caller's first reply: a recipe, a program, functions that it needs to see, a sub-task, or the answer."""
 
     decision: Literal["recipe", "program", "functions", "plan", "end"] = Field(  # type: ignore[assignment]
         description="What `text` is."
@@ -39,9 +39,14 @@ class RecipeExpressReply(ExpressReply):
         "answer.",
     )
 
+    @property
+    def is_recipe(self) -> bool:
+        """Whether it chooses a recipe."""
+        return self.decision == "recipe"
+
 
 def offered_recipes(run: Run, instruction: str) -> list[Recipe]:
-    """Return the recipes that the planner sees: those of the run's APIs, the best for the instruction first."""
+    """Return the recipes that the caller sees: those of the run's APIs, the best for the instruction first."""
     apis = {slug(api.name) for api in run.catalogue.apis}
     fitting = [recipe for recipe in run.resources.recipes() if {slug(api.name) for api in recipe.apis} <= apis]
     words = _words(instruction)
@@ -56,12 +61,12 @@ def _words(text: str) -> set[str]:
 def offer_of(recipes: Sequence[Recipe]) -> Offer:
     """Return the list of recipes for the prompt, and the check of the reply."""
 
-    def check(reply: ExpressReply) -> None:
-        if isinstance(reply, RecipeExpressReply) and reply.decision == "recipe":
+    def check(reply: ProgramReply) -> None:
+        if isinstance(reply, RecipeReply) and reply.is_recipe:
             chosen(recipes, reply.text)
 
-    text = render("express_recipes", recipes=fenced("recipes", "\n".join(map(line_of, recipes))))
-    return Offer(text, RecipeExpressReply, check)
+    text = render("instruction_recipes", recipes=fenced("recipes", "\n".join(map(line_of, recipes))))
+    return Offer(text, RecipeReply, check)
 
 
 def line_of(recipe: Recipe) -> str:

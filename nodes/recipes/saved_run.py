@@ -197,7 +197,7 @@ def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Read
             _check_outcome(request)
         raise NotSavableError(
             "The run cannot be saved: no single program made its calls and printed its answer. Ask again with programs "
-            "(execution: program), for everything in one instruction, and save that run."
+            "(road: program), for everything in one instruction, and save that run."
         )
     own = {
         request["id"]: place["position"]

@@ -6,7 +6,7 @@ from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
 from restgpt.nodes.programs.program import written
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import recipe_of
-from restgpt.nodes.state.records import RecipeRun
+from restgpt.nodes.state.records import Decision, RecipeRun
 
 
 class BeginState(ConversationState):
@@ -17,19 +17,21 @@ class BeginState(ConversationState):
 
 
 def recipe_update(run: Run, state: BeginState, record: RecipeRun) -> dict[str, Any]:
+    """Return the update that begins the turn of a recipe in a graph without a planner."""
+    decision: Decision = {"kind": "program", "text": state["instruction"], "last": True}
+    place = {"plan": state["instruction"], "task": state["task"] + 1, "round": state["round"] + 1}
+    return {"decision": decision, **place, **recipe_program(run, state, record)}
+
+
+def recipe_program(run: Run, state: ConversationState, record: RecipeRun) -> dict[str, Any]:
     """Return the update that has the parser run the program of a recipe."""
     recipe = recipe_of(record)
     # Where the user gave the inputs, no writer has seen an answer.
     is_chosen = record.get("is_chosen", False) or record.get("is_passed", False)
     seen = answered_apis(state["steps"], messages=state["messages"]) if is_chosen else ()
     program = written(run, recipe.program, writer="recipe", is_last=True, seen=seen)
-    thought = f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")
     return {
-        "decision": {"kind": "program", "text": recipe.program, "thought": thought, "last": True},
-        "plan": state["instruction"],
-        "task": state["task"] + 1,
-        "round": state["round"] + 1,
-        "api_plan": {"calls": [], "reason": thought},
+        "api_plan": {"calls": [], "reason": f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")},
         # A recipe was checked when it was saved, and its guards compare it with the documents of now.
         "program": {**program, "is_checked": True},
         "recipe": {**record, "turn": state["turn"]},

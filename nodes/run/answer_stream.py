@@ -1,8 +1,8 @@
 """The answer as it comes: shows the growing answer in LangGraph's stream mode `messages` while the model writes it.
 
-The planner's reply is JSON: a decision, and a text that is the answer if the decision is `end`. `AnswerStream` reads
-the reply while it streams, and sends the new part of such a text as a message chunk. All chunks have one id, which the
-message in the state gets too, so a client that joins the chunks has the message of the state.
+The reply of planner or caller is JSON: a decision, and a text that is the answer if the decision is `end`.
+`AnswerStream` reads the reply while it streams, and sends the new part of such a text as a message chunk. All chunks
+have one id, which the message in the state gets too, so a client that joins the chunks has the message of the state.
 A client cannot take back a part of a message. So if the reply turns out to be unusable, the whole message is withdrawn:
 a last chunk of its id has the type `remove`, and the next reply is sent under another id.
 """
@@ -37,10 +37,10 @@ class WithdrawnMessage(AIMessageChunk):
 
 
 class AnswerStream(BaseCallbackHandler):
-    """A callback of the planner's model calls in one node run; it sends nothing if the model does not stream.
+    """A callback of a role's model calls in one node run; it sends nothing if the model does not stream.
 
     LangChain streams a model call only if something wants the tokens, such as the stream mode `messages`. As a context
-    manager, it withdraws what was shown if the block ends without `finished`.
+    manager, it withdraws what was shown if the block ends without `finished` or `hand_over`.
     """
 
     run_inline = True
@@ -112,6 +112,18 @@ class AnswerStream(BaseCallbackHandler):
             self._is_over = True
             self._withdraw()
             return message
+
+    def hand_over(self) -> tuple[str, int] | None:
+        """Leave what was shown to a later node run; returns its id and the number of its characters, None for none."""
+        with self._lock:
+            shown = (self._id, len(self._shown)) if self._shown else None
+            self._is_over, self._id, self._shown = True, "", ""
+            return shown
+
+    def resume(self, message_id: str, shown: str) -> None:
+        """Go on with a message of which an earlier node run has shown the beginning `shown`."""
+        with self._lock:
+            self._id, self._shown = message_id, shown
 
     def _read(self, message: AIMessageChunk) -> None:
         self._text += str(message.text)

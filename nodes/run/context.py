@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.run.today import Day
@@ -11,6 +11,16 @@ from restgpt.tools.model.structured import Method
 
 MAX_STEPS = 100
 """The maximum value of the setting `max_steps`."""
+
+
+Road = Literal["auto", "program", "roles"]
+"""The ways to carry out an instruction."""
+
+FORMER = {
+    "execution": "`execution: calls` is `road: roles` now, and `execution: program` is `road: program`",
+    "express": "`express: true` is `road: program` now, and the nearest to `express: false` is `road: roles`",
+}
+"""What an error says of a setting that there is no more."""
 
 
 def _shown_at(*nodes: str) -> dict[str, Any]:
@@ -22,6 +32,14 @@ class Context(BaseModel):
     """The settings of a run. Each has a default, and a run may override it."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        for name in FORMER if isinstance(given, dict) else ():
+            if name in given:
+                raise ValueError(f"There is no setting {name}: {FORMER[name]}.")
+        return given
 
     model: Annotated[str, {"__template_metadata__": {"kind": "llm"}}] = Field(
         default="",
@@ -65,16 +83,12 @@ class Context(BaseModel):
     today: Day = Field(
         default="", description="Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date."
     )
-    execution: Literal["program", "calls"] = Field(
-        default="program",
-        description="How calls are made: by a Python program that a model writes, or one by one, as in the paper.",
-        json_schema_extra=_shown_at("planner", "caller", "parser"),
-    )
-    express: bool = Field(
-        default=True,
-        description="Let the planner answer an instruction with a program of its own, without selector and caller. "
-        "Has no effect if `execution` is calls.",
-        json_schema_extra=_shown_at("planner"),
+    road: Road = Field(
+        default="auto",
+        description="How an instruction is carried out: by a Python program, which a model writes for the whole of it "
+        "first (program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where "
+        "the sandbox runs programs.",
+        json_schema_extra=_shown_at("planner", "selector", "caller", "parser"),
     )
     learned_shapes: bool = Field(
         default=True,
@@ -100,15 +114,15 @@ class Context(BaseModel):
     functions_budget: int = Field(
         default=3500,
         ge=200,
-        description="Maximum tokens of the functions in the planner's prompt. "
+        description="Maximum tokens of the functions in the caller's prompt. "
         "If not all fit, the best for the instruction are shown, the others as lines.",
-        json_schema_extra=_shown_at("planner"),
+        json_schema_extra=_shown_at("selector", "caller"),
     )
     rules_budget: int = Field(
         default=800,
         ge=100,
-        description="Maximum tokens of the descriptions and rules of the APIs in the planner's prompt. "
-        "The caller gets the rules in half as many.",
+        description="Maximum tokens of the descriptions and rules of the APIs in a prompt about the instruction. "
+        "A prompt about planned calls gets the rules in half as many.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     documentation_budget: int = Field(

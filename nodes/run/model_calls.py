@@ -31,13 +31,14 @@ Result = TypeVar("Result")
 class ModelCalls:
     """Asks the models of the roles for one node run.
 
-    `model` gives the chat model of a role, `left` the seconds until the deadline of the turn, `redactor` what hides
-    secrets in traces. `tokens` is the number of tokens that the turn took before; without it, they are not bounded.
+    `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
+    the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
+    took before; without it, they are not bounded.
     """
 
     def __init__(
         self,
-        model: Callable[[Role], BaseChatModel],
+        model: Callable[[Role, Role | None], BaseChatModel],
         context: Context,
         left: Callable[[], float],
         redactor: Callable[[], Redactor],
@@ -59,9 +60,13 @@ class ModelCalls:
         *,
         check: Callable[[Answer], None] | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
+        instead: Role | None = None,
     ) -> Answer:
-        """Ask a role's model for a reply of the type `schema`; raises `ModelError`."""
-        model, method = self._model(role), self._context.structured_output
+        """Ask a role's model for a reply of the type `schema`; raises `ModelError`.
+
+        A role without a model of its own asks that of the role `instead`.
+        """
+        model, method = self._model(role, instead), self._context.structured_output
         try:
             asked = self._bounded(lambda: ask(model, prompt, schema, method=method, check=check, callbacks=callbacks))
         except ModelReplyError as error:
@@ -72,14 +77,14 @@ class ModelCalls:
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        model = self._model(role)
+        model = self._model(role, None)
         text, usage = self._bounded(lambda: read_text(model, prompt))
         self._note(role, usage)
         return text
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        model = self._model(role)
+        model = self._model(role, None)
         try:
             reply, usage = self._bounded(lambda: read_tool_calls(model, prompt, tools))
         except ModelReplyError as error:

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.session import Exchange, Session, Watch
 from restgpt.nodes.state.records import (
+    FunctionChoice,
     Program,
     ProgramEnd,
     Request,
@@ -60,6 +61,14 @@ class OperationsChosen(TypedDict):
     type: Literal["operations_chosen"]
     round: int
     operations: list[ChosenOperation]
+
+
+class FunctionsSelected(TypedDict):
+    """The selector has chosen the functions for a program by search, for the `reason` that it states."""
+
+    type: Literal["functions_selected"]
+    operations: list[str]
+    reason: str
 
 
 class ProgramWritten(TypedDict):
@@ -139,6 +148,7 @@ class UsageReported(TypedDict):
 ProgressEvent: TypeAlias = (
     TaskStarted
     | OperationsChosen
+    | FunctionsSelected
     | ProgramWritten
     | RequestStarted
     | RequestFinished
@@ -159,8 +169,8 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: 
         kind: TaskKind = decision["kind"]
         text = redacted(update["plan"] if kind == "program" else decision["text"])
         task = update.get("task", state.get("task", 0))
-        # The program of a client comes without an instruction.
-        if text:
+        # The program of a client comes without an instruction, and another one is no other task.
+        if text and (kind != "program" or task != state.get("task")):
             yield {"type": "task_started", "turn": turn, "task": task, "kind": kind, "text": text}
     calls = (update.get("api_plan") or {}).get("calls")
     if calls and "round" in update:
@@ -168,6 +178,13 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: 
             {"operation": call["operation"], "purpose": redacted(call["purpose"])} for call in calls
         ]
         yield {"type": "operations_chosen", "round": update["round"], "operations": chosen}
+    selected: FunctionChoice | None = update.get("selection")
+    if selected is not None and selected["operations"] != (state.get("selection") or {}).get("operations"):
+        yield {
+            "type": "functions_selected",
+            "operations": selected["operations"],
+            "reason": redacted(selected["reason"]),
+        }
     program: Program | None = update.get("program")
     if program is not None and _is_new(program, state.get("program")):
         yield {

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -48,6 +47,7 @@ from restgpt.tools.model.role import Role
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.runner import runs_programs
 from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
@@ -224,9 +224,9 @@ class Resources:
             log.warning("A recipe file is left out. %s", problem)
         return recipes
 
-    def model(self, role: Role, context: Context) -> BaseChatModel:
+    def model(self, role: Role, context: Context, instead: Role | None = None) -> BaseChatModel:
         """Return the chat model of a role, as `RoleModels.model`."""
-        return self._models.model(role, context)
+        return self._models.model(role, context, instead)
 
     def examples(self, role: Role) -> str:
         """Return the examples for a role's prompt, given with the APIs; empty for most APIs."""
@@ -257,7 +257,9 @@ class Run:
     _session: Session | None = None
 
     def __post_init__(self) -> None:
-        model = partial(self.resources.model, context=self.context)
+        def model(role: Role, instead: Role | None) -> BaseChatModel:
+            return self.resources.model(role, self.context, instead)
+
         self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens)
 
     @property
@@ -279,6 +281,11 @@ class Run:
     def rules(self) -> Rules:
         """The user's rules, and the reads that a person confirmed."""
         return Rules(self.resources.settings, self.context.writes, Confirmations(self.store))
+
+    @property
+    def writes_programs(self) -> bool:
+        """Whether models write programs; if not, they make calls one by one, on the paper's road."""
+        return self.context.road == "program" or (self.context.road == "auto" and runs_programs())
 
     @property
     def session(self) -> Session:

@@ -26,18 +26,17 @@ class RoleModels:
         self._lock = Lock()
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
 
-    def model(self, role: Role, context: Context) -> BaseChatModel:
+    def model(self, role: Role, context: Context, instead: Role | None = None) -> BaseChatModel:
         """Return the model of a role; the first of these that is set names it.
 
-        The role's setting of the run, the graph's `models`, the run's `model`, the graph's `model`, the environment.
+        The role's setting of the run, the graph's `models`, the run's `model`, the graph's `model`, the environment. A
+        role without a setting of its own takes the model of the role `instead`.
         """
-        wanted: str | BaseChatModel | None = (
-            getattr(context, f"{role}_model")
-            or self._models.get(role)
-            or context.model
-            or self._model
-            or self._settings().model_for(role)
-        )
+        own = self._own(role, context)
+        if not own and instead and not self._settings().models.get(role):
+            role = instead
+            own = self._own(role, context)
+        wanted = own or context.model or self._model or self._settings().model_for(role)
         if isinstance(wanted, BaseChatModel):
             return wanted
         key = (wanted or "", context.temperature, context.model_timeout)
@@ -47,3 +46,6 @@ class RoleModels:
                     wanted, temperature=context.temperature, timeout=context.model_timeout
                 )
             return self._resolved[key]
+
+    def _own(self, role: Role, context: Context) -> str | BaseChatModel | None:
+        return getattr(context, f"{role}_model") or self._models.get(role)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
 
-FORMAT = 4
+FORMAT = 5
 """The number of the checkpoint format, the only one that this program writes and reads."""
 
 DecisionKind = Literal["plan", "continue", "program", "end"]
@@ -16,9 +16,9 @@ DecisionKind = Literal["plan", "continue", "program", "end"]
 class Decision(TypedDict):
     """The planner's decision: the next sub-task, the rest of this one, or the answer (paper, section 3.2).
 
-    With `program`, `text` is a program for the whole instruction. `thought` is the planner's reason. `last` is set if
-    the result of the sub-task is the answer. `fulfilled` is set at the end: whether the instruction was carried out, or
-    the answer only explains why not.
+    With `program`, a program carries out the whole instruction, which is `text`; a rule decides so, without a model.
+    `thought` is the planner's reason. `last` is set if the result of the sub-task is the answer. `fulfilled` is set at
+    the end: whether the instruction was carried out, or the answer only explains why not.
     """
 
     kind: DecisionKind
@@ -28,6 +28,48 @@ class Decision(TypedDict):
     fulfilled: NotRequired[bool]
 
 
+class Proposal(TypedDict):
+    """What the planner decides next without its model: the answer that caller or parser gave it, or a sub-task.
+
+    `remark` follows the answer. `shown` is the id of the message that was shown while the answer was written, and how
+    many of its characters.
+    """
+
+    kind: Literal["plan", "end"]
+    text: str
+    thought: NotRequired[str]
+    fulfilled: NotRequired[bool]
+    remark: NotRequired[str]
+    shown: NotRequired[tuple[str, int]]
+
+
+class Look(TypedDict):
+    """The caller's wish to see more functions, and what the selector found for its `words`.
+
+    `named` are the operations that the words name, `operations` others, `parts` large parts of the map of paths. A wish
+    without an answer lacks all three.
+    """
+
+    words: str
+    thought: str
+    named: NotRequired[list[str]]
+    operations: NotRequired[list[str]]
+    parts: NotRequired[list[str]]
+
+
+class FunctionChoice(TypedDict):
+    """The functions from which the caller writes a program for the whole instruction, chosen by search.
+
+    The caller sees `operations` with their signatures, and `others` as lines without arguments. `reason` tells people
+    why these were chosen. `looks` are what the caller asked for besides.
+    """
+
+    operations: list[str]
+    others: list[str]
+    reason: str
+    looks: list[Look]
+
+
 ProgramStatus = Literal["running", "failed", "over"]
 
 ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget", "shifted"]
@@ -35,11 +77,11 @@ ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budg
 did not catch, with an error, because the time of the instruction was used up, or as a recipe at a failed guard."""
 
 
-Writer = Literal["planner", "caller", "recipe", "client"]
+Writer = Literal["caller", "recipe", "client"]
 
 
 class Program(TypedDict):
-    """A program that carries out a sub-task, or with the planner, a recipe or a client as its writer, the whole turn.
+    """A program that carries out a sub-task, or as that of a recipe, a client or an instruction, the whole turn.
 
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its

@@ -11,6 +11,24 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effect import seems_to_read
 
 
+class TurnState(TypedDict):
+    """The part of the state that holds the finished rounds of the thread."""
+
+    turn: int
+    round: int
+    steps: list[Step]
+
+
+def of_turn(state: TurnState) -> list[Step]:
+    """Return the finished rounds of the current turn."""
+    return [step for step in state["steps"] if step["turn"] == state["turn"]]
+
+
+def is_closed(state: TurnState) -> bool:
+    """Return whether the current round is over, so that the state has its step."""
+    return bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
+
+
 class RoundState(TypedDict):
     """The part of the state that places a round: turn, sub-task, number, and the plans that it carries out."""
 
@@ -27,6 +45,11 @@ MAX_REPAIRS = 2
 
 REPAIRABLE = frozenset({400, 415, 422})
 """Status codes for a malformed request (RFC 9110, section 15.5), which the caller may repair."""
+
+
+def waits(request: Request) -> bool:
+    """Return whether a request waits for approval: by the rules, or by a person."""
+    return request["status"] in ("planned", "asked")
 
 
 def lineage(request: Request) -> str:
@@ -85,16 +108,22 @@ def is_over(
 
 
 def step_of(state: RoundState, *, requests: Sequence[Request], result: str, program: Program | None = None) -> Step:
-    """Return the record of a finished round, with the program that carried it out."""
+    """Return the record of a finished round, with the program that carried it out.
+
+    Of a program for the whole instruction, what was thought and said is the thought and the code of its writer.
+    """
     decision = state["decision"]
+    thought, said = decision.get("thought", ""), decision["text"]
+    if program is not None and decision["kind"] == "program":
+        thought, said = state["api_plan"]["reason"], program["code"]
     step: Step = {
         "turn": state["turn"],
         "task": state["task"],
         "round": state["round"],
         "kind": decision["kind"],
         "plan": state["plan"],
-        "thought": decision.get("thought", ""),
-        "said": decision["text"],
+        "thought": thought,
+        "said": said,
         "api_plan": state["api_plan"],
         "requests": list(requests),
         "result": result,

@@ -17,6 +17,8 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
       return [...lines, { kind: "task", key, text: event.kind === "program" ? WRITES : event.text }];
     case "operations_chosen":
       return [...lines, { kind: "task", key, text: `Uses ${event.operations.map((chosen) => chosen.operation).join(", ")}` }];
+    case "functions_selected":
+      return [...lines, { kind: "task", key, text: `Chooses functions: ${event.operations.length}. ${event.reason}` }];
     case "program_written":
       return [...lines, { kind: "code", key, label: `Program ${event.number}`, text: event.code }];
     case "request_started":

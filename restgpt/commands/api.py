@@ -156,8 +156,8 @@ def functions(
     with reported(terminal):
         from restgpt.commands.sources import Sources, find_operation
         from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.caller import functions_of
-        from restgpt.nodes.express import functions_text
+        from restgpt.nodes.arguments import functions_of
+        from restgpt.nodes.dialogue.functions import functions_text, select
         from restgpt.nodes.run.context import Context
         from restgpt.nodes.run.resources import Resources, Run
         from restgpt.tools.settings import Settings
@@ -168,7 +168,7 @@ def functions(
         with open_persistence(settings) as persistence:
             run = Run(Resources(apis, settings=settings), context, persistence.store, thread="", started=0)
             if operation is None:
-                shown = functions_text(run, text)
+                shown = functions_text(run, select(run, text), text)
             else:
                 shown = functions_of(run, [find_operation(operation, apis)], text)
         terminal.document({"instruction": text, "functions": shown})

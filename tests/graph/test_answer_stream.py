@@ -161,7 +161,7 @@ def test_what_is_added_to_an_answer_is_its_last_chunk(board: Board) -> None:
 
 def test_the_report_of_a_program_is_one_whole_message(board: Board) -> None:
     code = "print('There are', find_tasks()['total'], 'tasks.')"
-    graph = graph_of(board, StreamingModel([program(code)]), execution="program")
+    graph = graph_of(board, StreamingModel([program(code)]), road="program")
     client = shown(graph)
     assert client.parts == [answer_of(graph)]
     assert type(client.parts[0]) is AIMessage

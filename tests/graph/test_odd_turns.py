@@ -164,23 +164,30 @@ def test_a_body_given_as_text_is_checked_for_invented_ids(board: Board) -> None:
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("execution", ["program", "calls"])
+@pytest.mark.parametrize("road", ["program", "roles"])
 @pytest.mark.parametrize("caller", [missing("the id"), call({"path": {"project_id": 9177}}), "?"])
 @pytest.mark.parametrize("program", ["print(1 / 0)", "print(find_tasks()['total'] / 0)", "print("])
 @pytest.mark.parametrize("planner", [plan("Find them"), go_on("Find them")])
 def test_a_model_that_never_gets_further_is_asked_at_most_nine_times_for_an_api_plan(
-    board: Board, planner: Reply, program: str, caller: Reply, execution: str
+    board: Board, planner: Reply, program: str, caller: Reply, road: str
 ) -> None:
-    habits = {"planner": planner, "selector": select("get_project"), "program": program, "caller": caller}
-    model = ScriptedModel(lambda prompt: habits[role_of(prompt)])
-    done = board.agent(model, context={"express": False, "execution": execution}).ask("Find the tasks", max_steps=3)
-    assert done["answer"].startswith("The budget for this instruction is used up")
-    assert len(model.prompts) <= 9 * 3
-
-
-@pytest.mark.parametrize("execution", ["program", "calls"])
-def test_an_api_plan_of_many_calls_stops_where_the_tokens_are_used_up(board: Board, execution: str) -> None:
     habits = {
+        "express": plan("Find them"),
+        "planner": planner,
+        "selector": select("get_project"),
+        "program": program,
+        "caller": caller,
+    }
+    model = ScriptedModel(lambda prompt: habits[role_of(prompt)])
+    done = board.agent(model, context={"road": road}).ask("Find the tasks", max_steps=3)
+    assert done["answer"].startswith("The budget for this instruction is used up")
+    assert len(model.prompts) <= 9 * 3 + (road == "program")
+
+
+@pytest.mark.parametrize("road", ["program", "roles"])
+def test_an_api_plan_of_many_calls_stops_where_the_tokens_are_used_up(board: Board, road: str) -> None:
+    habits = {
+        "express": plan("Find them"),
         "planner": plan("Find them"),
         "selector": select("find_tasks", *[("find_tasks", [number]) for number in range(1, 12)]),
         "program": "print(1 / 0)",
@@ -195,7 +202,7 @@ def test_an_api_plan_of_many_calls_stops_where_the_tokens_are_used_up(board: Boa
         return AIMessage(said if isinstance(said, str) else json.dumps(said), usage_metadata=UsageMetadata(**cost))
 
     model = ScriptedModel(reply)
-    agent = board.agent(model, context={"express": False, "execution": execution})
+    agent = board.agent(model, context={"road": road})
     done = agent.ask("Find the tasks", max_tokens=2000)
     assert done["answer"].startswith("The budget for this instruction is used up (2000 tokens)")
     assert len(model.prompts) == 10

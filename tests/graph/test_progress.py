@@ -91,9 +91,10 @@ def test_a_run_call_by_call_tells_each_thing_once_and_in_order(board: Board) -> 
 
 def test_a_program_is_told_with_its_requests_and_its_end(board: Board) -> None:
     code = "print(find_tasks()['total'], get_project(project_id=1)['name'])"
-    found = events(graph_of(board, by_role({"express": [program(code)]}), execution="program"))
+    found = events(graph_of(board, by_role({"express": [program(code)]}), road="program"))
     assert types_of(found) == [
         "task_started",
+        "functions_selected",
         "program_written",
         *["request_started", "request_finished"] * 2,
         "step_finished",
@@ -102,7 +103,7 @@ def test_a_program_is_told_with_its_requests_and_its_end(board: Board) -> None:
     assert of_type(found, "program_written") == {
         "type": "program_written",
         "number": 1,
-        "writer": "planner",
+        "writer": "caller",
         "code": code,
     }
     assert of_type(found, "step_finished")["end"] == "report"
@@ -204,7 +205,7 @@ def test_a_host_that_does_not_stream_gets_the_same_answer(board: Board) -> None:
 def test_no_event_holds_a_credential(board: Board) -> None:
     key = f"The key is {CREDENTIAL}"
     code = f'note = "{CREDENTIAL}"\nprint(find_tasks()["total"], note)'
-    by_code = events(graph_of(board, by_role({"express": [program(code)]}), execution="program"))
+    by_code = events(graph_of(board, by_role({"express": [program(code)]}), road="program"))
     by_call = events(graph_of(board, by_role({**READING, "planner": [plan(key), end("Done.")]})))
     assert "program_written" in types_of(by_code)
     assert "task_started" in types_of(by_call)

@@ -46,7 +46,7 @@ def test_equal_changes_that_succeed_are_carried_out(board: Board) -> None:
         "selector": [select("create_task")] * 4,
         "caller": [call(body)] * 4,
     }
-    agent = board.agent(by_role(script), context={"execution": "calls", "writes": "allow"})
+    agent = board.agent(by_role(script), context={"road": "roles", "writes": "allow"})
     assert agent.ask("Add the task Chairs to project 1 four times")["answer"] == "Four were added."
     assert len(board.calls()) == 4
     assert agent.state["decision"]["fulfilled"] is True

@@ -108,14 +108,14 @@ def test_no_role_is_asked_after_the_deadline(slow: str, not_asked: str) -> None:
     clock = Clock()
     told = {"planner": plan("List the things"), "selector": select("list_things"), "caller": call({}), "parser": "..."}
     model = slow_after(slow, clock, told)
-    assert OVER in turn(model, clock, execution="calls")["answer"]
+    assert OVER in turn(model, clock, road="roles")["answer"]
     assert not_asked not in map(role_of, model.prompts)
 
 
 def test_no_program_is_written_after_the_deadline() -> None:
     clock = Clock()
-    model = slow_after("selector", clock, {"planner": plan("List the things"), "selector": select("list_things")})
-    assert OVER in turn(model, clock, express=False)["answer"]
+    model = slow_after("selector", clock, {"express": plan("List the things"), "selector": select("list_things")})
+    assert OVER in turn(model, clock)["answer"]
 
 
 def test_a_model_that_does_not_answer_is_not_waited_for() -> None:

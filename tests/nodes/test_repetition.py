@@ -16,7 +16,7 @@ def step(said: str = "Count the tasks", *requests: dict[str, Any], **more: Any) 
 
 
 def ran(code: str, result: str, end: str = "failed") -> Any:
-    return step(code, result=result, program={"code": code, "writer": "planner", "end": end})
+    return {**step(code, result=result, program={"code": code, "writer": "caller", "end": end}), "kind": "program"}
 
 
 def test_equal_rounds_are_counted_whatever_the_parser_said_and_whatever_lies_between() -> None:

@@ -31,7 +31,7 @@ READS = {
     "caller": [call({})],
     "parser": ["print(len(data['items']))"] * 2,
 }
-CALLS = ["--set", "execution=calls"]
+CALLS = ["--set", "road=roles"]
 WRITES = {
     "planner": [plan("Create the project Moss."), end("The project Moss is there.")],
     "selector": [select("create_project")],
@@ -203,7 +203,7 @@ def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: Wo
     assert (ran.code, ran.out) == (0, "As I said.\n")
     assert "How many?" in server.requests[0].text
     shown = cli("threads", "mine", "--json").document
-    assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"execution": "calls", "max_steps": "5"})
+    assert (shown["instruction"], shown["context"]) == ("Are you sure?", {"road": "roles", "max_steps": "5"})
 
 
 def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, moss: ChatServer) -> None:
@@ -258,7 +258,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
     cli: Cli, toy: WorldServer, model: Model
 ) -> None:
     with open_persistence(Settings(home=cli.home)) as persistence:
-        record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url), {"execution": "calls"})
+        record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url), {"road": "roles"})
         Threads(persistence.store).keep(record)
     server = model(READS)
     resumed = cli("resume", "mine")

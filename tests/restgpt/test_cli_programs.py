@@ -71,7 +71,7 @@ def test_the_document_of_a_pause_holds_the_program_and_the_place_of_each_action(
     assert [call["operation"] for call in calls] == ["create_project", "create_project"]
     assert len({call["position"] for call in calls}) == len(pause["actions"]) == 2
     said = {key: ran.document["program"][key] for key in ("code", "writer", "number", "status")}
-    assert said == {"code": TWO, "writer": "planner", "number": 1, "status": "running"}
+    assert said == {"code": TWO, "writer": "caller", "number": 1, "status": "running"}
     shown = cli("threads", "two", "--json").document
     assert shown["program"] == ran.document["program"]
     assert shown["pending"][0]["program"] == pause["program"]
@@ -169,16 +169,11 @@ def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: Worl
     assert names(toy.world) == before
 
 
-@pytest.mark.parametrize(
-    ("setting", "schema"), [("execution=calls", "PlannerReply"), ("express=false", "ProgramPlannerReply")]
-)
-def test_a_setting_of_the_command_line_turns_programs_of_the_planner_off(
-    setting: str, schema: str, cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_a_setting_of_the_command_line_takes_the_road_of_the_paper(cli: Cli, toy: WorldServer, write: Write) -> None:
     server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
-    ran = cli("ask", "Good morning", *at(toy), "--set", setting)
+    ran = cli("ask", "Good morning", *at(toy), "--set", "road=roles")
     assert (ran.code, ran.out) == (0, "Good morning.\n")
-    assert server.requests[0].schema == schema
+    assert server.requests[0].schema == "PlannerReply"
 
 
 def test_the_budget_of_functions_is_a_setting_of_the_command_line(cli: Cli, toy: WorldServer, write: Write) -> None:

@@ -147,8 +147,12 @@ def placed(line: int, **changed: Any) -> dict[str, Any]:
 
 
 def test_a_program_is_told_when_it_is_written_and_a_corrected_one_with_its_number() -> None:
-    decision = {"kind": "program", "text": "print(f())"}
-    assert told("planner", decision=decision, program=PROGRAM) == [Line("program", "print(f())")]
+    chosen = {"operations": ["f", "g"], "others": [], "reason": "All fit.", "looks": []}
+    assert told("planner", decision={"kind": "program", "text": "Call f"}) == []
+    assert told("selector", selection=chosen, api_plan={"calls": [], "reason": "All fit."}) == [
+        Line("functions", "f, g")
+    ]
+    assert told("caller", program=PROGRAM) == [Line("program", "print(f())")]
     assert told("caller", program={**PROGRAM, "number": 2}, hint="") == [Line("program 2", "print(f())")]
 
 

@@ -17,7 +17,7 @@ from restgpt_bench.worlds import CREDENTIAL, World, open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 
 TOY = bundled_document("toy")
-CALLS: dict[str, Any] = {"execution": "calls"}
+CALLS: dict[str, Any] = {"road": "roles"}
 """The setting of a run that carries out sub-tasks call by call."""
 
 

@@ -149,4 +149,4 @@ def at(server: WorldServer) -> list[str]:
 
 def by_calls(server: WorldServer) -> list[str]:
     """Return the options of `ask` for the served toy API, with sub-tasks carried out call by call."""
-    return [*at(server), "--set", "execution=calls"]
+    return [*at(server), "--set", "road=roles"]

@@ -16,11 +16,12 @@ def programmer(board: Board, *replies: Any, **context: Any) -> Agent:
 def worker(board: Board, *codes: str, **script: Any) -> Agent:
     """An agent whose caller writes these programs, for one sub-task that creates or finds tasks of a project."""
     told = {
-        "planner": [plan("See to the tasks of project 1"), end("Done.")],
+        "express": [plan("See to the tasks of project 1")],
+        "planner": [end("Done.")],
         "selector": [select("find_tasks", "create_task", "get_project")],
         "program": [f"```python\n{code}\n```" for code in codes],
     }
-    return board.agent(by_role({**told, **script}), context={"express": False})
+    return board.agent(by_role({**told, **script}), context={})
 
 
 def decide(agent: Agent, *decisions: dict[str, Any] | str) -> dict[str, Any]:

@@ -86,13 +86,13 @@ def invoke(board: Board) -> None:
 
 @scenario
 def ainvoke(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
     asyncio.run(graph.ainvoke({"instruction": INSTRUCTION}, config()))  # type: ignore[arg-type]
 
 
 @scenario
 def stream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
     for number, _ in enumerate(graph.stream({"instruction": INSTRUCTION}, config())):  # type: ignore[arg-type]
         if number == 2:
             with host_span("consumer"):
@@ -101,7 +101,7 @@ def stream(board: Board) -> None:
 
 @scenario
 def astream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
 
     async def run() -> None:
         async for _ in graph.astream({"instruction": INSTRUCTION}, config(), stream_mode="tasks"):  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def astream(board: Board) -> None:
 
 @scenario
 def astream_events(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
 
     async def run() -> None:
         async for _ in graph.astream_events({"instruction": INSTRUCTION}, config(), version="v2"):  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def astream_events(board: Board) -> None:
 
 @scenario
 def batch(board: Board) -> None:
-    graph = board.agent(program_of_two_runs(), context={"execution": "program"}).graph
+    graph = board.agent(program_of_two_runs(), context={"road": "program"}).graph
     given: Any = [{"instruction": "Name projects 1 and 2"}] * 2
     graph.batch(given, [config("first"), config("second")])
 
@@ -135,7 +135,7 @@ def program_of_two_runs() -> ScriptedModel:
 
 @scenario
 def program(board: Board) -> None:
-    board.agent(program_model(), context={"execution": "program"}).ask("Name projects 1 and 2")
+    board.agent(program_model(), context={"road": "program"}).ask("Name projects 1 and 2")
 
 
 @scenario
@@ -148,7 +148,7 @@ def pause(board: Board) -> None:
 @scenario
 def failing_program(board: Board) -> None:
     reply = {"thought": "", "decision": "program", "text": "print(1 // 0)"}
-    board.agent(ScriptedModel([reply, end("No.")]), context={"execution": "program"}).ask("Divide")
+    board.agent(ScriptedModel([reply, end("No.")]), context={"road": "program"}).ask("Divide")
 
 
 @scenario
@@ -211,9 +211,7 @@ def attempt(agent: Any, instruction: str) -> None:
 def unreachable_api(board: Board) -> None:
     with held_port() as port:
         api = load_api(TOY.read_bytes(), base_url=f"http://127.0.0.1:{port}", auth={"key": SECRET})
-        attempt(
-            Board(board.server, api).agent(task_model(), context={"execution": "calls", "writes": "allow"}), INSTRUCTION
-        )
+        attempt(Board(board.server, api).agent(task_model(), context={"road": "roles", "writes": "allow"}), INSTRUCTION)
 
 
 class NotingAdapter(BaseAdapter):
@@ -249,12 +247,12 @@ def instrumented(board: Board) -> None:
 def missing_object(board: Board) -> None:
     code = "try:\n    get_project(999)\nexcept ApiError as error:\n    print(error.status)"
     reply = {"thought": "", "decision": "program", "text": code}
-    board.agent(ScriptedModel([reply]), context={"execution": "program"}).ask("Get project 999")
+    board.agent(ScriptedModel([reply]), context={"road": "program"}).ask("Get project 999")
 
 
 @scenario
 def stopped_stream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
     parts = graph.stream({"instruction": INSTRUCTION}, config())  # type: ignore[arg-type]
     next(parts)
     next(parts)
@@ -263,7 +261,7 @@ def stopped_stream(board: Board) -> None:
 
 @scenario
 def abandoned_streams(board: Board) -> None:
-    options: Any = {"execution": "calls", "writes": "allow"}
+    options: Any = {"road": "roles", "writes": "allow"}
     for _ in board.agent(task_model(), context=options).graph.stream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
         break
 
@@ -277,7 +275,7 @@ def abandoned_streams(board: Board) -> None:
 
 @scenario
 def cancelled_run(board: Board) -> None:
-    graph = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}).graph
+    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
 
     async def run() -> None:
         async for _ in graph.astream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
@@ -297,7 +295,7 @@ class _HostState(TypedDict):
 
 @scenario
 def nested(board: Board) -> None:
-    agent = board.agent(task_model(), context={"execution": "calls", "writes": "allow"}, checkpointer=None)
+    agent = board.agent(task_model(), context={"road": "roles", "writes": "allow"}, checkpointer=None)
     host = StateGraph(_HostState)
     host.add_node("agent", agent.graph)
     host.add_edge(START, "agent")
@@ -325,7 +323,7 @@ def secrets(board: Board) -> None:
             "caller": [call(said)],
         }
     )
-    board.agent(model, context={"execution": "calls", "writes": "allow"}).ask(
+    board.agent(model, context={"road": "roles", "writes": "allow"}).ask(
         f"Add the task '{WORD} {SECRET}' to project 1 with https://user:pass@example.com/?api_key=another-key-5678"
     )
     attempt(board.agent(ScriptedModel([ZeroDivisionError(SECRET)])), f"Hello {SECRET}")

@@ -24,7 +24,7 @@ def events(caplog: pytest.LogCaptureFixture, node: str) -> list[dict[str, Any]]:
 def test_each_run_of_a_program_tells_its_number_its_calls_and_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:
     reply = {"thought": "", "decision": "program", "text": CODE}
     with served_board() as board, caplog.at_level(logging.INFO, logger="restgpt"):
-        board.agent(ScriptedModel([reply]), context={"execution": "program"}).ask("Create two", writes="allow")
+        board.agent(ScriptedModel([reply]), context={"road": "program"}).ask("Create two", writes="allow")
     told = [(event["program"], event["program_calls"], event["program_end"]) for event in events(caplog, "parser")]
     assert told == [(1, 2, "calls"), (1, 0, "finished")]
     assert WORD not in str(events(caplog, "parser"))
@@ -55,7 +55,7 @@ from board import served_board
 from scripted import ScriptedModel
 with served_board() as board:
     reply = {{"thought": "", "decision": "program", "text": {code!r}}}
-    board.agent(ScriptedModel([reply]), context={{"execution": "program"}}).ask("Create two", writes="allow")
+    board.agent(ScriptedModel([reply]), context={{"road": "program"}}).ask("Create two", writes="allow")
 spans = exporter.get_finished_spans()
 for span in spans:
     if span.name == "restgpt.parser":

@@ -149,3 +149,11 @@ class _Default:
 
 
 _default = _Default()
+
+
+def runs_programs() -> bool:
+    """Return whether the default sandbox runs programs, and not only code that reads one response."""
+    try:
+        return _default.get().runs_programs
+    except SandboxUnavailableError:
+        return False

@@ -163,7 +163,7 @@ def _withholding(database: str | None) -> tuple[type[Exception], ...]:
 
 def settings_of(task: Task, writes: Writes) -> dict[str, Any]:
     """Return the settings of a run of a task."""
-    how = {"execution": "program"} if isinstance(task, Job) else {"execution": "calls", "code": False}
+    how = {"road": "program"} if isinstance(task, Job) else {"road": "roles", "code": False}
     return {**how, "writes": writes}
 
 

@@ -8,10 +8,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, add_sending, build_graph, make_resources, recursion_limit
+from restgpt.graph.build import Graph, add_executor, add_loop, add_sending, build_graph, make_resources, recursion_limit
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_caller, after_parser
+from restgpt.graph.routes import after_sender
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.run.context import MAX_STEPS, Context
@@ -49,7 +49,7 @@ def build_method(
         raise LookupError(f"There is no method {method!r}. Choose one of: {', '.join(METHODS)}.")
     resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
     if method == "calls":
-        resources = resources.with_defaults(execution="calls")
+        resources = resources.with_defaults(road="roles")
     wire = METHODS[method]
     if wire is None:
         return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
@@ -89,10 +89,7 @@ def _loop(builder: Builder, resources: Resources, node: str, *, at_end: str = EN
     back = at_result or node
     builder.add_edge("intake", node)
     builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})
-    builder.add_conditional_edges(
-        "caller", after_caller, {"requests": "approval", "unknown value": back, "no request": back}
-    )
-    builder.add_conditional_edges("parser", after_parser, {"next call, repair or program": "caller", "result": back})
+    add_loop(builder, node, back)
 
 
 def _react(builder: Builder, resources: Resources) -> None:
@@ -122,6 +119,7 @@ def _reflexion(builder: Builder, resources: Resources) -> None:
 def _tools(builder: Builder, resources: Resources) -> None:
     builder.add_node("tools", node_of("tools", make_tools(resources), resources))
     add_sending(builder, resources, after="tools")
+    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "tools"})
     builder.add_edge("intake", "tools")
     builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})
 

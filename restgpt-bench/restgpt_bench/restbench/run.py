@@ -61,7 +61,7 @@ def check_settings(settings: RunSettings) -> None:
     if "planner" in settings.ablations and settings.method not in PLANNED:
         raise SuiteError(f"Only {' and '.join(PLANNED)} have a planner to leave out, not {settings.method}.")
     context = make_context(settings)
-    if "parser" in settings.ablations and settings.method == "restgpt" and context.execution == "program":
+    if "parser" in settings.ablations and settings.method == "restgpt" and context.road != "roles":
         raise SuiteError("Programs read the answers, so there is no parser to leave out. Use the method calls.")
 
 

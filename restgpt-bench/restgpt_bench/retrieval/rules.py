@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from restgpt.nodes.express import LEAST, LINES_PART, MOST
+from restgpt.nodes.dialogue.functions import LEAST, LINES_PART, MOST
 from restgpt.nodes.run.context import Context
 from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document

@@ -255,7 +255,7 @@ def caller(pair: Pair, *arguments: dict[str, Any], operation: str = "find_items"
         "caller": [call({"path": {"customer": 7}}), call(*arguments, numbers=[1] * len(arguments))],
         "parser": ["print('read')"] * 5,
     }
-    return pair.agent(by_role(script), **{"execution": "calls", **context})  # type: ignore[arg-type]
+    return pair.agent(by_role(script), **{"road": "roles", **context})  # type: ignore[arg-type]
 
 
 @pytest.mark.sampled(3)

@@ -216,7 +216,7 @@ def test_a_confirmed_read_is_sent_again_after_a_fault_and_a_change_is_not(shop: 
 def test_a_failed_proposed_read_does_not_stop_the_next_call(shop: PostShop) -> None:
     calls = [{"body": {"email": "bob@example.org"}}, {"body": {"email": "ann@example.org"}}]
     script = [plan("find both"), select("find_user", "find_user"), call(*calls), end("Ann is 7.")]
-    asked = agent(shop, *script, execution="calls")
+    asked = agent(shop, *script, road="roles")
     assert waiting(asked.ask("Who are bob@example.org and ann@example.org?")) == ["find_user", "find_user"]
     done = resume(asked, APPROVE, APPROVE)
     assert done["answer"] == "Ann is 7."

@@ -15,6 +15,6 @@ print(create_project(body={"name": name})["name"])
 def test_a_corrected_program_has_the_clock_and_the_random_numbers_of_the_program_that_failed() -> None:
     with served_board() as board:
         agent = board.agent(ScriptedModel([program(f"{CODE}\nraise ValueError('too early')"), program(CODE)]))
-        made = agent.ask("Make a project.", writes="allow", execution="program")
+        made = agent.ask("Make a project.", writes="allow", road="program")
         assert made["answer"].strip().startswith("Made ")
         assert board.calls() == ["POST /projects 201"]

@@ -64,7 +64,7 @@ def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> No
     assert "find_tasks(" in named
     assert "get_task(" not in named
     assert "update_project(" in searched
-    assert agent.state["usage"]["roles"]["planner"]["calls"] == 3
+    assert agent.state["usage"]["roles"]["caller"]["calls"] == 3
 
 
 def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
@@ -183,11 +183,15 @@ def test_an_end_that_rests_on_no_call_is_doubted_once_and_then_not_fulfilled(boa
 
 
 def test_reports_of_every_writer_that_rest_on_no_call_are_marked_and_not_the_answer(board: Board) -> None:
-    planned = [{**plan("Count the projects"), "last": True}, end("12."), end("12.")]  # type: ignore[dict-item]
-    script = {"planner": planned, "selector": [select("list_projects")], "program": ["print('There are 12.')"]}
-    agent = board.agent(by_role(script), context={"express": False})
+    script = {
+        "express": [plan("Count the projects")],
+        "planner": [end("12."), end("12.")],
+        "selector": [select("list_projects")],
+        "program": ["print('There are 12.')"],
+    }
+    agent = board.agent(by_role(script), context={})
     assert agent.ask("How many projects are there?")["answer"] == "12."
-    assert "called no function" in str(prompts_of(agent.model, "planner")[1][-1].text)
+    assert "called no function" in str(prompts_of(agent.model, "planner")[0][-1].text)
     assert agent.state["decision"]["fulfilled"] is False
 
 

@@ -20,7 +20,7 @@ def end(text: str = "It cannot be done.") -> dict[str, Any]:
 
 
 def playing(board: Board, *codes: str) -> Agent:
-    return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]), context={"execution": "program"})
+    return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]), context={"road": "program"})
 
 
 def forging(report: str, kind: str = "calls") -> str:

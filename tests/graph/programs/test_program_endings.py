@@ -22,7 +22,7 @@ def test_the_report_of_a_program_is_the_answer_with_one_model_call(board: Board)
     agent = programmer(board, CODE, writes="allow")
     done = agent.ask(WISH)
     assert (done["answer"], str(done["messages"][-1].text)) == ("Chairs is there", "Chairs is there")
-    assert agent.state["usage"]["roles"]["planner"]["calls"] == 1
+    assert agent.state["usage"]["roles"]["caller"]["calls"] == 1
     assert agent.state["decision"] == {"kind": "end", "text": "Chairs is there", "fulfilled": True}
     [step] = agent.state["steps"]
     assert (step["kind"], step["plan"], len(step["requests"])) == ("program", WISH, 1)
@@ -89,16 +89,26 @@ def test_a_name_that_fits_nothing_stops_the_program_before_the_change(board: Boa
     assert board.calls() == ["GET /projects 200"]
 
 
+COUNT = "print(find_tasks()['total'], 'tasks')"
+
+
 def test_the_last_sub_task_ends_with_its_report_and_without_a_closing_call(board: Board) -> None:
     last = {**plan("Count the tasks"), "last": True}  # type: ignore[dict-item]
-    agent = worker(board, "print(find_tasks()['total'], 'tasks')", planner=[last])
+    codes, both = ("print(len(rows(list_projects())))", COUNT), [select("list_projects"), select("find_tasks")]
+    agent = worker(board, *codes, planner=[last], selector=both)
     assert agent.ask("How many tasks are there?")["answer"] == "24 tasks"
-    assert [len(prompts_of(agent.model, role)) for role in ("planner", "selector", "program")] == [1, 1, 1]
-    assert "your report is the answer to the user" in str(prompts_of(agent.model, "program")[0][1].text)
+    assert [len(prompts_of(agent.model, role)) for role in ("express", "planner", "selector", "program")] == [
+        1,
+        1,
+        2,
+        2,
+    ]
+    texts = [str(prompt[1].text) for prompt in prompts_of(agent.model, "program")]
+    assert ["your report is the answer to the user" in text for text in texts] == [False, True]
 
 
 def test_a_sub_task_that_is_not_the_last_goes_back_to_the_planner(board: Board) -> None:
-    agent = worker(board, "print(find_tasks()['total'], 'tasks')", planner=[plan("Count the tasks"), end("24.")])
+    agent = worker(board, COUNT, planner=[end("24.")])
     assert agent.ask("How many tasks are there?")["answer"] == "24."
     assert "24 tasks\nRead: find_tasks" in said(agent, "planner")
 
@@ -151,10 +161,9 @@ print(made)
     assert "it depends on the answer to create_task" in answer
 
 
-@pytest.mark.parametrize("setting", [{"express": False}, {"execution": "calls"}])
-def test_a_setting_takes_the_functions_out_of_the_planners_prompt(board: Board, setting: dict[str, Any]) -> None:
-    model = by_role({"planner": [plan("Look"), end("No.")], "selector": [no_call("Nothing fits.")]})
-    board.agent(model, context=setting).ask("Is it raining?")
+def test_no_function_is_in_the_planners_prompt(board: Board) -> None:
+    model = by_role({"express": [plan("Look")], "planner": [end("No.")], "selector": [no_call("Nothing fits.")]})
+    board.agent(model, context={}).ask("Is it raining?")
     assert "find_tasks" not in str(prompts_of(model, "planner")[0][0].text)
 
 

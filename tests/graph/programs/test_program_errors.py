@@ -130,14 +130,15 @@ def test_a_call_after_failed_programs_may_have_the_ids_that_an_earlier_program_r
     agent = board.agent(
         by_role(
             {
-                "planner": [plan("Find the tasks"), plan("Open the last one"), end("Done.")],
+                "express": [plan("Find the tasks")],
+                "planner": [plan("Open the last one"), end("Done.")],
                 "selector": [select("find_tasks"), select("get_task")],
                 "program": ["print('The last one is', find_tasks()['items'][-1]['id'])", failing, failing, failing],
                 "caller": [call({"path": {"task_id": 110}})],
                 "parser": ["print(data['id'])"],
             }
         ),
-        context={"express": False},
+        context={},
     )
     assert agent.ask("Open the last task of the first page")["answer"] == "Done."
     assert "110" in agent.state["steps"][0]["result"]

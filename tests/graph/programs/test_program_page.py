@@ -23,7 +23,7 @@ def block(language: str) -> str:
 
 
 def asked(board: Board, instruction: str, *replies: Reply, **context: Any) -> Agent:
-    agent = board.agent(ScriptedModel(replies), context={"execution": "program"})
+    agent = board.agent(ScriptedModel(replies), context={"road": "program"})
     agent.ask(instruction, **context)
     return agent
 

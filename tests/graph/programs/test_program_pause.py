@@ -23,7 +23,7 @@ print("Created", ", ".join(item["name"] for item in made))"""
 
 def paused(board: Board, code: str, **context: Any) -> tuple[Agent, dict[str, Any]]:
     """Run the planner's program up to its pause, and return the agent and the payload of the interrupt."""
-    agent = board.agent(ScriptedModel([program(code)]), context={"execution": "program"})
+    agent = board.agent(ScriptedModel([program(code)]), context={"road": "program"})
     [pause] = agent.ask("Create Moss and Fern", **context)["__interrupt__"]
     return agent, pause.value
 
@@ -92,7 +92,7 @@ def test_a_pause_without_a_program_has_no_such_key(board: Board) -> None:
         },
     ]
     agent = board.agent(ScriptedModel(replies))
-    [pause] = agent.ask("Create Moss", execution="calls")["__interrupt__"]
+    [pause] = agent.ask("Create Moss", road="roles")["__interrupt__"]
     assert set(pause.value) == {"action_requests", "review_configs"}
 
 
@@ -119,7 +119,7 @@ def test_a_second_pause_names_the_next_line_and_the_same_program(board: Board) -
 )
 def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) -> None:
     over = {"thought": "", "decision": "end", "text": "That is all.", "fulfilled": False}
-    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
+    agent = board.agent(ScriptedModel([program(code), over]), context={"road": "program"})
     agent.ask("Say something")
     [step] = agent.state["steps"]
     assert (step["program"]["status"], step["program"]["end"]) == ("over", end)
@@ -128,7 +128,7 @@ def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) 
 def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_left(board: Board) -> None:
     over = {"thought": "", "decision": "end", "text": "Too many.", "fulfilled": False}
     code = "gather(*[list_projects(archived=False) for _ in range(5)])"
-    agent = board.agent(ScriptedModel([program(code), over]), context={"execution": "program"})
+    agent = board.agent(ScriptedModel([program(code), over]), context={"road": "program"})
     agent.ask("Count", max_requests=2)
     told = agent.state["steps"][0]["result"]
     assert "Line 1: gather(" in told

@@ -22,6 +22,6 @@ def test_a_status_that_is_no_success_is_an_error_in_a_program(status: int) -> No
     with served_board() as board:
         board.world.faults.replace([Fault(status=status)])
         agent = board.agent(ScriptedModel([{"thought": "", "decision": "program", "text": CODE}, END]))
-        agent.ask("Make a project.", writes="allow", execution="program")
+        agent.ask("Make a project.", writes="allow", road="program")
         assert f"failed: {status}" in agent.model.texts[-1]
         assert board.calls() == [f"POST /projects {status}"]

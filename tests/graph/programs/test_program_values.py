@@ -124,7 +124,7 @@ def test_the_caller_sees_learned_shapes_too(board: Board) -> None:
         bare,
         code,
         code,
-        planner=[plan("Count"), plan("Count again"), end("Done.")],
+        planner=[plan("Count again"), end("Done.")],
         selector=[select("find_tasks")] * 2,
     )
     agent.ask("Look at the tasks")
@@ -142,7 +142,7 @@ def test_a_round_that_began_call_by_call_goes_on_so_where_the_setting_changes(bo
     }
     agent = board.agent(by_role(script))
     agent.graph.invoke({"instruction": "Show project 2"}, agent.config, interrupt_before=["sender"])
-    other: Any = {"execution": "program", "express": False}
+    other: Any = {"road": "program"}
     assert agent.graph.invoke(None, agent.config, context=other)["answer"] == "Done."
     assert len(board.calls()) == 2
 
@@ -151,7 +151,7 @@ def test_a_program_goes_on_where_the_setting_changes_to_calls(board: Board) -> N
     code = "first = get_project(project_id=1)\nprint(get_project(project_id=2)['id'])"
     agent = programmer(board, code)
     agent.graph.invoke({"instruction": "Show the projects 1 and 2"}, agent.config, interrupt_before=["sender"])
-    context: Any = {"execution": "calls"}
+    context: Any = {"road": "roles"}
     assert agent.graph.invoke(None, agent.config, context=context)["answer"] == "2"
 
 

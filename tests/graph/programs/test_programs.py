@@ -67,7 +67,8 @@ def test_the_reads_of_a_gather_are_one_round_of_the_graph(board: Board) -> None:
         for update in agent.graph.stream({"instruction": "Get the projects 1, 2 and 3"}, agent.config)
         for name in update
     ]
-    assert nodes == ["intake", "planner", "parser", "approval", "sender", "sender", "sender", "parser"]
+    sent = ["approval", "sender", "sender", "sender"]
+    assert nodes == ["intake", "planner", "selector", "caller", "parser", *sent, "parser", "planner"]
     assert board.calls() == ["GET /projects/{project_id} 200"] * 3
 
 

@@ -57,7 +57,7 @@ def test_a_recipe_runs_without_any_model(board: Board) -> None:
 def test_a_recipe_sends_the_requests_of_the_program_that_it_was_saved_from(board: Board) -> None:
     literal = ADD.replace("inputs['project']", "'Winter timetable'").replace('inputs["project"]', '"Winter timetable"')
     literal = literal.replace('inputs["title"]', '"Buy soil"')
-    agent = board.agent(ScriptedModel([program(literal)]), context={"execution": "program", "writes": "allow"})
+    agent = board.agent(ScriptedModel([program(literal)]), context={"road": "program", "writes": "allow"})
     agent.ask("Add the task Buy soil to Winter timetable")
     first = requests_of(board)
     Kitchen(recipe(board.api), board).run(GIVEN, writes="allow")
@@ -261,7 +261,7 @@ def given(made: Recipe, *, heals: bool = False, **inputs: Any) -> dict[str, Any]
 
 
 def agent_of(board: Board, *replies: Any, **context: Any) -> Agent:
-    return board.agent(by_role({"express": list(replies)}), context={"execution": "program", **context})
+    return board.agent(by_role({"express": list(replies)}), context={"road": "program", **context})
 
 
 def test_the_agent_runs_a_recipe_without_asking_its_model(board: Board) -> None:
@@ -311,7 +311,7 @@ def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board
     assert "There is no project Winter time." in shown
     assert '"project": "Winter time"' in shown
     assert "Shapes of the answers, with values of their first items:" in shown
-    assert made.program in json.loads(str(prompt[-2].text))["text"]
+    assert json.loads(str(prompt[-2].text))["text"] == made.program.strip()
     # The planner's program gets the answer that the recipe had read.
     assert board.calls() == ADDED
 

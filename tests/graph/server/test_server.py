@@ -78,7 +78,7 @@ def test_a_thread_streams_pauses_before_a_write_and_changes_the_world_exactly_on
     modes: list[Any] = ["updates", "values"]
     parts = list(platform.client.runs.stream(thread, "restgpt", input={"instruction": WRITE}, stream_mode=modes))
     seen = [name for part in parts if part.event == "updates" for name in part.data]
-    assert seen == ["intake", "planner", "parser", "approval", "__interrupt__"]
+    assert seen == ["intake", "planner", "selector", "caller", "parser", "approval", "__interrupt__"]
     assert platform.changes() == []
 
     [task] = [task for task in platform.client.threads.get_state(thread)["tasks"] if task["interrupts"]]
@@ -247,7 +247,7 @@ def test_the_older_stream_of_messages_survives_a_withdrawn_message(platform: Pla
 def test_the_server_streams_progress_and_the_plan_with_its_steps(platform: Platform) -> None:
     modes: list[Any] = ["custom", "values"]
     given: Any = {"instruction": READ}
-    context = {"execution": "calls"}
+    context = {"road": "roles"}
     thread = platform.new_thread()
     parts = list(platform.client.runs.stream(thread, "restgpt", input=given, context=context, stream_mode=modes))
     types = [part.data["type"] for part in parts if part.event == "custom" and part.data["type"] != "usage"]

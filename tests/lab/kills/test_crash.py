@@ -243,7 +243,7 @@ def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes
         steps = {step}
         saver, store = _Dying(steps), InMemoryStore()
         resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=Settings())
-        context = Context(writes="allow", code=False, execution="calls")
+        context = Context(writes="allow", code=False, road="roles")
         graph = build_graph(resources=resources, checkpointer=saver, store=store)
         agent = Agent(graph, resources, [board.api], context)
         given: Any = {"instruction": board_errand().instruction}

@@ -1,0 +1,260 @@
+"""The arguments of planned calls, one call after the other, as on the paper's road (paper, section 3.3)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from restgpt.calling.origin.grounding import Source, Sources
+from restgpt.nodes.dialogue.conversation import (
+    answered,
+    grounded_draft,
+    operations_by_handle,
+    responses,
+    said,
+    sources_of,
+)
+from restgpt.nodes.dialogue.knowledge import rules_text
+from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
+from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
+from restgpt.nodes.state.results import NOTHING_YET, background, result_of
+from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage
+from restgpt.prompts import fenced, render
+from restgpt.specs import Operation
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.signature import NOTED_MOST
+from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.tools.errors import ArgumentError
+
+MAX_REQUESTS = 60
+"""The maximum number of requests in one reply."""
+
+
+class Call(BaseModel):
+    """One request to send."""
+
+    call: int = Field(description="Number of the planned call that it carries out.")
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments by place: path, query, header, cookie, body."
+    )
+    description: str = Field(description="What the response is about, with the values used.")
+    output_instruction: str = Field(
+        default="", description="What to extract from the response, with every condition; empty if it has no body."
+    )
+    pages: int = Field(default=1, ge=1, le=MAX_PAGES, description="How many pages of a list to read at most.")
+
+
+class CallerReply(BaseModel):
+    """The requests that carry out the planned calls."""
+
+    thought: str = Field(default="", description="Where each value comes from, in one or two sentences.")
+    calls: list[Call] = Field(description="One entry per request to send.", max_length=MAX_REQUESTS)
+    missing: str = Field(default="", description="The required value that is not known, if there is one.")
+
+
+def evidence_of(run: Run, state: ProgramState, requests: Sequence[Request]) -> Sources:
+    """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
+    answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
+    read: ProgramState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
+    return sources_of(run, state, answered, responses(run, read, most=MOST_TRACED))
+
+
+def requests_of(
+    run: Run,
+    state: ProgramState,
+    reply: CallerReply,
+    numbers: Sequence[int],
+    refused: Sequence[Request],
+    evidence: Source,
+) -> list[Request]:
+    """Build and check the requests of a reply; raises `ValueError` with all problems."""
+    problems: list[str] = []
+    requests: list[Request] = []
+    waiting = list(refused)
+    left = _left(run, state)
+    if len(reply.calls) > left:
+        raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
+    more_pages = left - len(reply.calls)
+    for position, call in enumerate(reply.calls, 1):
+        if call.call not in numbers:
+            problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
+            continue
+        planned = state["api_plan"]["calls"][call.call - 1]
+        before = next((request for request in waiting if request["call"] == call.call), None)
+        if before is not None:
+            waiting.remove(before)
+        try:
+            request = _request(run, state, call, planned, before, evidence)
+        except (ArgumentError, ValueError) as error:
+            problems.append(f"calls.{position} ({planned['operation']}): {error}")
+            continue
+        request["pages"] = min(request["pages"], 1 + more_pages)
+        more_pages -= request["pages"] - 1
+        requests.append(request)
+    if problems:
+        raise ValueError("\n".join(problems))
+    if not requests and not reply.missing:
+        raise ValueError("calls is empty, and `missing` does not say which value is not known.")
+    return [*requests, *(_given_up(request) for request in waiting)] if requests else []
+
+
+def _given_up(request: Request) -> Request:
+    """Mark a refused request that the caller did not repeat, so that no further repair is tried."""
+    return {**request, "attempt": MAX_REPAIRS}
+
+
+def _left(run: Run, state: ProgramState) -> int:
+    """Return the number of requests that the budget leaves; each page of a list counts as one."""
+    return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
+
+
+def _request(
+    run: Run,
+    state: ProgramState,
+    call: Call,
+    planned: PlannedCall,
+    before: Request | None,
+    evidence: Source,
+) -> Request:
+    """Build one request; `before` is the refused request that it repairs."""
+    operation = run.catalogue.operation(planned["operation"])
+    if not call.output_instruction.strip() and _has_body(operation):
+        raise ValueError("output_instruction is empty. Say what to extract from the response.")
+    attempt = before["attempt"] + 1 if before else 0
+    part = lineage(before) if before else run.new_id()
+    drafted = grounded_draft(
+        run,
+        operation,
+        call.arguments,
+        id=f"{part}.{attempt}",
+        name=planned["operation"],
+        said=said(state),
+        found=responses(run, state),
+        operations=operations_by_handle(state),
+        answered=answered(run, state),
+        evidence=evidence,
+        remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
+        pages=call.pages,
+        description=call.description,
+    )
+    return placed(
+        drafted.to_json(),
+        round_number=state["round"],
+        call=call.call,
+        attempt=attempt,
+        output_instruction=call.output_instruction,
+    )
+
+
+def _has_body(operation: Operation) -> bool:
+    """Return whether the document describes no response, or a successful one with a body."""
+    response = operation.response()
+    return response is None or bool(response.content)
+
+
+def arguments_prompt(
+    run: Run,
+    state: ProgramState,
+    requests: Sequence[Request],
+    numbers: Sequence[int],
+    refused: Sequence[Request],
+) -> list[BaseMessage]:
+    """Return the prompt for the arguments of the planned calls `numbers`, with the `refused` requests and answers."""
+    planned = state["api_plan"]["calls"]
+    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
+    if done := [request for request in latest(requests) if request not in refused]:
+        found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
+        known = found if known == NOTHING_YET else f"{known}\n\n{found}"
+    names = dict.fromkeys(planned[number - 1]["operation"] for number in numbers)
+    documentation = [f"## {name}\n{_documentation(run, name, planned)}" for name in names]
+    prompt: list[BaseMessage] = [
+        SystemMessage(render("caller", examples=run.examples("caller"))),
+        HumanMessage(
+            render(
+                "caller_task",
+                today=run.today(),
+                background=known,
+                instruction=state["instruction"],
+                sub_task=sub_task(state),
+                rules=rules_text(run, operations_of(run, names)),
+                calls="\n".join(
+                    f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
+                    for number in numbers
+                ),
+                documentation=fenced("document", "\n\n".join(documentation)),
+            )
+        ),
+    ]
+    if refused:
+        prompt += _refusals(refused)
+    return prompt
+
+
+def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
+    """Return the documentation of an operation; the purposes of the planned calls select the response fields."""
+    purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
+    operation = run.catalogue.operation(name)
+    text = documentation(operation, budget=run.context.documentation_budget, focus=purposes)
+    noted = plain_text(run.learned().noted(operation), NOTED_MOST)
+    return f"{text}\nNote: {noted}." if noted else text
+
+
+def sub_task(state: ProgramState) -> str:
+    """Return the sub-task and its unfinished part; empty for a method without sub-tasks."""
+    if not state["plan"]:
+        return ""
+    still = f"\nStill to be done: {state['decision']['text']}" if state["decision"]["kind"] == "continue" else ""
+    return f"\nSub-task: {state['plan']}{still}\n"
+
+
+def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
+    """Return the messages with the refused requests and the API's error responses."""
+    sent = CallerReply(
+        thought="",
+        calls=[
+            Call(
+                call=request["call"],
+                arguments=request["arguments"],
+                description=request["description"],
+                output_instruction=request["output_instruction"],
+                pages=request["pages"],
+            )
+            for request in refused
+        ],
+    )
+    answers = fenced("result", result_of(refused))
+    return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]
+
+
+def producers(run: Run, operations: Sequence[str]) -> str:
+    """Name, for each path parameter, the operations whose responses contain its values."""
+    lines = []
+    for name in operations:
+        for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
+            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:4])
+            if names:
+                lines.append(f"{parameter}: {names}")
+    return "; ".join(dict.fromkeys(lines))
+
+
+def operations_of(run: Run, names: Iterable[str]) -> list[Operation]:
+    """Return the operations of these names, each once."""
+    return [run.catalogue.operation(name) for name in dict.fromkeys(names)]
+
+
+def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
+    """Write operations as typed functions within the budget of the caller; words of `focus` select fields."""
+    budget = run.context.documentation_budget
+    return interface(
+        operations,
+        run.catalogue.function_name,
+        budget=budget,
+        most=budget,
+        focus=focus,
+        learned=run.learned(focus),
+        reads=run.rules.reads,
+    )

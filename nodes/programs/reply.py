@@ -1,0 +1,71 @@
+"""The caller's reply for a whole instruction: a program, functions that it needs to see, a sub-task, or the answer."""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n|\n```\s*\Z")
+_FENCED = re.compile(r"^(?:```|~~~)[a-zA-Z]*\n(.*?)\n(?:```|~~~)", re.DOTALL | re.MULTILINE)
+
+DECISIONS = ("program", "functions", "plan", "end")
+
+
+class ProgramReply(BaseModel):
+    """The caller's reply: a program, functions that it needs to see, a sub-task, or the answer.
+
+    A program is read in the forms in which small models write it too: as it is or in a fence in place of the JSON,
+    under the key `program` or `code`, or without a decision.
+    """
+
+    thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
+    decision: Literal["program", "functions", "plan", "end"] = Field(description="What `text` is.")
+    text: str = Field(min_length=1, description="The program, names of functions, the first sub-task, or the answer.")
+    fulfilled: bool | None = Field(default=None, description="Only with end: whether all asked for was done or found.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if isinstance(given, str) and (code := program_in(given)):
+            return {"decision": "program", "text": code}
+        if not isinstance(given, dict):
+            return given
+        given = {str(name).lower(): value for name, value in given.items() if value is not None}
+        if isinstance(given.get("decision"), str):
+            given["decision"] = given["decision"].strip().lower()
+        lines = given.get("text")
+        if isinstance(lines, list) and all(isinstance(line, str) for line in lines):
+            given["text"] = "\n".join(lines)
+        key = next((name for name in ("program", "code", "python") if isinstance(given.get(name), str)), None)
+        found = {**given, "text": given[key]} if key and not given.get("text") else given
+        if (
+            found.get("decision") not in DECISIONS
+            and isinstance(found.get("text"), str)
+            and (key or program_in(found["text"]))
+        ):
+            found = {**found, "decision": "program"}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the caller may choose besides in its first reply: the text about it, and the schema of such a reply."""
+
+    text: str
+    schema: type[ProgramReply]
+    check: Callable[[ProgramReply], None] | None = None
+
+
+def program_in(text: str) -> str:
+    """Return a text, or its only fenced part, if it is a Python program that calls something and prints; else ""."""
+    fenced_in = _FENCED.findall(text)
+    code = (fenced_in[0] if len(fenced_in) == 1 else _FENCE.sub("", text)).strip()
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    called = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return code if set(called) & {"print", "stop"} and len(called) > 1 else ""
