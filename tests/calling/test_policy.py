@@ -18,54 +18,52 @@ paths:
     post: {operationId: write, responses: {"201": {description: ok}}}
     delete: {operationId: wipe, x-restgpt-policy: deny, responses: {"204": {description: ok}}}
     put: {operationId: swap, x-restgpt-policy: allow, responses: {"204": {description: ok}}}
+  /things/search:
+    post:
+      operationId: search
+      x-restgpt-effect: read
+      responses: {"200": {description: ok, content: {application/json: {}}}}
+  /bell: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
 """
 API = load_api(DOCUMENT)
 OWN = load_api(DOCUMENT, entry="things")
 
 
-def settings(*rules: PolicyRule) -> Settings:
-    return Settings(apis={"things": ApiEntry(name="things", spec="things.yaml", policy=rules)})
+RUNS = ("ask", "allow", "deny", "dry-run")
+BY_RUN = ["ask", "allow", "deny", "hold"]
 
 
 @pytest.mark.parametrize(
-    ("writes", "read", "write"),
+    ("operation", "rules", "verdicts"),
     [
-        ("ask", "allow", "ask"),
-        ("allow", "allow", "allow"),
-        ("deny", "allow", "deny"),
-        ("dry-run", "allow", "hold"),
+        ("read", [], ["allow"] * 4),
+        ("write", [], BY_RUN),
+        # What the document proposes as a read, and what it calls a change, are changes.
+        ("search", [], BY_RUN),
+        ("ring", [], BY_RUN),
+        # A rule of the user goes before the method and the document, but lets no change through a run without any.
+        ("read", [PolicyRule("ask", methods=("GET",))], ["ask"] * 4),
+        ("write", [PolicyRule("allow", ids=("write",))], ["allow", "allow", "deny", "hold"]),
+        ("wipe", [PolicyRule("allow", ids=("wipe",))], ["allow", "allow", "deny", "hold"]),
+        ("search", [EffectRule("read", ids=("search",))], ["allow"] * 4),
+        ("ring", [EffectRule("read", ids=("ring",))], ["allow"] * 4),
+        # A rule that denies goes before everything.
+        ("write", [PolicyRule("deny", ids=("write",))], ["deny"] * 4),
+        ("search", [PolicyRule("deny", ids=("search",)), EffectRule("read", ids=("search",))], ["deny"] * 4),
     ],
 )
-def test_without_rules_the_method_and_the_run_decide(writes: str, read: str, write: str) -> None:
-    assert Rules(Settings(), writes).verdict(API.operation("read")) == read
-    assert Rules(Settings(), writes).verdict(API.operation("write")) == write
-
-
-def test_the_users_rule_goes_before_the_method() -> None:
-    rules = settings(PolicyRule("allow", ids=("write",)), PolicyRule("ask", methods=("GET",)))
-    assert Rules(rules, "ask").verdict(OWN.operation("write")) == "allow"
-    assert Rules(rules, "ask").verdict(OWN.operation("read")) == "ask"
-
-
-def test_a_denying_rule_holds_in_every_run() -> None:
-    rules = settings(PolicyRule("deny", ids=("write",)))
-    assert {Rules(rules, run).verdict(OWN.operation("write")) for run in ("ask", "allow", "dry-run")} == {"deny"}
-
-
-@pytest.mark.parametrize(("writes", "said"), [("deny", "deny"), ("dry-run", "hold")])
-def test_an_allowing_rule_lets_nothing_through_a_run_without_changes(writes: str, said: str) -> None:
-    rules = settings(PolicyRule("allow", ids=("write",)))
-    assert Rules(rules, writes).verdict(OWN.operation("write")) == said
+def test_rules_effects_and_the_run_decide_in_this_order(
+    operation: str, rules: list[PolicyRule | EffectRule], verdicts: list[str]
+) -> None:
+    policy = tuple(rule for rule in rules if isinstance(rule, PolicyRule))
+    effects = tuple(rule for rule in rules if isinstance(rule, EffectRule))
+    settings = Settings(apis={"things": ApiEntry("things", "things.yaml", policy=policy, effects=effects)})
+    assert [Rules(settings, run).verdict(OWN.operation(operation)) for run in RUNS] == verdicts
 
 
 def test_a_document_can_ask_for_care_but_not_loosen() -> None:
     assert Rules(Settings(), "allow").verdict(API.operation("wipe")) == "deny"
     assert Rules(Settings(), "ask").verdict(API.operation("swap")) == "ask"
-
-
-def test_the_users_rule_goes_before_the_documents_wish() -> None:
-    rules = settings(PolicyRule("allow", ids=("wipe",)))
-    assert Rules(rules, "ask").verdict(OWN.operation("wipe")) == "allow"
 
 
 @pytest.mark.parametrize("name", ["My_Board", "my board", "MY-BOARD"])
@@ -75,57 +73,10 @@ def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
     assert Rules(Settings(apis={name: entry}), "allow").verdict(api.operation("write")) == "deny"
 
 
-SEARCHES = """
-openapi: 3.1.0
-info: {title: Things, version: "1"}
-servers: [{url: "https://things.example"}]
-paths:
-  /things/search:
-    post:
-      operationId: search
-      x-restgpt-effect: read
-      responses: {"200": {description: ok, content: {application/json: {}}}}
-  /things: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
-"""
-SEARCH = load_api(SEARCHES)
-OWN_SEARCH = load_api(SEARCHES, entry="things")
-
-
-def effects(*rules: EffectRule) -> Settings:
-    return Settings(apis={"things": ApiEntry(name="things", spec="things.yaml", effects=rules)})
-
-
-@pytest.mark.parametrize(
-    ("writes", "said"), [("ask", "ask"), ("allow", "allow"), ("deny", "deny"), ("dry-run", "hold")]
-)
-def test_a_proposed_read_is_decided_like_a_change(writes: str, said: str) -> None:
-    assert Rules(Settings(), writes).verdict(SEARCH.operation("search")) == said
-
-
-@pytest.mark.parametrize("writes", ["ask", "allow", "deny", "dry-run"])
-def test_a_confirmed_and_a_configured_read_are_decided_like_a_get(writes: str) -> None:
+def test_a_confirmed_read_is_decided_like_a_get() -> None:
     kept = Confirmations(InMemoryStore())
-    kept.remember(SEARCH.operation("search"), "it reads")
-    assert Rules(Settings(), writes, kept).verdict(SEARCH.operation("search")) == "allow"
-    told = effects(EffectRule("read", ids=("search",)))
-    assert Rules(told, writes).verdict(OWN_SEARCH.operation("search")) == "allow"
-
-
-def test_a_rule_that_denies_goes_before_every_effect() -> None:
-    entry = ApiEntry(
-        name="things",
-        spec="things.yaml",
-        policy=(PolicyRule("deny", ids=("search",)),),
-        effects=(EffectRule("read", ids=("search",)),),
-    )
-    assert Rules(Settings(apis={"things": entry}), "allow").verdict(OWN_SEARCH.operation("search")) == "deny"
-
-
-def test_a_get_that_the_document_calls_a_change_is_asked_about_unless_the_user_says_that_it_reads() -> None:
-    assert Rules(Settings(), "ask").verdict(SEARCH.operation("ring")) == "ask"
-    assert Rules(Settings(), "deny").verdict(SEARCH.operation("ring")) == "deny"
-    told = effects(EffectRule("read", ids=("ring",)))
-    assert Rules(told, "deny").verdict(OWN_SEARCH.operation("ring")) == "allow"
+    kept.remember(API.operation("search"), "it reads")
+    assert {Rules(Settings(), run, kept).verdict(API.operation("search")) for run in RUNS} == {"allow"}
 
 
 def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -> None:

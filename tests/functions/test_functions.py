@@ -172,25 +172,6 @@ def test_a_required_name_that_is_not_documented_is_a_problem() -> None:
     ]
 
 
-def test_requests_documentation_is_an_http_request() -> None:
-    raw = {
-        "name": "requests.get",
-        "description": "Weather by city.",
-        "parameters": {
-            "type": "dict",
-            "properties": {
-                "url": {"type": "string", "default": "https://api.example.com/v1/{city}"},
-                "params": {"type": "dict", "properties": {"units": {"type": "string"}}, "required": ["units"]},
-            },
-            "required": ["url"],
-        },
-    }
-    function = read_function(raw)
-    assert (function.method, function.url) == ("GET", "https://api.example.com/v1/{city}")
-    assert function.is_rest
-    assert function.dialect == "requests"
-
-
 def test_a_rest_entry_of_the_zoo_knows_its_method_path_and_required_variable() -> None:
     raw = {
         "user_name": "x",

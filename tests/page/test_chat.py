@@ -35,10 +35,10 @@ def test_a_reload_in_the_middle_of_a_run_loses_nothing(tab: Tab, script: PageScr
     with script.closed():
         page = tab.start(SLOW)
         progress = page.get_by_role("list", name="Progress")
-        expect(progress.get_by_role("listitem")).to_have_count(4)
+        expect(progress.get_by_role("listitem")).to_have_count(5)
         before = progress.inner_text()
         page.reload()
-        expect(progress.get_by_role("listitem")).to_have_count(4)
+        expect(progress.get_by_role("listitem")).to_have_count(5)
         assert progress.inner_text() == before
         expect(page.get_by_text(WORKING)).to_be_visible()
     expect(page.locator(".answer")).to_have_text(ANSWER)

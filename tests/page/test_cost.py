@@ -24,14 +24,14 @@ def test_the_costs_are_those_of_the_state(tab: Tab, platform: Platform) -> None:
     result = platform.run(thread, command=APPROVE)
     usage = result["usage"]
     page = tab.open(f"#/thread/{thread}/cost")
-    expect(page.get_by_role("table", name="By role")).to_contain_text("planner")
+    expect(page.get_by_role("table", name="By role")).to_contain_text("caller")
     by_role = rows(page, "By role")
-    spent = usage["roles"]["planner"]
-    assert by_role["planner"][:3] == [str(spent["calls"]), str(spent["input_tokens"] + spent["output_tokens"]), "0"]
+    spent = usage["roles"]["caller"]
+    assert by_role["caller"][:3] == [str(spent["calls"]), str(spent["input_tokens"] + spent["output_tokens"]), "0"]
     assert by_role["sender"][:3] == ["0", "0", str(usage["requests"])]
     by_step = rows(page, "By step")
     assert by_step.pop("Sum")[:3] == by_role["Sum"][:3] == ["2", "30", str(usage["requests"])]
     assert abs(float(by_role["Sum"][3]) - usage["seconds"]) < 0.02
-    assert [name for name, cells in by_step.items() if cells[0] == "1"] == ["3 planner", "9 planner"]
-    bars = page.get_by_role("table", name="By role").locator("tr").filter(has_text="planner").locator("rect")
+    assert [name for name, cells in by_step.items() if cells[0] == "1"] == ["5 caller", "13 caller"]
+    bars = page.get_by_role("table", name="By role").locator("tr").filter(has_text="caller").locator("rect")
     assert bars.first.get_attribute("width") == "100"

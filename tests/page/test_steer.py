@@ -29,11 +29,11 @@ def part(page: Page, name: str) -> Any:
 
 def test_a_fork_runs_from_a_step_with_an_edited_state(tab: Tab, platform: Platform) -> None:
     page = tab.open(f"#/thread/{ran(platform, READ)}/timeline")
-    planner = page.get_by_role("list", name="Steps").get_by_role("listitem").nth(2)
-    planner.locator("summary").click()
-    planner.get_by_role("button", name="Fork after this step").click()
+    caller = page.get_by_role("list", name="Steps").get_by_role("listitem").nth(4)
+    caller.locator("summary").click()
+    caller.get_by_role("button", name="Fork after this step").click()
     fork = part(page, "Fork")
-    expect(fork.get_by_label("After step").locator("option:checked")).to_have_text("3 planner, before parser")
+    expect(fork.get_by_label("After step").locator("option:checked")).to_have_text("5 caller, before parser")
     field = fork.get_by_label("State after this step, as JSON")
     state = json.loads(field.input_value())
     assert "usage" not in state
@@ -51,14 +51,28 @@ def test_a_fork_runs_from_a_step_with_an_edited_state(tab: Tab, platform: Platfo
     expect(page.locator(".answer")).to_have_text("The board has 24 cards.")
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Timeline").click()
     roles = page.get_by_role("list", name="Steps").locator("strong")
-    expect(roles).to_have_text(["input", "intake", "planner", "edit", "parser", "approval", "sender", "parser"])
+    expect(roles).to_have_text(
+        [
+            "input",
+            "intake",
+            "planner",
+            "selector",
+            "caller",
+            "edit",
+            "parser",
+            "approval",
+            "sender",
+            "parser",
+            "planner",
+        ]
+    )
     expect(page.get_by_role("img", name="The graph")).to_be_visible()
 
 
 def test_a_fork_from_before_a_change_asks_again_and_does_not_repeat_it(tab: Tab, platform: Platform) -> None:
     page = tab.open(f"#/thread/{ran(platform, CREATE, approve=True)}/steer")
     fork = part(page, "Fork")
-    fork.get_by_label("After step").select_option(label="3 planner, before parser")
+    fork.get_by_label("After step").select_option(label="5 caller, before parser")
     fork.get_by_role("button", name="Fork and run").click()
     expect(page.get_by_role("article", name="POST create_project")).to_be_visible()
     assert platform.changes() == ["POST 201"]
@@ -107,7 +121,7 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     expect(told).to_contain_text(COPY)
     # A fork beside the run that it came from differs where its state was edited.
     fork = part(page, "Fork")
-    fork.get_by_label("After step").select_option(label="3 planner, before parser")
+    fork.get_by_label("After step").select_option(label="5 caller, before parser")
     field = fork.get_by_label("State after this step, as JSON")
     state = json.loads(field.input_value())
     state["program"]["code"] = "find_tasks()\nprint('Nothing is changed.')"
@@ -116,7 +130,7 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     expect(page.locator(".answer")).to_have_text("Nothing is changed.")
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
     compare.get_by_label("This run beside").select_option(index=1)
-    expect(compare.get_by_role("status")).to_have_text("The first difference is at step 4.")
+    expect(compare.get_by_role("status")).to_have_text("The first difference is at step 6.")
     expect(told).to_contain_text("edit")
     expect(compare).to_contain_text("It has one more.")
     assert axe_findings(page) == []

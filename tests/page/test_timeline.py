@@ -29,16 +29,19 @@ def test_the_steps_tell_role_time_tokens_and_changes(tab: Tab) -> None:
     expect(page.get_by_role("status").filter(has_text="the run is over")).to_be_visible()
     steps = page.get_by_role("list", name="Steps").get_by_role("listitem")
     roles = [str(step.locator("strong").inner_text()) for step in steps.all()]
-    assert roles == ["input", "intake", "planner", "parser", "approval", "sender", "parser"]
-    planner = steps.nth(2)
-    expect(planner).to_contain_text("15 tokens")
-    expect(planner.locator(".facts")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+\.\d\d s · 15 tokens$"))
-    expect(planner).to_contain_text("program")
-    expect(steps.nth(5)).to_contain_text("1 request")
-    planner.locator("summary").click()
-    expect(planner).to_contain_text("/decision/kind")
-    expect(planner).to_contain_text("/program")
-    expect(planner).to_contain_text("find_tasks()['total']")
+    passed = ["planner", "selector", "caller", "parser", "approval", "sender", "parser", "planner"]
+    assert roles == ["input", "intake", *passed]
+    caller = steps.nth(4)
+    expect(caller).to_contain_text("15 tokens")
+    expect(caller.locator(".facts")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+\.\d\d s · 15 tokens$"))
+    expect(caller).to_contain_text("program")
+    expect(steps.nth(7)).to_contain_text("1 request")
+    caller.locator("summary").click()
+    expect(caller).to_contain_text("/api_plan/reason")
+    expect(caller).to_contain_text("/program")
+    expect(caller).to_contain_text("find_tasks()['total']")
+    steps.nth(3).locator("summary").click()
+    expect(steps.nth(3)).to_contain_text("All functions fit the prompt.")
 
 
 def test_the_graph_shows_the_road_taken(tab: Tab, platform: Platform) -> None:
@@ -50,11 +53,14 @@ def test_the_graph_shows_the_road_taken(tab: Tab, platform: Platform) -> None:
     platform.run(thread, command=APPROVE)
     expect(page.get_by_role("status")).to_contain_text("the run is over")
     expect(page.locator(".node.work")).to_have_count(0)
-    taken = ["__start__ intake", "intake planner", "planner parser", "parser approval", "approval approval"]
-    expected = [*taken, "approval sender", "sender parser", "parser __end__"]
+    taken = ["__start__ intake", "intake planner", "planner selector", "selector caller", "caller parser"]
+    expected = [*taken, "parser approval", "approval approval", "approval sender", "sender parser"]
+    expected += ["parser planner", "planner __end__"]
     assert road(page) == dict.fromkeys(expected, 1)
     picture = page.get_by_role("img", name="The graph")
-    expect(picture).to_have_accessible_name(re.compile("intake, planner, parser, approval, approval, sender, parser"))
+    expect(picture).to_have_accessible_name(
+        re.compile("intake, planner, selector, caller, parser, approval, approval, sender, parser, planner")
+    )
 
 
 def test_the_node_at_work_is_marked_and_the_focus_stays_while_steps_come(tab: Tab, script: PageScript) -> None:
@@ -62,8 +68,8 @@ def test_the_node_at_work_is_marked_and_the_focus_stays_while_steps_come(tab: Ta
         page = tab.start(SLOW)
         expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
         open_view(page, "Timeline")
-        expect(page.locator("[data-node=planner]")).to_have_class("node work")
-        expect(page.get_by_role("status").filter(has_text="planner is at work")).to_be_visible()
+        expect(page.locator("[data-node=caller]")).to_have_class("node work")
+        expect(page.get_by_role("status").filter(has_text="caller is at work")).to_be_visible()
         opened = page.get_by_role("list", name="Steps").get_by_role("listitem").nth(2)
         opened.locator("summary").focus()
         page.keyboard.press("Enter")

@@ -62,12 +62,6 @@ def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldSer
     assert "planner 2 calls" in ran.err
 
 
-def test_quiet_leaves_stderr_empty(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(READS)
-    ran = cli("ask", "How many?", *by_calls(toy), "--quiet")
-    assert (ran.code, ran.out, ran.err) == (0, "There are projects.\n", "")
-
-
 def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
     ran = cli("ask", "How many?", *by_calls(toy), "--json", "--thread", "mine")

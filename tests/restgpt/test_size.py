@@ -35,8 +35,8 @@ LINES = {
 """The lines of code that a room has at most. Raise a number by hand only, with the reason beside it."""
 
 WORDS = {
-    "README.md": 1_687,
-    "docs/*.md": 37_716,
+    "README.md": 1_544,
+    "docs/*.md": 28_404,
 }
 """The words that pages have at most, by the same rule."""
 

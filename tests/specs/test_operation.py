@@ -208,33 +208,9 @@ def test_security_of_an_operation_overrides_that_of_the_document() -> None:
     assert schemes["flow"].flows["clientCredentials"].token_url == "https://t"
 
 
-def test_serialisation_defaults_are_those_of_the_location() -> None:
-    api = paths("""
-        /a/{p}:
-          get:
-            parameters:
-              - {name: p, in: path, schema: {}}
-              - {name: q, in: query, schema: {}}
-              - {name: d, in: query, style: deepObject, schema: {}}
-              - {name: s, in: query, style: pipeDelimited, schema: {}}
-              - {name: h, in: header, schema: {}}
-              - {name: c, in: cookie, schema: {}}
-              - {name: j, in: query, content: {application/json: {schema: {type: object}}}}
-              - {name: Authorization, in: header, schema: {}}
-            responses: {}
-    """)
-    found = {item.name: (item.style, item.explode) for item in api.operations[0].parameters}
-    assert found == {
-        "p": ("simple", False),
-        "q": ("form", True),
-        "d": ("deepObject", True),
-        "s": ("pipeDelimited", False),
-        "h": ("simple", False),
-        "c": ("form", True),
-        "j": ("form", True),
-    }
-    content = next(item for item in api.operations[0].parameters if item.name == "j")
-    assert (content.content_type, content.schema) == ("application/json", {"type": "object"})
+def test_a_header_that_is_set_for_each_request_is_no_parameter() -> None:
+    api = paths("/a: {get: {parameters: [{name: Authorization, in: header, schema: {}}], responses: {}}}")
+    assert api.operations[0].parameters == ()
 
 
 def test_json_is_the_preferred_body() -> None:

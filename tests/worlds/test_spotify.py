@@ -1,6 +1,5 @@
 """Guards the simulated Spotify: what each operation answers, changes and refuses, and what the seed decides."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,6 @@ from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt_bench.restbench.judges.spotify.changes import changes
 from restgpt_bench.restbench.judges.spotify.tasks import own, published
-from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.exchange import Reply, Request
 from restgpt_bench.worlds.spotify import Spotify
 from restgpt_bench.worlds.spotify.search import find, parse, words_of
@@ -45,40 +43,6 @@ def search(world: Spotify, text: str, kind: str) -> list[Any]:
 
 def playlist_id(world: Spotify, name: str) -> str:
     return next(item["id"] for item in get(world, "/me/playlists")["items"] if item["name"] == name)
-
-
-def test_the_registry_opens_it() -> None:
-    assert isinstance(open_world("spotify", seed=3), Spotify)
-
-
-def test_every_operation_of_the_document_has_a_handler(world: Spotify) -> None:
-    documented = {f"{operation.method} {operation.path}" for operation in world.api.operations}
-    assert len(documented) == 40
-    assert documented == set(world.routes)
-    assert not world.api.problems
-
-
-def test_the_same_seed_gives_the_same_world_and_another_seed_another() -> None:
-    assert Spotify(seed=1).snapshot() == Spotify(seed=1).snapshot()
-    assert Spotify(seed=0).dump() != Spotify(seed=1).dump()
-
-
-def test_a_snapshot_is_plain_json(world: Spotify) -> None:
-    assert json.loads(json.dumps(world.snapshot())) == world.snapshot()
-
-
-@pytest.mark.parametrize("fixture", [None, *Spotify.fixtures])
-def test_reset_restores_the_fixture_whatever_was_done(world: Spotify, fixture: str | None) -> None:
-    world.reset(fixture)
-    before = world.snapshot()
-    songs = search(world, "Maroon 5", "track")
-    world.call("PUT /me/tracks", query={"ids": songs[0]["id"]})
-    world.call("PUT /me/player/play", body={"uris": [songs[1]["uri"]]})
-    world.call("PUT /playlists/{playlist_id}", path={"playlist_id": get(world, "/me/playlists")["items"][0]["id"]})
-    assert world.snapshot() != before
-    world.reset(fixture)
-    assert world.snapshot() == before
-    assert len(world.log) == 0
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong"])

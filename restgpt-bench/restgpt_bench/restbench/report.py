@@ -1,7 +1,6 @@
 """Reports on runs beside the figures of the paper: its Table 4, then the stricter metrics, lengths and modules."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -295,8 +294,3 @@ def _text(table: Table) -> str:
     ]
     rule = "  ".join("-" * width for width in widths)
     return "\n".join([table.title, "", aligned[0], rule, *aligned[1:], *table.notes])
-
-
-def json_text(value: Mapping[str, Any]) -> str:
-    """A document as it is printed."""
-    return json.dumps(value, ensure_ascii=False, indent=2)

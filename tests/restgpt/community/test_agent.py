@@ -146,11 +146,6 @@ def test_a_function_may_approve(board: Board, is_approved: bool) -> None:
     assert board.calls() == ["POST /projects 201"] * is_approved
 
 
-def test_changes_go_out_unasked_only_if_the_program_says_so(board: Board) -> None:
-    assert agent(board, MAKE, writes="allow").run("Make the project Roof garden") == "Roof garden is made."
-    assert board.calls() == ["POST /projects 201"]
-
-
 def test_without_the_flag_the_error_is_the_old_one() -> None:
     from langchain_community.tools.requests.tool import RequestsGetTool
 

@@ -69,31 +69,6 @@ def test_a_file_parameter_makes_the_form_multipart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "style", "explode"),
-    [
-        ("csv", "form", False),
-        ("multi", "form", True),
-        ("ssv", "spaceDelimited", False),
-        ("pipes", "pipeDelimited", False),
-        ("", "form", False),
-    ],
-)
-def test_collection_formats_become_styles(written: str, style: str, explode: bool) -> None:
-    parameter: dict[str, Any] = {
-        "name": "q",
-        "in": "query",
-        "type": "array",
-        "items": {"type": "integer"},
-        "maxItems": 3,
-    }
-    if written:
-        parameter["collectionFormat"] = written
-    found = read(json.dumps({"/a": {"get": {"parameters": [parameter], "responses": {}}}})).operations[0].parameters[0]
-    assert (found.style, found.explode) == (style, explode)
-    assert found.schema == {"type": "array", "items": {"type": "integer"}, "maxItems": 3}
-
-
-@pytest.mark.parametrize(
     ("root", "url"),
     [
         ({"schemes": ["http", "https"], "basePath": "/v1/"}, "https://api.example.com/v1"),

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -52,16 +53,31 @@ PATIENCE_S = 60
 CLIENT = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
 
 
-@pytest.fixture
-def authority() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
+@dataclass(frozen=True)
+class Rig:
+    """An authorization server, the server of an API, and the settings of a user."""
+
+    authority: EchoServer
+    service: EchoServer
+    known: Settings
+
+    def api(self, auth: Any = None, scheme: Any = None, **given: Any) -> Api:
+        """The API at its server, with tokens of the authority."""
+        return api(self.authority.url, self.service.url, auth, scheme, **given)
+
+    def send(self, found: Api | None = None) -> tuple[int, str]:
+        """Send the operation of an API, and return status and body."""
+        return send(found or self.api(), self.known)
+
+    def shown(self) -> list[str | None]:
+        """The credentials that the server of the API got."""
+        return [item.header("Authorization") for item in self.service.arrived]
 
 
 @pytest.fixture
-def service() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with EchoServer() as authority, EchoServer() as service:
+        yield Rig(authority, service, settings(tmp_path))
 
 
 def token(name: str, **more: Any) -> Canned:
@@ -103,73 +119,63 @@ def send(found: Api, known: Settings) -> tuple[int, str]:
     return reply.status, reply.body.decode()
 
 
-def test_client_credentials_are_exchanged_once_and_kept(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("first-token", expires_in=3600)])
-    found = api(authority.url, service.url)
+def test_client_credentials_are_exchanged_once_and_kept(rig: Rig) -> None:
+    rig.authority.script([token("first-token", expires_in=3600)])
+    found = rig.api()
     for _ in range(2):
-        assert send(found, settings(tmp_path))[0] == 200
-    assert [item.header("Authorization") for item in service.arrived] == ["Bearer first-token"] * 2
-    (asked,) = authority.arrived
+        assert rig.send(found)[0] == 200
+    assert rig.shown() == ["Bearer first-token"] * 2
+    (asked,) = rig.authority.arrived
     assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "scope": ["read"]}
     assert asked.header("Authorization") == "Basic " + base64.b64encode(b"me:hush-hush").decode()
 
 
-def test_a_token_that_ended_is_renewed_before_use(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
-    authority.script([token("old-token", expires_in=30), token("new-token", expires_in=3600)])
-    found = api(authority.url, service.url)
-    send(found, settings(tmp_path))
-    send(found, settings(tmp_path))
-    assert [item.header("Authorization") for item in service.arrived] == ["Bearer old-token", "Bearer new-token"]
+def test_a_token_that_ended_is_renewed_before_use(rig: Rig) -> None:
+    rig.authority.script([token("old-token", expires_in=30), token("new-token", expires_in=3600)])
+    found = rig.api()
+    rig.send(found)
+    rig.send(found)
+    assert rig.shown() == ["Bearer old-token", "Bearer new-token"]
 
 
-def test_a_401_renews_the_token_and_repeats_the_request_once(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("old-token"), token("new-token")])
-    service.script([Canned(b"{}", 401), Canned(b'{"echo":"new-token"}'), Canned(b"{}", 401)])
-    found = api(authority.url, service.url)
-    assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted]"}')
-    assert [item.header("Authorization") for item in service.arrived] == ["Bearer old-token", "Bearer new-token"]
-    assert send(found, settings(tmp_path))[0] == 401
+def test_a_401_renews_the_token_and_repeats_the_request_once(rig: Rig) -> None:
+    rig.authority.script([token("old-token"), token("new-token")])
+    rig.service.script([Canned(b"{}", 401), Canned(b'{"echo":"new-token"}'), Canned(b"{}", 401)])
+    found = rig.api()
+    assert rig.send(found) == (200, '{"echo":"[redacted]"}')
+    assert rig.shown() == ["Bearer old-token", "Bearer new-token"]
+    assert rig.send(found)[0] == 401
 
 
-def test_a_refresh_token_is_used_and_its_successor_kept(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("a-token", refresh_token="second-refresh", expires_in=10), token("b-token")])
+def test_a_refresh_token_is_used_and_its_successor_kept(rig: Rig) -> None:
+    rig.authority.script([token("a-token", refresh_token="second-refresh", expires_in=10), token("b-token")])
     auth = {"oauth.client_id": "me", "oauth.refresh_token": "first-refresh"}
-    found = api(authority.url, service.url, auth)
-    send(found, settings(tmp_path))
-    send(found, settings(tmp_path))
-    sent = [parse_qs(item.body.decode())["refresh_token"] for item in authority.arrived]
+    found = rig.api(auth)
+    rig.send(found)
+    rig.send(found)
+    sent = [parse_qs(item.body.decode())["refresh_token"] for item in rig.authority.arrived]
     assert sent == [["first-refresh"], ["second-refresh"]]
 
 
-def test_a_server_that_wants_the_client_in_the_body_gets_it(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([Canned(b'{"error":"invalid_client"}', 401), token("a-token")])
-    send(api(authority.url, service.url), settings(tmp_path))
-    assert parse_qs(authority.arrived[1].body.decode())["client_secret"] == ["hush-hush"]
+def test_a_server_that_wants_the_client_in_the_body_gets_it(rig: Rig) -> None:
+    rig.authority.script([Canned(b'{"error":"invalid_client"}', 401), token("a-token")])
+    rig.send()
+    assert parse_qs(rig.authority.arrived[1].body.decode())["client_secret"] == ["hush-hush"]
 
 
-def test_a_refusal_says_why_without_the_servers_words(authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([Canned(b'{"error":"invalid_scope","error_description":"hush-hush is wrong"}', 400)])
+def test_a_refusal_says_why_without_the_servers_words(rig: Rig) -> None:
+    rig.authority.script([Canned(b'{"error":"invalid_scope","error_description":"hush-hush is wrong"}', 400)])
     with pytest.raises(LoginError, match="invalid_scope") as caught:
-        send(api(authority.url), settings(tmp_path))
+        rig.send(api(rig.authority.url))
     assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("error", ["correct_horse_battery", ["correct_horse_battery"], {"m": "correct_horse_battery"}])
-def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(
-    error: Any, authority: EchoServer, tmp_path: Path
-) -> None:
+def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(error: Any, rig: Rig) -> None:
     auth = {"oauth.client_id": "me", "oauth.client_secret": "correct_horse_battery"}
-    authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
+    rig.authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
     with pytest.raises(LoginError, match="unknown error") as caught:
-        send(api(authority.url, auth=auth), settings(tmp_path))
+        rig.send(api(rig.authority.url, auth=auth))
     assert "horse" not in str(caught.value)
 
 
@@ -180,10 +186,10 @@ def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(
         Canned(b'{"a":"' + b"x" * 2_000_000 + b'"}'),
     ],
 )
-def test_an_authority_cannot_fill_the_memory(answer: Canned, authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([answer])
+def test_an_authority_cannot_fill_the_memory(answer: Canned, rig: Rig) -> None:
+    rig.authority.script([answer])
     with pytest.raises(BoundFault, match="sent more than"):
-        send(api(authority.url), settings(tmp_path))
+        rig.send(api(rig.authority.url))
 
 
 HOSTILE = {
@@ -214,32 +220,28 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("answer", HOSTILE.values(), ids=HOSTILE)
-def test_an_answer_without_a_token_that_can_be_used_is_a_login_error(
-    answer: Canned, authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([answer])
+def test_an_answer_without_a_token_that_can_be_used_is_a_login_error(answer: Canned, tmp_path: Path, rig: Rig) -> None:
+    rig.authority.script([answer])
     with pytest.raises(LoginError, match="authorization server") as caught:
-        send(api(authority.url, service.url), settings(tmp_path))
+        rig.send()
     assert caught.value.__context__ is None
     assert not any(word in repr(caught.value) for word in ("hush", "a-token", "a-\ud800"))
-    assert service.arrived == []
+    assert rig.service.arrived == []
     assert not list((tmp_path / "home").glob("*"))
 
 
-def test_an_authority_that_fails_is_a_fault_that_passes(authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([Canned(b'{"access_token":"a-token"}', 503)])
+def test_an_authority_that_fails_is_a_fault_that_passes(rig: Rig) -> None:
+    rig.authority.script([Canned(b'{"access_token":"a-token"}', 503)])
     with pytest.raises(BrokenFault, match="with 503; try again"):
-        send(api(authority.url), settings(tmp_path))
+        rig.send(api(rig.authority.url))
 
 
 @pytest.mark.parametrize("seconds", [60, "60", 60.5, 10**12])
-def test_the_life_of_a_token_is_read_as_servers_write_it(
-    seconds: object, authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("a-token", expires_in=seconds)])
-    found, known = api(authority.url, service.url), settings(tmp_path)
-    OAuthTokens(known, clock=lambda: 1000.0).token(found, found.security_schemes["oauth"], ())
-    kept = TokenFile(known.home / "tokens.json").get(found, "oauth")
+def test_the_life_of_a_token_is_read_as_servers_write_it(seconds: object, rig: Rig) -> None:
+    rig.authority.script([token("a-token", expires_in=seconds)])
+    found = rig.api()
+    OAuthTokens(rig.known, clock=lambda: 1000.0).token(found, found.security_schemes["oauth"], ())
+    kept = TokenFile(rig.known.home / "tokens.json").get(found, "oauth")
     assert kept is not None
     assert kept["expires_at"] == 1000 + int(float(str(seconds)))
 
@@ -253,15 +255,13 @@ def test_the_life_of_a_token_is_read_as_servers_write_it(
         Canned(b'{"token_endpoint":"http://127.0.0.1:1/token"}', 307, {"Location": "https://b.test/"}),
     ],
 )
-def test_a_discovery_without_endpoints_is_a_login_error(
-    answer: Canned, authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([answer])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
+def test_a_discovery_without_endpoints_is_a_login_error(answer: Canned, tmp_path: Path, rig: Rig) -> None:
+    rig.authority.script([answer])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
     auth = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
-    found = api(authority.url, service.url, auth, scheme, is_named=False, entry="music")
+    found = rig.api(auth, scheme, is_named=False, entry="music")
     with pytest.raises(LoginError, match="correct openIdConnectUrl"):
-        send(found, settings(tmp_path, authority.url))
+        send(found, settings(tmp_path, rig.authority.url))
 
 
 @pytest.mark.parametrize("data", DRIPPED.values(), ids=DRIPPED)
@@ -298,14 +298,12 @@ def test_a_browser_is_only_sent_to_an_encrypted_address(address: str, tmp_path: 
     assert opened == []
 
 
-def test_a_token_that_has_just_ended_is_still_a_secret(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("old-token", expires_in=10), token("new-token", expires_in=10)])
-    service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
-    found = api(authority.url, service.url)
-    send(found, settings(tmp_path))
-    assert send(found, settings(tmp_path)) == (200, '{"echo":"[redacted] [redacted]"}')
+def test_a_token_that_has_just_ended_is_still_a_secret(rig: Rig) -> None:
+    rig.authority.script([token("old-token", expires_in=10), token("new-token", expires_in=10)])
+    rig.service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
+    found = rig.api()
+    rig.send(found)
+    assert rig.send(found) == (200, '{"echo":"[redacted] [redacted]"}')
 
 
 class Rotating(Handler):
@@ -363,7 +361,7 @@ def test_processes_renew_a_rotating_token_once_and_lose_no_other_token(tmp_path:
     assert [item.name for item in tmp_path.iterdir()] == ["tokens.json"]
 
 
-def test_a_slow_token_server_holds_up_its_own_api_only(service: EchoServer, tmp_path: Path) -> None:
+def test_a_slow_token_server_holds_up_its_own_api_only(rig: Rig) -> None:
     asked, released = threading.Event(), threading.Event()
 
     def answer(connection: socket.socket) -> None:
@@ -371,11 +369,10 @@ def test_a_slow_token_server_holds_up_its_own_api_only(service: EchoServer, tmp_
         released.wait(PATIENCE_S)
         connection.shutdown(socket.SHUT_RDWR)
 
-    known = settings(tmp_path)
     with raw_server(answer) as slow, EchoServer() as quick, ThreadPoolExecutor() as threads:
         quick.script([token("quick-token", expires_in=3600)])
-        client = HttpClient(settings=known, limits=HttpLimits(attempts=1))
-        stuck, other = api(slow), api(quick.url, service.url, title="other")
+        client = HttpClient(settings=rig.known, limits=HttpLimits(attempts=1))
+        stuck, other = api(slow), api(quick.url, rig.service.url, title="other")
         waiting = threads.submit(client.send, build_request(stuck.operation("x"), {}), stuck.operation("x"))
         assert asked.wait(PATIENCE_S)
         assert client.send(build_request(other.operation("x"), {}), other.operation("x")).status == 200
@@ -385,47 +382,41 @@ def test_a_slow_token_server_holds_up_its_own_api_only(service: EchoServer, tmp_
             waiting.result()
 
 
-def test_a_token_that_another_process_renewed_is_used_instead_of_a_second_renewal(
-    authority: EchoServer, tmp_path: Path
-) -> None:
-    known, shown = settings(tmp_path), []
+def test_a_token_that_another_process_renewed_is_used_instead_of_a_second_renewal(rig: Rig) -> None:
+    shown: list[str] = []
 
     class Service(Handler):
         def do_GET(self) -> None:
             shown.append(self.headers["Authorization"])
-            TokenFile(known.home / "tokens.json").put(found, "oauth", {"access_token": "theirs"})
+            TokenFile(rig.known.home / "tokens.json").put(found, "oauth", {"access_token": "theirs"})
             self.answer({}, 401 if len(shown) == 1 else 200)
 
-    authority.script([token("mine", expires_in=3600)])
+    rig.authority.script([token("mine", expires_in=3600)])
     with served(Service) as url:
-        found = api(authority.url, url)
-        assert send(found, known)[0] == 200
+        found = api(rig.authority.url, url)
+        assert rig.send(found)[0] == 200
     assert shown == ["Bearer mine", "Bearer theirs"]
-    assert len(authority.arrived) == 1
+    assert len(rig.authority.arrived) == 1
 
 
 @pytest.mark.parametrize("path", ["/accounts/7", "/accounts/7/and/the/rest/of/it"])
-def test_the_token_of_one_api_hides_nothing_of_a_question_about_another(
-    path: str, authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token(path, expires_in=3600)])
-    other = api_of({path: {"delete": {"operationId": "drop", "responses": {}}}}, title="bank", base_url=service.url)
-    client = Client(resources=Resources([api(authority.url, service.url), other], settings=settings(tmp_path)))
-    service.script([Canned(json.dumps({"echo": path}).encode())])
+def test_the_token_of_one_api_hides_nothing_of_a_question_about_another(path: str, rig: Rig) -> None:
+    rig.authority.script([token(path, expires_in=3600)])
+    other = api_of({path: {"delete": {"operationId": "drop", "responses": {}}}}, title="bank", base_url=rig.service.url)
+    client = Client(resources=Resources([rig.api(), other], settings=rig.known))
+    rig.service.script([Canned(json.dumps({"echo": path}).encode())])
     assert client.call("x").value == {"echo": "[redacted]"}  # type: ignore[union-attr]
     question = client.call("drop")
     assert isinstance(question, Pending)
-    assert f"DELETE {service.url}{path}" in question.description
+    assert f"DELETE {rig.service.url}{path}" in question.description
 
 
-def test_old_tokens_are_forgotten_and_take_no_memory(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
+def test_old_tokens_are_forgotten_and_take_no_memory(rig: Rig) -> None:
     names = [f"token-number-{number:05}" for number in range(30)]
-    authority.script([token(name, expires_in=10) for name in names])
-    service.script([Canned(" ".join(names).encode())])
-    found = api(authority.url, service.url)
-    client = HttpClient(settings=settings(tmp_path))
+    rig.authority.script([token(name, expires_in=10) for name in names])
+    rig.service.script([Canned(" ".join(names).encode())])
+    found = rig.api()
+    client = HttpClient(settings=rig.known)
     gc.collect()
     before = sum(type(item) is Redactor for item in gc.get_objects())
     for _ in names:
@@ -446,22 +437,21 @@ def test_tokens_are_not_asked_for_without_encryption(tmp_path: Path) -> None:
         send(api("http://auth.example.com"), settings(tmp_path))
 
 
-def test_openid_connect_finds_its_addresses(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
+def test_openid_connect_finds_its_addresses(tmp_path: Path, rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
-    authority.script([Canned(discovery), token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{authority.url}/.well-known/openid-configuration"}
-    found = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
-    assert send(found, settings(tmp_path, f"{authority.url}/"))[0] == 200
-    assert [item.target for item in authority.arrived] == ["/.well-known/openid-configuration", "/token"]
+    rig.authority.script([Canned(discovery), token("a-token")])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
+    found = rig.api(scheme=scheme, is_named=False, entry="music")
+    assert send(found, settings(tmp_path, f"{rig.authority.url}/"))[0] == 200
+    assert [item.target for item in rig.authority.arrived] == ["/.well-known/openid-configuration", "/token"]
 
 
-def test_tokens_are_readable_by_their_owner_only(authority: EchoServer, service: EchoServer, tmp_path: Path) -> None:
-    authority.script([token("a-token")])
-    known = settings(tmp_path)
-    send(api(authority.url, service.url), known)
-    path = known.home / "tokens.json"
+def test_tokens_are_readable_by_their_owner_only(rig: Rig) -> None:
+    rig.authority.script([token("a-token")])
+    rig.send()
+    path = rig.known.home / "tokens.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [item.name for item in known.home.iterdir()] == ["tokens.json"]
+    assert [item.name for item in rig.known.home.iterdir()] == ["tokens.json"]
 
 
 def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
@@ -471,10 +461,10 @@ def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
         TokenFile(path).get(api("http://127.0.0.1:1"), "b")
 
 
-def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServer, tmp_path: Path) -> None:
-    authority.script([token("a-token", refresh_token="r-token")])
-    found = api(authority.url, auth={"oauth.client_id": "me"})
-    tokens = OAuthTokens(settings(tmp_path))
+def test_a_login_takes_the_answer_with_the_right_state_only(rig: Rig) -> None:
+    rig.authority.script([token("a-token", refresh_token="r-token")])
+    found = api(rig.authority.url, auth={"oauth.client_id": "me"})
+    tokens = OAuthTokens(rig.known)
     asked: dict[str, list[str]] = {}
 
     def browser(url: str) -> None:
@@ -489,7 +479,7 @@ def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServe
         threading.Thread(target=answer, daemon=True).start()
 
     log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"], confirm=agree)
-    (exchange,) = authority.arrived
+    (exchange,) = rig.authority.arrived
     sent = parse_qs(exchange.body.decode())
     challenge = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"][0].encode()).digest()).rstrip(b"=")
     assert sent["code"] == ["good"]
@@ -500,9 +490,9 @@ def test_a_login_takes_the_answer_with_the_right_state_only(authority: EchoServe
     assert tokens.token(found, login_scheme(found), []) == "a-token"
 
 
-def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_path: Path) -> None:
-    found = api(authority.url, auth={"oauth.client_id": "me"})
-    tokens = OAuthTokens(settings(tmp_path))
+def test_a_login_that_is_refused_or_forgotten_ends(rig: Rig) -> None:
+    found = api(rig.authority.url, auth={"oauth.client_id": "me"})
+    tokens = OAuthTokens(rig.known)
 
     def refuse(url: str) -> None:
         query = parse_qs(urlsplit(url).query)
@@ -515,10 +505,10 @@ def test_a_login_that_is_refused_or_forgotten_ends(authority: EchoServer, tmp_pa
         log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1, confirm=agree)
 
 
-def test_a_login_without_a_client_says_what_to_set(authority: EchoServer, tmp_path: Path) -> None:
-    found = api(authority.url, auth={}, entry="music")
+def test_a_login_without_a_client_says_what_to_set(rig: Rig) -> None:
+    found = api(rig.authority.url, auth={}, entry="music")
     with pytest.raises(LoginError, match="RESTGPT_AUTH_OAUTH_CLIENT_ID"):
-        log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=lambda url: None)
+        log_in(OAuthTokens(rig.known), found, login_scheme(found), open_browser=lambda url: None)
 
 
 def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
@@ -528,41 +518,35 @@ def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
 
 
 @pytest.mark.parametrize("auth", [CLIENT, {"oauth.client_id": "me", "oauth.refresh_token": "r-token"}])
-def test_a_token_server_that_only_the_document_names_gets_no_secret(
-    auth: Any, authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    found = api(authority.url, service.url, auth, is_named=False, entry="music")
+def test_a_token_server_that_only_the_document_names_gets_no_secret(auth: Any, rig: Rig) -> None:
+    found = rig.api(auth, is_named=False, entry="music")
     with pytest.raises(MissingCredentialError, match=r"add `auth_servers: \[") as caught:
-        send(found, settings(tmp_path))
-    assert f"[{authority.url}]" in str(caught.value)
-    assert service.url in str(caught.value)
+        rig.send(found)
+    assert f"[{rig.authority.url}]" in str(caught.value)
+    assert rig.service.url in str(caught.value)
     with pytest.raises(MissingCredentialError, match=r"set auth\.oauth_token_url of an entry"):
-        send(api(authority.url, service.url, auth, is_named=False), settings(tmp_path))
-    assert (authority.arrived, service.arrived) == ([], [])
+        rig.send(rig.api(auth, is_named=False))
+    assert (rig.authority.arrived, rig.service.arrived) == ([], [])
 
 
-def test_a_discovered_token_server_gets_no_secret_either(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
+def test_a_discovered_token_server_gets_no_secret_either(rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "http://127.0.0.1:1/token", "issuer": "x"}).encode()
-    service.script([Canned(discovery)])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
+    rig.service.script([Canned(discovery)])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
     with pytest.raises(LoginError, match=r"names the token server http://127\.0\.0\.1:1, not a server of the API"):
-        send(api(authority.url, service.url, scheme=scheme, is_named=False, entry="music"), settings(tmp_path))
+        rig.send(rig.api(scheme=scheme, is_named=False, entry="music"))
 
 
-def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    authority.script([token("a-token")])
-    found = api(authority.url, service.url, is_named=False, entry="music")
-    assert send(found, settings(tmp_path, authority.url))[0] == 200
-    service.script([token("b-token"), Canned()])
-    assert send(api(service.url, service.url, is_named=False), settings(tmp_path))[0] == 200
-    assert [item.target for item in service.arrived] == ["/token", "/x"]
+def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(tmp_path: Path, rig: Rig) -> None:
+    rig.authority.script([token("a-token")])
+    found = rig.api(is_named=False, entry="music")
+    assert send(found, settings(tmp_path, rig.authority.url))[0] == 200
+    rig.service.script([token("b-token"), Canned()])
+    assert rig.send(api(rig.service.url, rig.service.url, is_named=False))[0] == 200
+    assert [item.target for item in rig.service.arrived] == ["/token", "/x"]
 
 
-def logged_in(found: Api, known: Settings, authority: EchoServer, confirm: Any) -> list[str]:
+def logged_in(found: Api, known: Settings, confirm: Any) -> list[str]:
     """Log in with a browser that follows at once, and return the questions that the user was asked."""
     questions: list[str] = []
 
@@ -580,50 +564,45 @@ def logged_in(found: Api, known: Settings, authority: EchoServer, confirm: Any) 
     return questions
 
 
-def test_a_login_at_another_server_is_asked_about_and_the_server_is_kept(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    found = api(authority.url, service.url, is_named=False, entry="music")
+def test_a_login_at_another_server_is_asked_about_and_the_server_is_kept(rig: Rig) -> None:
+    found = rig.api(is_named=False, entry="music")
     with pytest.raises(LoginError, match="you did not agree"):
-        logged_in(found, settings(tmp_path), authority, confirm=False)
-    authority.script([token("a-token", refresh_token="r-token", expires_in=1), token("b-token", expires_in=1)])
-    [question] = logged_in(found, settings(tmp_path), authority, confirm=True)
-    assert question == f"Log in at {authority.url}? The document of music names it; the API is at {service.url}."
-    assert send(found, settings(tmp_path))[0] == 200
-    assert parse_qs(authority.arrived[1].body.decode())["refresh_token"] == ["r-token"]
+        logged_in(found, rig.known, confirm=False)
+    rig.authority.script([token("a-token", refresh_token="r-token", expires_in=1), token("b-token", expires_in=1)])
+    [question] = logged_in(found, rig.known, confirm=True)
+    assert (
+        question == f"Log in at {rig.authority.url}? The document of music names it; the API is at {rig.service.url}."
+    )
+    assert rig.send(found)[0] == 200
+    assert parse_qs(rig.authority.arrived[1].body.decode())["refresh_token"] == ["r-token"]
 
 
-def test_a_document_that_names_another_token_server_after_the_login_gets_nothing(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
-    known = settings(tmp_path)
-    authority.script([token("a-token", refresh_token="r-token", expires_in=1)])
-    logged_in(api(authority.url, service.url, is_named=False, entry="music"), known, authority, confirm=True)
+def test_a_document_that_names_another_token_server_after_the_login_gets_nothing(rig: Rig) -> None:
+    rig.authority.script([token("a-token", refresh_token="r-token", expires_in=1)])
+    logged_in(rig.api(is_named=False, entry="music"), rig.known, confirm=True)
     with EchoServer() as evil:
-        for base_url in (service.url, evil.url):
+        for base_url in (rig.service.url, evil.url):
             changed = api(evil.url, base_url, is_named=False, entry="music")
             with pytest.raises(MissingCredentialError, match="restgpt login music") as caught:
-                send(changed, known)
-            assert f"not {authority.url}" in str(caught.value)
+                rig.send(changed)
+            assert f"not {rig.authority.url}" in str(caught.value)
         assert evil.arrived == []
 
 
-def test_a_login_at_the_servers_of_the_api_is_not_asked_about(service: EchoServer, tmp_path: Path) -> None:
-    service.script([token("a-token")])
-    found = api(service.url, service.url, is_named=False)
-    assert logged_in(found, settings(tmp_path), service, confirm=False) == []
+def test_a_login_at_the_servers_of_the_api_is_not_asked_about(rig: Rig) -> None:
+    rig.service.script([token("a-token")])
+    found = api(rig.service.url, rig.service.url, is_named=False)
+    assert logged_in(found, rig.known, confirm=False) == []
 
 
-def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(
-    authority: EchoServer, service: EchoServer, tmp_path: Path
-) -> None:
+def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(rig: Rig) -> None:
     found = [
-        json.dumps({"token_endpoint": f"{url}/token", "authorization_endpoint": f"{authority.url}/a"}).encode()
-        for url in (authority.url, "http://127.0.0.1:1")
+        json.dumps({"token_endpoint": f"{url}/token", "authorization_endpoint": f"{rig.authority.url}/a"}).encode()
+        for url in (rig.authority.url, "http://127.0.0.1:1")
     ]
-    service.script([Canned(item) for item in found])
-    authority.script([token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{service.url}/.well-known/openid-configuration"}
-    api_ = api(authority.url, service.url, scheme=scheme, is_named=False, entry="music")
-    logged_in(api_, settings(tmp_path), authority, confirm=True)
-    assert [item.target for item in authority.arrived] == ["/token"]
+    rig.service.script([Canned(item) for item in found])
+    rig.authority.script([token("a-token")])
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
+    api_ = rig.api(scheme=scheme, is_named=False, entry="music")
+    logged_in(api_, rig.known, confirm=True)
+    assert [item.target for item in rig.authority.arrived] == ["/token"]

@@ -26,7 +26,6 @@ from restgpt.tools.errors import (
     BrokenFault,
     ConnectFault,
     HttpFault,
-    MissingCredentialError,
     RedirectFault,
     SettingsError,
     TimeoutFault,
@@ -430,15 +429,6 @@ def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> 
     HttpClient().send(request, found)
     assert SECRET not in repr(request)
     assert SECRET not in json.dumps(request.shown())
-
-
-def test_a_missing_credential_names_its_variable_and_sends_nothing(echo: EchoServer) -> None:
-    schemes = {"my.key": {"type": "http", "scheme": "bearer"}}
-    found = operation_of({"security": [{"my.key": []}]}, base_url=echo.url, schemes=schemes)
-    with pytest.raises(MissingCredentialError, match="RESTGPT_AUTH_MY_KEY") as caught:
-        send(found)
-    assert caught.value.variables == ("RESTGPT_AUTH_MY_KEY",)
-    assert echo.arrived == []
 
 
 @pytest.mark.parametrize(("is_read", "tries"), [(True, 3), (False, 1)])

@@ -182,12 +182,6 @@ def test_messages_stay_short_whatever_the_value() -> None:
     assert len(problem) < 300
 
 
-def test_a_nullable_body_property_may_be_null_and_others_may_not() -> None:
-    found = body({"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "string"}}})
-    assert build_request(found, {"body": {"a": None}}).body == b'{"a":null}'
-    assert problems(found, {"body": {"b": None}}) == ["/body/b: must be string, not null"]
-
-
 def test_a_list_for_a_text_is_told_how_to_become_one() -> None:
     found = query(ids={"type": "string"})
     assert problems(found, {"query": {"ids": ["a", "b"]}}) == [
