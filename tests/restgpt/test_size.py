@@ -26,9 +26,9 @@ LINES = {
     "restgpt/host": 622,
     "restgpt/mcp": 1_309,
     "restgpt/server": 643,
-    "restgpt-bench": 9_967,
+    "restgpt-bench": 9_964,
     "lab": 6_506,
-    "tests": 44_018,  # +105: the roads, node by node
+    "tests": 43_845,  # +129: the roads, node by node
     "docs": 358,
     ".": 8,
 }
@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_544,
-    "docs/*.md": 28_404,
+    "docs/*.md": 28_336,
 }
 """The words that pages have at most, by the same rule."""
 
