@@ -42,7 +42,8 @@ from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
-from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
+from restgpt.threads import UnknownThreadError
+from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
@@ -54,13 +55,6 @@ REPORT = "report-"
 """The beginning of the handle of a program's text: the number of its round and its thread follow."""
 
 Decision = Mapping[str, Any]
-
-
-class UnknownThreadError(RestgptError):
-    """The store has nothing of this thread."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(f"There is no thread {thread}.")
 
 
 class Client:

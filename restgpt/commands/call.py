@@ -21,9 +21,9 @@ from restgpt.trace import size_text
 if TYPE_CHECKING:
     from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
     from restgpt.calling.session import Session
-    from restgpt.commands.history.thread import ThreadRecord, Threads
-    from restgpt.commands.sources import Sources
+    from restgpt.sources import Sources
     from restgpt.specs import Api, Operation
+    from restgpt.threads import ThreadRecord, Threads
     from restgpt.tools.settings import Settings
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
@@ -82,7 +82,7 @@ def call(
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.commands.sources import Sources, find_operation
+        from restgpt.sources import Sources, find_operation
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.arguments import deep_arguments
         from restgpt.tools.settings import Settings
@@ -244,8 +244,8 @@ def _open_call(
     if not plain.effect(operation).is_proposed and is_unjournalled(plain):
         yield _SingleCall(operation, arguments, session(BoundedMemory()))
         return
-    from restgpt.commands.history.thread import ThreadRecord, Threads
     from restgpt.graph.persistence import open_persistence
+    from restgpt.threads import ThreadRecord, Threads
 
     with open_persistence(settings) as persistence, persistence.lock(thread):
         opened = session(persistence.store, persistence.store)

@@ -18,7 +18,7 @@ from langgraph.types import StateSnapshot
 
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.client import Client, UnknownThreadError, begun_state
+from restgpt.client import Client, begun_state
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.mcp.runs import Answer, Run, Watch, watching
@@ -26,6 +26,7 @@ from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.threads import UnknownThreadError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.cancellation import CancelledRunError
 

@@ -18,14 +18,14 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from roles import program
 from uiserver import UiPlatform, running_ui, started
 
-from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.routes import REFUSED, make_app
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.sources import Sources
 from restgpt.specs.bundled import bundled_document
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.settings import Secret, Settings
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.faults import Fault, FaultKind

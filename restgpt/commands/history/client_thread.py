@@ -13,9 +13,9 @@ from restgpt.tools.text.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.client import Client
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.resources import Resources
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
@@ -49,7 +49,7 @@ class ClientThread:
     def __init__(
         self, terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence"
     ) -> None:
-        from restgpt.commands.history.thread import Threads
+        from restgpt.threads import Threads
 
         self._terminal = terminal
         self._record = record
@@ -58,8 +58,8 @@ class ClientThread:
 
     def resume(self, verdict: Verdict) -> NoReturn:
         """Finish the thread, decide what waits, and end the command; raises `UsageError` if nothing can be resumed."""
-        from restgpt.client import UnknownThreadError
         from restgpt.commands.run import decide_here
+        from restgpt.threads import UnknownThreadError
 
         thread = self._record.thread
         is_decided = verdict.is_given

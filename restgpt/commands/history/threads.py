@@ -12,9 +12,11 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
+    from restgpt.threads import ThreadRecord
     from restgpt.trace import Line
+
+SHOWN_OF_RECORD = ("thread", "instruction", "sources", "context", "turn", "created", "updated")
 
 SHOWN = 60
 """The number of characters of an instruction that the list shows."""
@@ -86,7 +88,7 @@ def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more
 
 
 def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float | None) -> "list[ThreadRecord]":
-    from restgpt.commands.history.thread import Threads, is_older
+    from restgpt.threads import Threads, is_older
 
     threads = Threads(persistence.store)
     if names:
@@ -148,10 +150,9 @@ def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     """Return a record as JSON, with the name and inputs of its recipe but not its content."""
     from restgpt.commands.recipes.run import shown_run
 
-    values = asdict(record)
-    del values["recipe"], values["written"]
+    values = {name: value for name, value in asdict(record).items() if name in SHOWN_OF_RECORD}
     recipe = {"recipe": shown_run(record.recipe)} if record.recipe is not None else {}
-    return {**values, "status": status, **recipe}
+    return {**values, "is_relayed": record.is_relayed, "status": status, **recipe}
 
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":

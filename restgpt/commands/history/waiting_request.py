@@ -8,9 +8,9 @@ from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.resources import Resources
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 

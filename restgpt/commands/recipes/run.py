@@ -8,10 +8,10 @@ from uuid import uuid4
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
-from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.recipes.recipe import Recipe
+from restgpt.sources import Sources
+from restgpt.threads import RecipeOfThread, ThreadRecord
 
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
@@ -35,12 +35,12 @@ def run_recipe(
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
-    from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.given import given_inputs
+    from restgpt.threads import Threads, checked_name
     from restgpt.tools.settings.run_settings import checked_settings
 
     recipe, file = _recipe_of(target, settings)

@@ -15,11 +15,11 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
-    from restgpt.commands.sources import Sources
     from restgpt.graph.persistence import Persistence
     from restgpt.mcp.threads import Begun, Status
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.resources import Resources
+    from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
 LEAST_LIFETIME_S = 60.0
@@ -64,7 +64,7 @@ def mcp(
             raise UsageError("The packages for MCP are not installed. Install them with: pip install 'restgpt[mcp]'")
         if tags and not direct:
             raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
-        from restgpt.commands.sources import Sources
+        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
@@ -150,7 +150,7 @@ class _Records:
     """The threads of a server in the list of the command line, with the APIs that `resume` and `undo` load for them."""
 
     def __init__(self, kept: "Persistence", sources: "Sources", options: Mapping[str, Any]) -> None:
-        from restgpt.commands.history.thread import Threads
+        from restgpt.threads import Threads
 
         self._threads = Threads(kept.store)
         self._sources = sources
@@ -158,7 +158,7 @@ class _Records:
 
     def mark(self, begun: "Begun", status: "Status") -> None:
         """Note a thread with its status."""
-        from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
+        from restgpt.threads import RecipeOfThread, ThreadRecord
 
         given, recipe, turn = begun.given, None, 1
         match begun.kind:
@@ -174,7 +174,7 @@ class _Records:
             case _:
                 instruction = str(given["instruction"])
         record = ThreadRecord(
-            begun.thread, instruction, self._sources, self._options, turn=turn, recipe=recipe, is_relayed=True
+            begun.thread, instruction, self._sources, self._options, turn=turn, recipe=recipe, owner="client"
         )
         self._threads.mark(record, status)
 

@@ -21,9 +21,7 @@ from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
 from restgpt.commands.history.client_thread import resources_of
-from restgpt.commands.history.delete import left_alone, remove
 from restgpt.commands.history.resume import is_over, open_agent, rest_of
-from restgpt.commands.history.thread import Status, ThreadRecord, Threads, checked_name
 from restgpt.commands.recipes.run import (
     Settling,
     check_apis,
@@ -34,7 +32,6 @@ from restgpt.commands.recipes.run import (
     sources_of,
 )
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.runs import Part, Runs, Work
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import StateError
@@ -48,7 +45,9 @@ from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
+from restgpt.sources import Sources
 from restgpt.specs import Operation
+from restgpt.threads import Status, ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.settings import Settings
 
@@ -295,8 +294,8 @@ class PageThreads:
         if self._made.pop(thread, None) is None or self._records.find(thread) is not None:
             record = self._records.get(thread)
             self._check_idle(thread)
-            if left := left_alone(self._kept, [record], force=False) or remove(self._kept, [record]):
-                raise UsageError(left[thread])
+            if reasons := undeletable(self._kept, [record]) or delete(self._kept, [record]):
+                raise UsageError(reasons[thread])
         self._runs.forget(thread)
 
     def begin(self, thread: str, given: Mapping[str, Any], *, answers: Any = None, checkpoint: str = "") -> Work:

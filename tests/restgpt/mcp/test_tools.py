@@ -19,10 +19,10 @@ from paths import openapi
 
 from restgpt.client import Client
 from restgpt.commands.serving.mcp import open_server
-from restgpt.commands.sources import Sources
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.recipes.book import RecipeBook
+from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer

@@ -17,17 +17,18 @@ from mcp import types
 from mcpserver import MADE, MOSS, Person, changes, text_of, with_client
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.client import Client, UnknownThreadError
+from restgpt.client import Client
 from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
+from restgpt.sources import Sources
 from restgpt.specs import load_api
+from restgpt.threads import UnknownThreadError
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
