@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -37,12 +38,13 @@ from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run, check_store
 from restgpt.nodes.state.records import call_of, placed
-from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
+from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
+from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
-from restgpt.threads import UnknownThreadError
+from restgpt.threads import ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
@@ -87,6 +89,7 @@ class Client:
         self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
         self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
         self.earlier = Earlier(self._store)
+        self.threads = Threads(self._store)
 
     @classmethod
     @contextmanager
@@ -215,14 +218,10 @@ class Client:
         if read := self.read(made, conversation=conversation):
             return read
         thread = thread or new_thread()
-        self._graph.invoke(
-            calls_input([made], earlier=self.earlier.flows(conversation)),
-            thread_config(thread),
-            context=self._context(thread),
-        )
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        return cast("Outcome", self._noted(self._outcome(thread)))
+        given = calls_input([made], earlier=self.earlier.flows(conversation))
+        return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), given))
 
     def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
         """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
@@ -267,8 +266,7 @@ class Client:
         given = self.program_input(code, operations=operations, conversation=conversation)
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        self._programs.invoke(given, thread_config(thread), context=self._context(thread))
-        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+        return cast("Pending | Ran", self._invoke(self._record(thread, "run a program"), given))
 
     def program_input(
         self, code: str, *, operations: Sequence[str] | None = None, conversation: str | None = None
@@ -311,10 +309,8 @@ class Client:
         for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
         `OutdatedDecisionError` if the question is no longer open, and `UnknownThreadError`.
         """
-        graph = self.graph_of(pending.thread)
-        answer: Any = resuming(graph, pending, decision)
-        graph.invoke(answer, thread_config(pending.thread), context=self._context(pending.thread))
-        return self._noted(self._outcome(pending.thread))
+        answer = resuming(self.graph_of(pending.thread), pending, decision)
+        return self._invoke(self._record(pending.thread), answer)
 
     def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that `decide` answers, without going on with the thread; None without one.
@@ -330,10 +326,13 @@ class Client:
         A thread that was killed or has failed on the way is finished first, each change at most once. Raises
         `UnknownThreadError`, and the faults of `call`.
         """
-        snapshot = self._snapshot(thread)
+        snapshot, record = self._snapshot(thread), self._record(thread)
         if snapshot.tasks and not snapshot.interrupts:
-            self.graph_of(thread).invoke(None, thread_config(thread), context=self._context(thread))
-        return self._noted(self._outcome(thread))
+            return self._invoke(record, None)
+        outcome = self._outcome(thread)
+        if record.status != status_of(outcome):
+            self.threads.mark(record, status_of(outcome))
+        return self._noted(outcome)
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
@@ -356,8 +355,7 @@ class Client:
         if not drafts:
             return Undone(thread, ())
         number = int(self._graph.get_state(thread_config(place)).values.get("round", 0)) + 1
-        self._graph.invoke(calls_input(drafts, round_number=number), thread_config(place), context=self._context(place))
-        return cast("Pending | Undone", self._outcome(place))
+        return cast("Pending | Undone", self._invoke(self._record(place), calls_input(drafts, round_number=number)))
 
     def _snapshot(self, thread: str) -> StateSnapshot:
         return begun_state(self.graph_of(thread), thread)
@@ -365,6 +363,26 @@ class Client:
     def graph_of(self, thread: str) -> Any:
         """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
         return self._programs if thread.startswith(PROGRAM) and undone_by(thread) is None else self._graph
+
+    def _record(self, thread: str, instruction: str = "") -> ThreadRecord:
+        """Return the record of a thread; a new one if it has none, which for an undo is made of that of its changes."""
+        if (found := self.threads.find(thread)) is not None:
+            return found
+        if (undone := undone_by(thread)) is not None:
+            base = self._record(undone)
+            about = f"Undo: {base.instruction}"
+            return replace(base, thread=thread, instruction=about, turn=0, recipe=None, is_delivered=True)
+        context = self.resources.defaults.model_dump(mode="json", exclude_unset=True)
+        return ThreadRecord(thread, instruction or thread, Sources.of(self._catalogue.apis), context, turn=0)
+
+    def _invoke(self, record: ThreadRecord, given: Any) -> Any:
+        """Run the graph of a thread up to its end or its next question, and return its outcome."""
+        thread = record.thread
+        with self.threads.running(record) as note:
+            self.graph_of(thread).invoke(given, thread_config(thread), context=self._context(thread))
+            outcome = self._outcome(thread)
+            note(status_of(outcome))
+        return self._noted(outcome)
 
     def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
         snapshot = self._snapshot(thread)

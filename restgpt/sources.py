@@ -41,6 +41,13 @@ class Sources:
             raise SettingsError("--base-url is the base URL of one API. Give exactly one --spec or --api with it.")
         return sources
 
+    @classmethod
+    def of(cls, apis: "Sequence[Api]") -> "Sources":
+        """Return from where APIs can be loaded again; one that was given as text is left out."""
+        own = [api for api in apis if api.entry is None and api.location is not None]
+        base_url = apis[0].base_url if len(apis) == 1 else None
+        return cls(tuple(api.entry for api in apis if api.entry), tuple(str(api.location) for api in own), base_url)
+
     @property
     def is_empty(self) -> bool:
         """Whether no API is named."""

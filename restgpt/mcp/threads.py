@@ -26,7 +26,7 @@ from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
-from restgpt.threads import RecipeOfThread, ThreadRecord, Threads, UnknownThreadError
+from restgpt.threads import RecipeOfThread, ThreadRecord, UnknownThreadError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
@@ -93,7 +93,7 @@ class ServedThreads:
     ) -> None:
         self._client = client
         self._lock = persistence.lock
-        self._threads = Threads(persistence.store)
+        self._threads = client.threads
         self._sources = sources
         self._context = context
         self._runs = runs
@@ -160,9 +160,8 @@ class ServedThreads:
                     return Left(settle(self._continued(found, principal)), is_joined=True)
             if "thread" in given and self._client.is_unfinished(record.thread):
                 raise UnfinishedProgramError(record.thread)
-            self._threads.keep(record)
-            with self._held(principal, record.thread) as (found, settle):
-                return Left(settle(self._started(found, principal)))
+            with self._held(principal, record.thread, new=record) as (_, settle):
+                return Left(settle(self._started(record, principal)))
 
     def _record(self, principal: str, kind: str, given: Given, *, identity: str = "") -> ThreadRecord:
         """Return the record of a new thread, or of the program that is corrected; raises as `run`."""
@@ -268,15 +267,14 @@ class ServedThreads:
         Raises `ThreadBusyError`, `DeletedThreadError` and `UnofferedUndoError`.
         """
         with self._lock(thread):
-            record = self._find(thread)
+            self._find(thread)
             try:
                 found = self._client.undo(thread)
             except (SpecError, UnknownOperationError) as error:
                 raise UnofferedUndoError(thread, str(error)) from None
             if isinstance(found, Pending):
-                begun, named = self._clock(), undo_thread(thread)
-                undo = replace(record, thread=named, turn=0, recipe=None, begun=begun, is_delivered=False, digest="")
-                self._threads.mark(undo, "paused")
+                undo = self._find(undo_thread(thread))
+                self._threads.keep(replace(undo, begun=self._clock(), is_delivered=False, digest=""))
         return found
 
     def has_changes(self, thread: str) -> bool:
@@ -323,10 +321,12 @@ class ServedThreads:
         return found
 
     @contextmanager
-    def _held(self, principal: str, thread: str) -> Iterator[tuple[ThreadRecord, Settle]]:
+    def _held(
+        self, principal: str, thread: str, *, new: ThreadRecord | None = None
+    ) -> Iterator[tuple[ThreadRecord, Settle]]:
         """Lock a thread and note its status before and after; the block passes its state to the given function."""
         with self._lock(thread.partition("/")[0]):
-            record = self._find(thread)
+            record = new or self._find(thread)
             if record.turn == 0 and not record.is_undo:
                 # Another process may have begun the thread.
                 self._client.earlier.expect(thread, principal)

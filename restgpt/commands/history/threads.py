@@ -143,7 +143,9 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     if not terminal.as_json:
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
-        _print_remedy(terminal, record, status, snapshot.interrupts, unused)
+        # A single call is repeated with its `restgpt call` command, which the record does not contain.
+        if record.turn or snapshot.values:
+            _print_remedy(terminal, record, status, snapshot.interrupts, unused)
 
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
@@ -202,9 +204,7 @@ def _print_remedy(
     from restgpt.outcome import Pending
     from restgpt.tools.text.quotation import named
 
-    is_repeated = record.turn == 0 and not record.is_relayed
-    if is_repeated or status not in ("paused", "killed", "failed", "stopped"):
-        # A single call is repeated with its `restgpt call` command, which the record does not contain.
+    if status not in ("paused", "killed", "failed", "stopped"):
         return
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from restgpt.calling.undo.reversal import told, undo_thread, undone_by
 from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
-from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
+from restgpt.commands.failure import UsageError, refuse_bytes
 from restgpt.commands.history.client_thread import resources_of
 from restgpt.commands.history.resume import is_over, open_agent, rest_of
 from restgpt.commands.recipes.run import (
@@ -42,13 +42,11 @@ from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
-from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.sources import Sources
 from restgpt.specs import Operation
-from restgpt.threads import Status, ThreadRecord, Threads, checked_name, delete, undeletable
-from restgpt.tools.http.cancellation import CancelledRunError
+from restgpt.threads import ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"
@@ -374,11 +372,13 @@ class PageThreads:
 
     def _driven(self, agent: Agent, record: ThreadRecord, given: Any, checkpoint: str = "") -> Iterator[Part]:
         """Run a thread of the agent, and note in its record how it ended, as the commands do."""
-        record = self._begun(record)
+        self._made.pop(record.thread, None)
+        # Before this returns, so that no list has a time without the thread.
+        record = self._records.mark(record, "running")
         settle = Settling(record.recipe, record.thread, self._terminal) if record.recipe else None
 
         def parts() -> Iterator[Part]:
-            with self._noting(record) as note:
+            with self._records.running(record) as note:
                 stream = agent.parts(record.thread, given, ("custom", "messages", "values"), checkpoint=checkpoint)
                 with closing(stream):  # type: ignore[type-var]
                     for mode, data in stream:
@@ -391,13 +391,10 @@ class PageThreads:
     def _calls(self, record: ThreadRecord, answers: Any) -> Iterator[Part]:
         """Finish and decide calls without a model, as `restgpt resume` does."""
         client = self._client(record)
-        record = self._begun(record)
 
         def parts() -> Iterator[Part]:
-            with self._noting(record) as note:
-                standing = self._decided(client, record.thread, answers)
-                note(status_of(standing))
-                yield "values", {}
+            self._decided(client, record.thread, answers)
+            yield "values", {}
 
         return parts()
 
@@ -425,26 +422,6 @@ class PageThreads:
         if pending is None or not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
             raise OutdatedDecisionError(thread)
         return client.decide(pending, given["decisions"])
-
-    def _begun(self, record: ThreadRecord) -> ThreadRecord:
-        self._made.pop(record.thread, None)
-        return self._records.mark(record, "running")
-
-    @contextmanager
-    def _noting(self, record: ThreadRecord) -> Iterator[Callable[[Status], None]]:
-        """Give what notes in the record of a thread how its run ended; a run that was stopped or failed is noted."""
-
-        def note(status: Status) -> None:
-            self._records.mark(record, status)
-
-        try:
-            yield note
-        except (GeneratorExit, CancelledRunError):
-            note("stopped")
-            raise
-        except expected_errors():
-            note("failed")
-            raise
 
 
 def _text(given: Mapping[str, Any]) -> str:
