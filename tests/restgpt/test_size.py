@@ -21,14 +21,14 @@ LINES = {
     "specs": 7_300,
     "prompts": 29,
     "restgpt": 1_379,  # +243: the registry of threads and the sources of APIs, which were in commands
-    "restgpt/commands": 3_605,
+    "restgpt/commands": 3_589,
     "restgpt/community": 403,
     "restgpt/host": 622,
     "restgpt/mcp": 1_264,
     "restgpt/server": 643,
     "restgpt-bench": 9_967,
     "lab": 6_504,
-    "tests": 43_947,
+    "tests": 43_974,  # more than before: every door to a thread that another one began, and the inbox
     "docs": 358,
     ".": 8,
 }

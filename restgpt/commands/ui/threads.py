@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from threading import RLock
 from typing import Any
 from uuid import uuid4
@@ -90,14 +90,13 @@ class PageThreads:
 
     # What there is.
 
-    def search(self, graph: str, limit: int = MOST_LISTED) -> list[dict[str, Any]]:
-        """Return the threads of a graph, the last used first."""
-        records = self._records.newest()[:limit]
-        if graph == UNDO:
-            undos = [self._undo_shown(record) for record in records]
-            return [undo for undo in undos if undo is not None]
-        new = sorted(self._made.values(), key=lambda made: str(made["updated_at"]), reverse=True)
-        return [*new, *map(self._shown, records)][:limit]
+    def search(self, graph: str, limit: int = MOST_LISTED, *, is_waiting: bool = False) -> list[dict[str, Any]]:
+        """Return the threads of a graph, or only those that wait for a person, the last used first."""
+        is_undo = graph == UNDO
+        kept = self._records.waiting() if is_waiting else self._records.newest(undos=is_undo)
+        new = () if is_undo else sorted(self._made.values(), key=lambda made: str(made["updated_at"]), reverse=True)
+        listed = chain(new, (self._shown(record) for record in kept if record.is_undo == is_undo))
+        return list(islice((shown for shown in listed if shown["interrupts"] or not is_waiting), limit))
 
     def make(self, graph: str, name: str, thread: str | None = None) -> dict[str, Any]:
         """Make a thread, or return it if there is one; it is kept from its first run on."""
@@ -113,50 +112,34 @@ class PageThreads:
 
     def get(self, thread: str) -> dict[str, Any]:
         """Return a thread as it is listed; raises `UsageError`."""
-        base = undone_by(thread)
-        if base is not None:
-            shown = self._undo_shown(self._records.get(base))
-            return shown or {"thread_id": thread, "status": "idle", "metadata": {"graph_id": UNDO}}
         if (record := self._records.find(thread)) is not None:
             return self._shown(record)
+        if (base := undone_by(thread)) is not None and self._records.get(base):
+            status = "busy" if self._runs.is_running(thread) else "idle"
+            return {"thread_id": thread, "status": status, "metadata": {"graph_id": UNDO}}
         return self._made.get(thread) or self._shown(self._records.get(thread))
 
     def _shown(self, record: ThreadRecord) -> dict[str, Any]:
-        status = STATUS[record.status]
-        if record.status == "running" and not self._is_busy(record):
-            status = "interrupted"
-        waits = record.status == "paused" and not self._runs.is_running(record.thread)
+        is_running = self._runs.is_running(record.thread)
+        is_killed = record.status == "running" and not self._is_busy(record)
+        waits = (record.status == "paused" or is_killed) and not is_running
         return {
             "thread_id": record.thread,
-            "status": "busy" if self._runs.is_running(record.thread) else status,
+            "status": "busy" if is_running else "interrupted" if is_killed else STATUS[record.status],
             "updated_at": _at(record.updated, record.written),
-            "metadata": {"graph_id": AGENT, "name": record.instruction},
+            "metadata": {"graph_id": UNDO if record.is_undo else AGENT, "name": record.instruction},
             "interrupts": _interrupts(self._snapshot(record.thread)) if waits else {},
         }
 
     def _is_busy(self, record: ThreadRecord) -> bool:
         if self._killed.get(record.thread) == record.written:
             return False
-        is_busy = self._runs.is_running(record.thread) or self._kept.is_busy(record.thread)
+        # The undo of a thread is run under the lock of the thread.
+        name = record.thread.partition("/")[0]
+        is_busy = self._runs.is_running(record.thread) or self._kept.is_busy(name)
         if not is_busy:
             self._killed[record.thread] = record.written
         return is_busy
-
-    def _undo_shown(self, record: ThreadRecord) -> dict[str, Any] | None:
-        thread = undo_thread(record.thread)
-        is_running = self._runs.is_running(thread)
-        snapshot = self._snapshot(thread)
-        if not snapshot.values and not snapshot.tasks and not is_running:
-            return None
-        failed = any(task.error for task in snapshot.tasks)
-        status = "error" if failed else "interrupted" if snapshot.tasks else "idle"
-        return {
-            "thread_id": thread,
-            "status": "busy" if is_running else status,
-            "updated_at": _at(snapshot.created_at or record.updated, len(self._runs.of(thread))),
-            "metadata": {"graph_id": UNDO, "name": f"Undo: {record.instruction}"},
-            "interrupts": {} if is_running else _interrupts(snapshot),
-        }
 
     def state(self, thread: str) -> dict[str, Any]:
         """Return the newest state of a thread; raises `UsageError`."""
@@ -235,7 +218,7 @@ class PageThreads:
     def lookup(self, operation: str) -> Operation | None:
         """Find an operation of the threads that were opened last, or of those that wait for a decision."""
         opened = [found for (kind, _), found in reversed(list(self._opened.items())) if kind == "resources"]
-        waiting = (self._resources(record) for record in self._records.newest() if record.status == "paused")
+        waiting = (self._resources(record) for record in self._records.waiting() if not record.sources.is_empty)
         for resources in chain(opened, waiting):
             found: Operation | None = resources.catalogue(()).lookup(operation)
             if found is not None:
