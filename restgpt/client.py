@@ -13,13 +13,13 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Done, Draft, Problems, Ready
-from restgpt.calling.draft import draft
-from restgpt.calling.execution import carry_out
+from restgpt.calling.call import Done, Draft
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.question import decided_on, present
+from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
+from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
+from restgpt.calls import Calls
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
@@ -42,10 +42,7 @@ from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
-from restgpt.specs.docs.words.keyword import SignatureError, grouped
-from restgpt.specs.effect import Effect
 from restgpt.threads import ThreadRecord, Threads, UnknownThreadError
-from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
@@ -59,7 +56,7 @@ REPORT = "report-"
 Decision = Mapping[str, Any]
 
 
-class Client:
+class Client(Calls):
     """Calls operations of REST APIs, each change approved by a person and made exactly once.
 
     Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, and the journal records
@@ -107,18 +104,6 @@ class Client:
             resources = Resources(apis, defaults=defaults, settings=settings, store=kept.store)
             yield cls(resources=resources, **kept.saved)
 
-    def find(self, text: str, *, limit: int = 10) -> list[Operation]:
-        """Return the operations that fit a text best; raises `SettingsError` and `SpecError` if there is no API."""
-        return self._catalogue.search(text, limit)
-
-    def operation(self, key: str) -> Operation:
-        """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
-        return self._catalogue.operation(key)
-
-    def effect(self, operation: Operation) -> Effect:
-        """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
-        return self._run("").rules.effect(operation)
-
     @property
     def learned(self) -> Learned:
         """What earlier calls taught of operations beyond their documents: shapes of answers, and demands."""
@@ -128,11 +113,12 @@ class Client:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
         budget = self.resources.defaults.documentation_budget
         return description(
-            self._catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
+            self.catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
         )
 
     @property
-    def _catalogue(self) -> Catalogue:
+    def catalogue(self) -> Catalogue:
+        """The operations of the APIs."""
         return self.resources.catalogue(self.resources.defaults.apis)
 
     def draft(
@@ -152,47 +138,22 @@ class Client:
         user's own. Raises `ArgumentError`, `UnknownOperationError` and `SpecError`.
         """
         found = self.operation(operation)
-        run = self._run("")
-        try:
-            given = grouped(found, arguments or {})
-        except SignatureError as error:
-            raise ArgumentError([ArgumentProblem("", str(error))], operation=found.name) from None
-        made = self._drafted(run, found, given, pages, description, conversation)
-        if isinstance(made, Problems):
-            raise made.error
-        return made
+        origin = None if conversation is None else self._origin(found, conversation)
+        id = f"{self.resources.new_id()}.0"
+        return self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
 
-    def _drafted(
-        self,
-        run: Run,
-        operation: Operation,
-        arguments: Mapping[str, Any],
-        pages: int,
-        description: str,
-        conversation: str | None,
-    ) -> Draft | Problems:
-        effect, origin = run.rules.effect(operation), {}
-        if conversation is not None:
-            state = self.earlier.state(conversation)
-            others = answered(run, state, most=MOST_EARLIER)
-            if not effect.is_read or run.rules.restricts(operation) or others is not None:
-                origin = {
-                    "said": "",
-                    "found": responses(run, state, most=MOST_EARLIER),
-                    "operations": operations_by_handle(state),
-                    "answered": others,
-                }
-        return draft(
-            operation,
-            arguments,
-            id=f"{self.resources.new_id()}.0",
-            name=run.catalogue.name_of(operation),
-            is_own=conversation is None,
-            pages=pages,
-            description=description,
-            effect=effect,
-            **cast(Any, origin),
-        )
+    def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
+        """Return from where the values of a model's call may come; empty for a read in which that does not matter."""
+        run, state = self._run(""), self.earlier.state(conversation)
+        others = answered(run, state, most=MOST_EARLIER)
+        if run.rules.effect(operation).is_read and not run.rules.restricts(operation) and others is None:
+            return {}
+        return {
+            "said": "",
+            "found": responses(run, state, most=MOST_EARLIER),
+            "operations": operations_by_handle(state),
+            "answered": others,
+        }
 
     def call(
         self,
@@ -230,9 +191,7 @@ class Client:
         run = self._run("")
         for earlier in self.earlier.flows(conversation):
             run.session.rules = run.session.rules.after(earlier)
-        decided = decided_on(run.session, made)
-        if isinstance(decided, Ready):
-            decided = carry_out(run.session, decided)
+        decided = self.make(run.session, made)
         if not isinstance(decided, Done):
             return None
         record = placed(present(run.session, decided).to_json(), round_number=0, call=1)
@@ -274,7 +233,7 @@ class Client:
         """Return the input of the graph that runs a program; the arguments are those of `run`."""
         given: ProgramInput = {"code": code}
         if operations is not None:
-            given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
+            given["operations"] = [self.catalogue.name_of(self.operation(name)) for name in operations]
         if conversation is not None:
             given["messages"] = self.seen_messages(conversation)
         return given
@@ -294,7 +253,7 @@ class Client:
     def body(self, handle: str) -> Body:
         """Return the body of a `Called`, or the text of a `Ran`, by its handle; raises `UnknownHandleError`."""
         if not handle.startswith(REPORT):
-            return self._run("").session.responses.open(handle)
+            return self.session().responses.open(handle)
         number, _, thread = handle.removeprefix(REPORT).partition("-")
         values = self._programs.get_state(thread_config(thread)).values if thread.startswith(PROGRAM) else {}
         text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
@@ -340,7 +299,7 @@ class Client:
 
     def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
         """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
-        return reversals(Journal(self._store, thread), self._catalogue, steps=steps)
+        return reversals(Journal(self._store, thread), self.catalogue, steps=steps)
 
     def undo(self, thread: str, *, steps: int | None = None) -> Pending | Undone:
         """Reverse the last `steps` changes of a thread, or all: a person is asked about each reversing call.
@@ -373,7 +332,7 @@ class Client:
             about = f"Undo: {base.instruction}"
             return replace(base, thread=thread, instruction=about, turn=0, recipe=None, is_delivered=True)
         context = self.resources.defaults.model_dump(mode="json", exclude_unset=True)
-        return ThreadRecord(thread, instruction or thread, Sources.of(self._catalogue.apis), context, turn=0)
+        return ThreadRecord(thread, instruction or thread, Sources.of(self.catalogue.apis), context, turn=0)
 
     def _invoke(self, record: ThreadRecord, given: Any) -> Any:
         """Run the graph of a thread up to its end or its next question, and return its outcome."""
@@ -388,7 +347,7 @@ class Client:
         snapshot = self._snapshot(thread)
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
-        body = self._run(thread).session.responses.open
+        body = self.session(thread).responses.open
         if self.graph_of(thread) is self._programs:
             found = ended(snapshot.values)
             if found is None:
@@ -410,6 +369,10 @@ class Client:
         elif isinstance(outcome, Ran):
             self.earlier.settle(outcome.thread, [call.record for call in outcome.calls])
         return outcome
+
+    def session(self, thread: str = "") -> Session:
+        """Return the session of the calls of a thread."""
+        return self._run(thread).session
 
     def _run(self, thread: str) -> Run:
         return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), thread_config(thread))
