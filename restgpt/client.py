@@ -42,13 +42,10 @@ from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
-from restgpt.threads import ThreadRecord, Threads, UnknownThreadError
+from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
-
-PROGRAM = "program-"
-"""The beginning of the id of a thread of programs."""
 
 REPORT = "report-"
 """The beginning of the handle of a program's text: the number of its round and its thread follow."""

@@ -1,5 +1,6 @@
 """The registry of threads, for the command line, the page, MCP and `Client`: how each began, and its last status."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,11 +17,15 @@ from restgpt.tools.http.cancellation import CancelledRunError
 if TYPE_CHECKING:
     from langchain_core.messages import HumanMessage
     from langgraph.store.base import BaseStore, Item
+    from langgraph.types import StateSnapshot
 
     from restgpt.graph.persistence import Persistence
 
+Kind = Literal["agent", "recipe", "program", "call"]
 Status = Literal["running", "paused", "done", "failed", "stopped"]
 NAMESPACE = ("restgpt", "threads")
+PROGRAM = "program-"
+"""The beginning of the id of a thread of programs."""
 MOST_LISTED = 1_000_000
 DAY_S = 24 * 60 * 60
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -94,6 +99,13 @@ class ThreadRecord:
     def is_undo(self) -> bool:
         """Whether the thread is the undo of another one."""
         return "/" in self.thread
+
+    @property
+    def kind(self) -> Kind:
+        """What runs in the thread: calls, a program, a recipe, or the agent, which also heals recipes."""
+        if self.turn:
+            return "agent" if self.recipe is None or self.recipe["heals"] else "recipe"
+        return "program" if self.thread.startswith(PROGRAM) and not self.is_undo else "call"
 
 
 def checked_name(thread: str) -> str:
@@ -211,6 +223,42 @@ def _record(item: "Item") -> ThreadRecord:
     sources = item.value["sources"]
     made = Sources(tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"])
     return ThreadRecord(**{**times, **value, "thread": item.key, "sources": made})
+
+
+class SavedStates:
+    """The states of the threads of a database, read by the graph that runs each thread, without any document."""
+
+    def __init__(self, persistence: "Persistence") -> None:
+        self._saved = persistence.saved
+        self._graphs: dict[str, Any] = {}
+
+    def graph(self, kind: Kind, recipe: RecipeOfThread | None = None) -> Any:
+        """Return the graph that reads and edits the states of threads of a kind."""
+        key = kind if kind != "recipe" or recipe is None else json.dumps(recipe["recipe"], sort_keys=True)
+        if key not in self._graphs:
+            self._graphs[key] = self._built(kind, recipe)
+        return self._graphs[key]
+
+    def _built(self, kind: Kind, recipe: RecipeOfThread | None) -> Any:
+        from restgpt.graph.build import build_graph
+        from restgpt.graph.calls import build_calls
+        from restgpt.graph.program import build_program
+        from restgpt.graph.recipes.build import build_recipe
+        from restgpt.nodes.run.resources import Resources
+        from restgpt.recipes.recipe import Recipe
+
+        if kind == "call":
+            return build_calls(Resources([]), **self._saved)
+        if kind == "recipe" and recipe is not None:
+            return build_recipe(Recipe.model_validate(recipe["recipe"]), [], **self._saved)
+        return build_program([], **self._saved) if kind == "program" else build_graph([], **self._saved)
+
+    def newest(self, record: ThreadRecord) -> "StateSnapshot":
+        """Return the newest state of a thread; it is empty if the thread has none."""
+        from restgpt.graph.persistence import thread_config
+
+        found: StateSnapshot = self.graph(record.kind, record.recipe).get_state(thread_config(record.thread))
+        return found
 
 
 def undeletable(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool = False) -> dict[str, str]:

@@ -211,7 +211,7 @@ class Service:
         return self._threads.run(principal, "recipe", started)
 
     def _ask(self, principal: str, given: Arguments) -> Left:
-        return self._threads.run(principal, "ask", {"instruction": given["instruction"]})
+        return self._threads.run(principal, "agent", {"instruction": given["instruction"]})
 
     def _read_result(self, principal: str, given: Arguments) -> Said:
         handle = self._seals.open("result", principal, given["handle"]).subject

@@ -13,11 +13,9 @@ from threading import Lock
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
-from langgraph.types import StateSnapshot
-
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.client import PROGRAM, Client, begun_state
+from restgpt.client import Client
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.mcp.runs import Answer, Run, Watch, watching
@@ -26,7 +24,7 @@ from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
-from restgpt.threads import RecipeOfThread, ThreadRecord, UnknownThreadError
+from restgpt.threads import RecipeOfThread, SavedStates, ThreadRecord, UnknownThreadError
 from restgpt.tools.errors import RestgptError
 
 Standing = Pending | Called | Ran | Undone | Answer
@@ -94,6 +92,7 @@ class ServedThreads:
         self._client = client
         self._lock = persistence.lock
         self._threads = client.threads
+        self._states = SavedStates(persistence)
         self._sources = sources
         self._context = context
         self._runs = runs
@@ -176,7 +175,7 @@ class ServedThreads:
                 recipe = RecipeOfThread(
                     recipe=given["recipe"], inputs=given["inputs"], file="", heals=False, is_passed=True
                 )
-            case "ask":
+            case "agent":
                 instruction = str(given["instruction"])
         return ThreadRecord(
             thread,
@@ -197,12 +196,12 @@ class ServedThreads:
             return None
         # Without its record nothing tells which of its changes were made, and would be made again.
         found = self._find(str(given["thread"]))
-        if found.owner != digest_of(principal) or _kind(found) != "program":
+        if found.owner != digest_of(principal) or found.kind != "program":
             raise UnknownThreadError(str(given["thread"]))
         return found.thread
 
     def _started(self, record: ThreadRecord, principal: str) -> Standing:
-        thread, given, kind = record.thread, record.given, _kind(record)
+        thread, given, kind = record.thread, record.given, record.kind
         if kind == "program":
             named: Any = {"thread" if "thread" in given else "as_thread": thread}
             return self._client.run(given["code"], conversation=principal, **named)
@@ -223,8 +222,8 @@ class ServedThreads:
     def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that `decide` answers, as `Client.question` does; None without a thread."""
         try:
-            return next(iter(Pending.all_of(self._snapshot(self._find(thread)), thread=thread)), None)
-        except (DeletedThreadError, UnknownThreadError):
+            return next(iter(Pending.all_of(self._states.newest(self._find(thread)), thread=thread)), None)
+        except DeletedThreadError:
             return None
 
     def standing(self, principal: str, thread: str, *, decision: Mapping[str, Any] | None = None) -> Standing:
@@ -251,7 +250,7 @@ class ServedThreads:
         the decision unused. Raises `ThreadBusyError` and `DeletedThreadError`.
         """
         with self._held(principal, pending.thread) as (record, settle):
-            run = self._runs.get(_kind(record))
+            run = self._runs.get(record.kind)
             if not once() and decision.get("type") != "reject":
                 return settle(self._standing(record))
             try:
@@ -301,18 +300,13 @@ class ServedThreads:
 
     def _standing(self, record: ThreadRecord, decision: Mapping[str, Any] | None = None) -> Standing:
         if decision is not None and decision.get("type") == "reject":
-            snapshot = self._snapshot(record)
+            snapshot = self._states.newest(record)
             if snapshot.tasks and not snapshot.interrupts:
                 raise OutdatedDecisionError(record.thread)
-        run = self._runs.get(_kind(record))
+        run = self._runs.get(record.kind)
         if run is None:
             return cast("Standing", self._client.standing(record.thread))
         return run.standing(record.thread, _given(record))
-
-    def _snapshot(self, record: ThreadRecord) -> StateSnapshot:
-        run = self._runs.get(_kind(record))
-        graph = self._client.graph_of(record.thread) if run is None else run.graph(_given(record))
-        return begun_state(graph, record.thread)
 
     def _find(self, thread: str) -> ThreadRecord:
         found = self._threads.find(thread)
@@ -342,13 +336,6 @@ class ServedThreads:
                     return standing
 
                 yield record, settle
-
-
-def _kind(record: ThreadRecord) -> str:
-    """Return the kind of a thread: a call, a program, or a run of a recipe or of the agent."""
-    if record.turn:
-        return "ask" if record.recipe is None else "recipe"
-    return "program" if record.thread.startswith(PROGRAM) and not record.is_undo else "call"
 
 
 def _given(record: ThreadRecord) -> Given:

@@ -20,11 +20,11 @@ LINES = {
     "tools": 11_071,  # +5: the sentence of an error, which commands and MCP wrote for themselves
     "specs": 7_300,
     "prompts": 29,
-    "restgpt": 1_473,  # more: the registry of threads, the sources of APIs and the single call, which were in commands
-    "restgpt/commands": 3_514,
+    "restgpt": 1_506,  # more: the registry of threads, the sources of APIs and the single call, which were in commands
+    "restgpt/commands": 3_488,
     "restgpt/community": 403,
     "restgpt/host": 622,
-    "restgpt/mcp": 1_264,
+    "restgpt/mcp": 1_256,
     "restgpt/server": 643,
     "restgpt-bench": 9_967,
     "lab": 6_504,

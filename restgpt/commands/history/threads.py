@@ -116,12 +116,11 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
-    from restgpt.graph.build import build_graph
-    from restgpt.graph.persistence import thread_config
     from restgpt.graph.resumption import unused_approvals
     from restgpt.nodes.state.records import no_usage, shown_program
+    from restgpt.threads import SavedStates
 
-    snapshot = build_graph([], **persistence.saved).get_state(thread_config(record.thread))
+    snapshot = SavedStates(persistence).newest(record)
     steps = snapshot.values.get("steps", [])
     program = snapshot.values.get("program")
     usage = snapshot.values.get("usage") or no_usage()

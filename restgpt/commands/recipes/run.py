@@ -99,18 +99,11 @@ def instruction_of_run(run: RecipeOfThread) -> str:
 
 def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> None:
     """Raise `UsageError` for a thread in which no run may begin now."""
-    from restgpt.graph.build import build_graph
-    from restgpt.graph.persistence import thread_config
+    from restgpt.threads import SavedStates
 
     if earlier.turn == 0:
         raise UsageError(f"Thread {earlier.thread} is a single call. Choose another thread ID for a run.")
-    # A run of the agent waits in nodes that the graph of a recipe does not have, so both graphs are asked.
-    own: list[Any] = [build_graph([], **persistence.saved)]
-    if earlier.recipe is not None:
-        from restgpt.graph.recipes.build import build_recipe
-
-        own.append(build_recipe(recipe_in(earlier.recipe), [], **persistence.saved))
-    if any(item.get_state(thread_config(earlier.thread)).tasks for item in own):
+    if SavedStates(persistence).newest(earlier).tasks:
         raise UsageError(
             f"Thread {earlier.thread} has not finished its last run. Resume it with: restgpt resume {earlier.thread}"
         )

@@ -113,7 +113,7 @@ def open_server(
         seals.forget_expired()
         runs = {"recipe": recipe_runs(resources, kept)}
         if has_model := _has_model(resources, context, is_named="model" in options):
-            runs["ask"] = agent_runs(resources, kept)
+            runs["agent"] = agent_runs(resources, kept)
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()

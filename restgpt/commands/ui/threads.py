@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from threading import RLock
 from typing import Any
@@ -27,17 +27,14 @@ from restgpt.commands.recipes.run import (
     check_apis,
     graph_input,
     instruction_of_run,
-    recipe_in,
     recipe_of_thread,
     sources_of,
 )
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Part, Runs, Work
-from restgpt.graph.build import build_graph
 from restgpt.graph.channels import StateError
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
-from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
@@ -46,7 +43,7 @@ from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.sources import Sources
 from restgpt.specs import Operation
-from restgpt.threads import ThreadRecord, Threads, checked_name, delete, undeletable
+from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"
@@ -81,6 +78,7 @@ class PageThreads:
         self._terminal = terminal
         self._runs = runs
         self._records = Threads(kept.store)
+        self._states = SavedStates(kept)
         self._lock = RLock()
         self._opened: dict[tuple[str, str], Any] = {}
         # Threads in which nothing has run yet, which have no record.
@@ -177,7 +175,7 @@ class PageThreads:
 
     def picture(self, graph: str) -> dict[str, Any]:
         """Return the nodes and edges of a graph."""
-        drawn: Any = self._agent_reader if graph == AGENT else self._client_reader.graph_of("")
+        drawn = self._states.graph("agent" if graph == AGENT else "call")
         found: dict[str, Any] = drawn.get_graph().to_json()
         return found
 
@@ -187,22 +185,9 @@ class PageThreads:
 
     def _reader(self, thread: str) -> Any:
         """Return the graph of a thread, which reads its states without any document."""
-        record = None if undone_by(thread) else self._records.find(thread)
-        if undone_by(thread) or (record is not None and record.turn == 0):
-            return self._client_reader.graph_of(thread)
-        if record is None or record.recipe is None or record.recipe["heals"]:
-            return self._agent_reader
-        run = record.recipe
-        key = f"reader {json.dumps(run['recipe'], sort_keys=True)}"
-        return self._kept_open(key, record, lambda: build_recipe(recipe_in(run), [], **self._kept.saved))
-
-    @cached_property
-    def _agent_reader(self) -> Any:
-        return build_graph([], **self._kept.saved)
-
-    @cached_property
-    def _client_reader(self) -> Client:
-        return Client(resources=Resources([]), **self._kept.saved)
+        if (record := self._records.find(thread)) is not None:
+            return self._states.graph(record.kind, record.recipe)
+        return self._states.graph("agent" if undone_by(thread) is None else "call")
 
     # What belongs to a thread.
 
