@@ -1,25 +1,36 @@
 """Single calls: the part of `Client` that finds, drafts, decides and sends one, without a graph, so it starts fast."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from langgraph.store.base import BaseStore
+
 from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
+from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
-from restgpt.calling.journal.journal import entry_id
-from restgpt.calling.question import answered, decided_on
+from restgpt.calling.idempotency import identity_of
+from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.policy import Rules, Writes
+from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
-from restgpt.specs import Catalogue, Operation
+from restgpt.sources import Sources
+from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
 from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
+from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.view import view
+from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.settings import Settings
 
 Answer = Callable[[Ask], tuple[Ask, Mapping[str, Any] | None]]
 """Puts a question to a person: returns the question as it was put, and the decision; None leaves the call unsent."""
@@ -136,6 +147,48 @@ class SingleCall(Calls):
         self.unknown = next(filter(_is_unknown, session.journal.entries()), None) if record else None
         self._id = self.unknown["id"].rpartition("-")[0] if self.unknown else self._new_id()
 
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        apis: Sequence[Api],
+        sources: Sources,
+        settings: Settings,
+        *,
+        roots: tuple[Path, ...],
+        writes: Writes,
+    ) -> Iterator["SingleCall"]:
+        """Open a call: in memory for a read; for a change, in the database, with its thread locked.
+
+        The confirmations of operations that seem to read are in the database. Raises `PersistenceError` and
+        `ThreadBusyError`.
+        """
+        thread = f"call-{identity_of(operation, arguments)[:12]}"
+
+        def session(store: BaseStore, confirmed: BaseStore | None = None) -> Session:
+            http = HttpClient(settings=settings.beside_apis(apis))
+            rules = Rules(settings, writes, Confirmations(confirmed))
+            return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
+
+        def is_unjournalled(rules: Rules) -> bool:
+            return rules.effect(operation).is_read or rules.verdict(operation) in ("deny", "hold")
+
+        plain = Rules(settings, writes)
+        if not plain.effect(operation).is_proposed and is_unjournalled(plain):
+            yield cls(session(BoundedMemory()), operation, arguments, roots)
+            return
+        from restgpt.graph.persistence import open_persistence
+
+        with open_persistence(settings) as persistence, persistence.lock(thread):
+            opened = session(persistence.store, persistence.store)
+            if is_unjournalled(opened.rules):
+                yield cls(session(BoundedMemory(), persistence.store), operation, arguments, roots)
+                return
+            record = ThreadRecord(thread, "", sources, turn=0)
+            yield cls(opened, operation, arguments, roots, record, Threads(persistence.store))
+
     @property
     def catalogue(self) -> Catalogue:
         """The operations."""
@@ -152,6 +205,10 @@ class SingleCall(Calls):
     def view(self, draft: Draft) -> dict[str, Any]:
         """Return the request for the person who typed it: only known secrets are hidden."""
         return view(draft.request, self._session.redactor(draft.operation.api))
+
+    def present(self, ask: Ask) -> Ask:
+        """Return a question with all that a person has to see."""
+        return present(self._session, ask)
 
     def send(self, session: Session, ready: Ready) -> Done | Ask:
         """Send the call; the record of a change is in the registry before."""

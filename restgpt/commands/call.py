@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -19,11 +17,7 @@ from restgpt.trace import size_text
 
 if TYPE_CHECKING:
     from restgpt.calling.call import Ask, Done
-    from restgpt.calling.session import Session
     from restgpt.calls import SingleCall
-    from restgpt.specs import Api, Operation
-    from restgpt.threads import Threads
-    from restgpt.tools.settings import Settings
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
 
@@ -88,7 +82,6 @@ def call(
     with reported(terminal):
         from restgpt.calls import SingleCall
         from restgpt.sources import Sources, find_operation
-        from restgpt.threads import ThreadRecord
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.arguments import deep_arguments
         from restgpt.tools.settings import Settings
@@ -103,10 +96,9 @@ def call(
             raise ArgumentError(deep, operation=found.name)
         if output is not None:
             _check_output(output)
-        options = _Options("dry-run" if dry_run else writes, dry_run, approve, again, only_reads)
-        with _open_session(found, given, apis, settings, options.writes) as (session, threads):
-            record = ThreadRecord(session.journal.thread, "", sources, turn=0) if threads else None
-            single = SingleCall(session, found, given, (Path.cwd(), *(files or ())), record, threads)
+        options = _Options(dry_run, approve, again, only_reads)
+        opened: Any = {"roots": (Path.cwd(), *(files or ())), "writes": "dry-run" if dry_run else writes}
+        with SingleCall.open(found, given, apis, sources, settings, **opened) as single:
             _finish(terminal, single, options, output)
 
 
@@ -114,72 +106,26 @@ def call(
 class _Options:
     """The options about sending; `again` decides whether to repeat an earlier attempt of unknown outcome."""
 
-    writes: Writes
     is_dry: bool
     approve: bool
     again: bool | None
     only_reads: bool
 
 
-@contextmanager
-def _open_session(
-    operation: "Operation", arguments: Mapping[str, Any], apis: "list[Api]", settings: "Settings", writes: Writes
-) -> "Iterator[tuple[Session, Threads | None]]":
-    """Open the session of a call: in memory for a read; for a change, with its journal, the locked thread, and threads.
-
-    The confirmations of operations that seem to read are in the database.
-    """
-    from restgpt.calling.confirmations import Confirmations
-    from restgpt.calling.idempotency import identity_of
-    from restgpt.calling.journal.journal import Journal
-    from restgpt.calling.policy import Rules
-    from restgpt.calling.session import Session
-    from restgpt.specs import Catalogue
-    from restgpt.tools.http.client import HttpClient
-    from restgpt.tools.response.memory_store import BoundedMemory
-    from restgpt.tools.response.store import ResponseStore
-
-    thread = f"call-{identity_of(operation, arguments)[:12]}"
-
-    def session(store: Any, confirmed: Any = None) -> Session:
-        http = HttpClient(settings=settings.beside_apis(apis))
-        rules = Rules(settings, writes, Confirmations(confirmed))
-        return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
-
-    def is_unjournalled(rules: Rules) -> bool:
-        return rules.effect(operation).is_read or rules.verdict(operation) in ("deny", "hold")
-
-    plain = Rules(settings, writes)
-    if not plain.effect(operation).is_proposed and is_unjournalled(plain):
-        yield session(BoundedMemory()), None
-        return
-    from restgpt.graph.persistence import open_persistence
-    from restgpt.threads import Threads
-
-    with open_persistence(settings) as persistence, persistence.lock(thread):
-        opened = session(persistence.store, persistence.store)
-        if is_unjournalled(opened.rules):
-            yield session(BoundedMemory(), persistence.store), None
-        else:
-            yield opened, Threads(persistence.store)
-
-
 def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
     from restgpt.calling.call import Ask, Done
-    from restgpt.calling.question import present
 
-    session = single.session()
     # An option answers the first question only, not a later one, such as about a changed target.
     unused = iter([options])
 
     def answer(ask: Ask) -> tuple[Ask, Decision | None]:
         # The question says whether a person may confirm a read.
-        asked = present(session, ask) if ask.draft.effect.is_proposed else ask
+        asked = single.present(ask) if ask.draft.effect.is_proposed else ask
         given = next(unused, None)
         decision = _chosen(asked, given) if given else None
         if decision is None and terminal.is_interactive:
-            asked = present(session, asked)
+            asked = single.present(asked)
             decision = _answered(terminal, asked)
         if decision is not None and decision["type"] == "approve" and asked.unsure:
             asked = single.renewed(asked)
@@ -187,7 +133,7 @@ def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output:
 
     drafted = single.draft()
     tries = single.unknown["tries"] if single.unknown else 0
-    done = Done(drafted, "held") if options.is_dry else single.make(session, drafted, answer, unsure=tries)
+    done = Done(drafted, "held") if options.is_dry else single.make(single.session(), drafted, answer, unsure=tries)
     shown = single.view(done.draft)
     if isinstance(done, Ask):
         _wait(terminal, done, shown)
