@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -12,13 +13,13 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Done, Draft, Problems, Ready
-from restgpt.calling.draft import draft
-from restgpt.calling.execution import carry_out
+from restgpt.calling.call import Done, Draft
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.question import decided_on, present
+from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
+from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
+from restgpt.calls import Calls
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
@@ -37,18 +38,14 @@ from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run, check_store
 from restgpt.nodes.state.records import call_of, placed
-from restgpt.outcome import Called, Outcome, Pending, Ran, Undone
+from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
+from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
-from restgpt.specs.docs.words.keyword import SignatureError, grouped
-from restgpt.specs.effect import Effect
-from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
+from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.settings import Settings
-
-PROGRAM = "program-"
-"""The beginning of the id of a thread of programs."""
 
 REPORT = "report-"
 """The beginning of the handle of a program's text: the number of its round and its thread follow."""
@@ -56,14 +53,7 @@ REPORT = "report-"
 Decision = Mapping[str, Any]
 
 
-class UnknownThreadError(RestgptError):
-    """The store has nothing of this thread."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(f"There is no thread {thread}.")
-
-
-class Client:
+class Client(Calls):
     """Calls operations of REST APIs, each change approved by a person and made exactly once.
 
     Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, and the journal records
@@ -93,6 +83,7 @@ class Client:
         self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
         self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
         self.earlier = Earlier(self._store)
+        self.threads = Threads(self._store)
 
     @classmethod
     @contextmanager
@@ -110,18 +101,6 @@ class Client:
             resources = Resources(apis, defaults=defaults, settings=settings, store=kept.store)
             yield cls(resources=resources, **kept.saved)
 
-    def find(self, text: str, *, limit: int = 10) -> list[Operation]:
-        """Return the operations that fit a text best; raises `SettingsError` and `SpecError` if there is no API."""
-        return self._catalogue.search(text, limit)
-
-    def operation(self, key: str) -> Operation:
-        """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
-        return self._catalogue.operation(key)
-
-    def effect(self, operation: Operation) -> Effect:
-        """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
-        return self._run("").rules.effect(operation)
-
     @property
     def learned(self) -> Learned:
         """What earlier calls taught of operations beyond their documents: shapes of answers, and demands."""
@@ -131,11 +110,12 @@ class Client:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
         budget = self.resources.defaults.documentation_budget
         return description(
-            self._catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
+            self.catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
         )
 
     @property
-    def _catalogue(self) -> Catalogue:
+    def catalogue(self) -> Catalogue:
+        """The operations of the APIs."""
         return self.resources.catalogue(self.resources.defaults.apis)
 
     def draft(
@@ -155,47 +135,22 @@ class Client:
         user's own. Raises `ArgumentError`, `UnknownOperationError` and `SpecError`.
         """
         found = self.operation(operation)
-        run = self._run("")
-        try:
-            given = grouped(found, arguments or {})
-        except SignatureError as error:
-            raise ArgumentError([ArgumentProblem("", str(error))], operation=found.name) from None
-        made = self._drafted(run, found, given, pages, description, conversation)
-        if isinstance(made, Problems):
-            raise made.error
-        return made
+        origin = None if conversation is None else self._origin(found, conversation)
+        id = f"{self.resources.new_id()}.0"
+        return self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
 
-    def _drafted(
-        self,
-        run: Run,
-        operation: Operation,
-        arguments: Mapping[str, Any],
-        pages: int,
-        description: str,
-        conversation: str | None,
-    ) -> Draft | Problems:
-        effect, origin = run.rules.effect(operation), {}
-        if conversation is not None:
-            state = self.earlier.state(conversation)
-            others = answered(run, state, most=MOST_EARLIER)
-            if not effect.is_read or run.rules.restricts(operation) or others is not None:
-                origin = {
-                    "said": "",
-                    "found": responses(run, state, most=MOST_EARLIER),
-                    "operations": operations_by_handle(state),
-                    "answered": others,
-                }
-        return draft(
-            operation,
-            arguments,
-            id=f"{self.resources.new_id()}.0",
-            name=run.catalogue.name_of(operation),
-            is_own=conversation is None,
-            pages=pages,
-            description=description,
-            effect=effect,
-            **cast(Any, origin),
-        )
+    def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
+        """Return from where the values of a model's call may come; empty for a read in which that does not matter."""
+        run, state = self._run(""), self.earlier.state(conversation)
+        others = answered(run, state, most=MOST_EARLIER)
+        if run.rules.effect(operation).is_read and not run.rules.restricts(operation) and others is None:
+            return {}
+        return {
+            "said": "",
+            "found": responses(run, state, most=MOST_EARLIER),
+            "operations": operations_by_handle(state),
+            "answered": others,
+        }
 
     def call(
         self,
@@ -221,14 +176,10 @@ class Client:
         if read := self.read(made, conversation=conversation):
             return read
         thread = thread or new_thread()
-        self._graph.invoke(
-            calls_input([made], earlier=self.earlier.flows(conversation)),
-            thread_config(thread),
-            context=self._context(thread),
-        )
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        return cast("Outcome", self._noted(self._outcome(thread)))
+        given = calls_input([made], earlier=self.earlier.flows(conversation))
+        return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), given))
 
     def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
         """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
@@ -237,9 +188,7 @@ class Client:
         run = self._run("")
         for earlier in self.earlier.flows(conversation):
             run.session.rules = run.session.rules.after(earlier)
-        decided = decided_on(run.session, made)
-        if isinstance(decided, Ready):
-            decided = carry_out(run.session, decided)
+        decided = self.make(run.session, made)
         if not isinstance(decided, Done):
             return None
         record = placed(present(run.session, decided).to_json(), round_number=0, call=1)
@@ -273,8 +222,7 @@ class Client:
         given = self.program_input(code, operations=operations, conversation=conversation)
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        self._programs.invoke(given, thread_config(thread), context=self._context(thread))
-        return cast("Pending | Ran", self._noted(self._outcome(thread)))
+        return cast("Pending | Ran", self._invoke(self._record(thread, "run a program"), given))
 
     def program_input(
         self, code: str, *, operations: Sequence[str] | None = None, conversation: str | None = None
@@ -282,7 +230,7 @@ class Client:
         """Return the input of the graph that runs a program; the arguments are those of `run`."""
         given: ProgramInput = {"code": code}
         if operations is not None:
-            given["operations"] = [self._catalogue.name_of(self.operation(name)) for name in operations]
+            given["operations"] = [self.catalogue.name_of(self.operation(name)) for name in operations]
         if conversation is not None:
             given["messages"] = self.seen_messages(conversation)
         return given
@@ -302,7 +250,7 @@ class Client:
     def body(self, handle: str) -> Body:
         """Return the body of a `Called`, or the text of a `Ran`, by its handle; raises `UnknownHandleError`."""
         if not handle.startswith(REPORT):
-            return self._run("").session.responses.open(handle)
+            return self.session().responses.open(handle)
         number, _, thread = handle.removeprefix(REPORT).partition("-")
         values = self._programs.get_state(thread_config(thread)).values if thread.startswith(PROGRAM) else {}
         text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
@@ -317,10 +265,8 @@ class Client:
         for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
         `OutdatedDecisionError` if the question is no longer open, and `UnknownThreadError`.
         """
-        graph = self.graph_of(pending.thread)
-        answer: Any = resuming(graph, pending, decision)
-        graph.invoke(answer, thread_config(pending.thread), context=self._context(pending.thread))
-        return self._noted(self._outcome(pending.thread))
+        answer = resuming(self.graph_of(pending.thread), pending, decision)
+        return self._invoke(self._record(pending.thread), answer)
 
     def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that `decide` answers, without going on with the thread; None without one.
@@ -336,10 +282,13 @@ class Client:
         A thread that was killed or has failed on the way is finished first, each change at most once. Raises
         `UnknownThreadError`, and the faults of `call`.
         """
-        snapshot = self._snapshot(thread)
+        snapshot, record = self._snapshot(thread), self._record(thread)
         if snapshot.tasks and not snapshot.interrupts:
-            self.graph_of(thread).invoke(None, thread_config(thread), context=self._context(thread))
-        return self._noted(self._outcome(thread))
+            return self._invoke(record, None)
+        outcome = self._outcome(thread)
+        if record.status != status_of(outcome):
+            self.threads.mark(record, status_of(outcome))
+        return self._noted(outcome)
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
@@ -347,7 +296,7 @@ class Client:
 
     def reversals(self, thread: str, *, steps: int | None = None) -> list[Reversal]:
         """Return the reversals of the last `steps` changes of a thread, or of all, without sending anything."""
-        return reversals(Journal(self._store, thread), self._catalogue, steps=steps)
+        return reversals(Journal(self._store, thread), self.catalogue, steps=steps)
 
     def undo(self, thread: str, *, steps: int | None = None) -> Pending | Undone:
         """Reverse the last `steps` changes of a thread, or all: a person is asked about each reversing call.
@@ -362,8 +311,7 @@ class Client:
         if not drafts:
             return Undone(thread, ())
         number = int(self._graph.get_state(thread_config(place)).values.get("round", 0)) + 1
-        self._graph.invoke(calls_input(drafts, round_number=number), thread_config(place), context=self._context(place))
-        return cast("Pending | Undone", self._outcome(place))
+        return cast("Pending | Undone", self._invoke(self._record(place), calls_input(drafts, round_number=number)))
 
     def _snapshot(self, thread: str) -> StateSnapshot:
         return begun_state(self.graph_of(thread), thread)
@@ -372,11 +320,31 @@ class Client:
         """Return the graph of a thread: that of programs for theirs, that of calls for all others and for each undo."""
         return self._programs if thread.startswith(PROGRAM) and undone_by(thread) is None else self._graph
 
+    def _record(self, thread: str, instruction: str = "") -> ThreadRecord:
+        """Return the record of a thread; a new one if it has none, which for an undo is made of that of its changes."""
+        if (found := self.threads.find(thread)) is not None:
+            return found
+        if (undone := undone_by(thread)) is not None:
+            base = self._record(undone)
+            about = f"Undo: {base.instruction}"
+            return replace(base, thread=thread, instruction=about, turn=0, recipe=None, is_delivered=True)
+        context = self.resources.defaults.model_dump(mode="json", exclude_unset=True)
+        return ThreadRecord(thread, instruction or thread, Sources.of(self.catalogue.apis), context, turn=0)
+
+    def _invoke(self, record: ThreadRecord, given: Any) -> Any:
+        """Run the graph of a thread up to its end or its next question, and return its outcome."""
+        thread = record.thread
+        with self.threads.running(record) as note:
+            self.graph_of(thread).invoke(given, thread_config(thread), context=self._context(thread))
+            outcome = self._outcome(thread)
+            note(status_of(outcome))
+        return self._noted(outcome)
+
     def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
         snapshot = self._snapshot(thread)
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
-        body = self._run(thread).session.responses.open
+        body = self.session(thread).responses.open
         if self.graph_of(thread) is self._programs:
             found = ended(snapshot.values)
             if found is None:
@@ -398,6 +366,10 @@ class Client:
         elif isinstance(outcome, Ran):
             self.earlier.settle(outcome.thread, [call.record for call in outcome.calls])
         return outcome
+
+    def session(self, thread: str = "") -> Session:
+        """Return the session of the calls of a thread."""
+        return self._run(thread).session
 
     def _run(self, thread: str) -> Run:
         return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), thread_config(thread))

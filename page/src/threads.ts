@@ -14,6 +14,8 @@ const PATIENCE_MS = 10_000;
 /** A page that has not looked for so long was asleep, and its streams may be dead without an end. */
 const ASLEEP_MS = 15_000;
 const MOST = 50;
+/** The most threads that wait; the server takes no greater limit. */
+const MOST_WAITING = 1_000;
 
 const EXTRACT = {
   first: "values.messages[0].content",
@@ -36,8 +38,11 @@ let shown = "";
 
 export async function refresh(): Promise<void> {
   try {
-    const both = await Promise.all([ASSISTANT, UNDO].map(search));
-    const found = both.flat().sort((one, other) => other.updated_at.localeCompare(one.updated_at)).slice(0, MOST);
+    const both = await Promise.all([ASSISTANT, UNDO].map((graph) => search(graph)));
+    const newest = newestFirst(both.flat()).slice(0, MOST);
+    const known = new Set(newest.map((thread) => thread.thread_id));
+    const older = newest.length < MOST ? [] : await Promise.all([ASSISTANT, UNDO].map((graph) => search(graph, "interrupted")));
+    const found = [...newest, ...newestFirst(older.flat()).filter((thread) => !known.has(thread.thread_id))];
     const text = JSON.stringify(found);
     // The same list is no reason to draw anything again.
     if (text !== shown) threads.value = found;
@@ -49,9 +54,14 @@ export async function refresh(): Promise<void> {
   }
 }
 
-function search(graph: string): Promise<Thread[]> {
+function newestFirst(found: Thread[]): Thread[] {
+  return found.sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+}
+
+function search(graph: string, status?: Thread["status"]): Promise<Thread[]> {
   const wanted = {
-    limit: MOST,
+    limit: status ? MOST_WAITING : MOST,
+    ...(status && { status }),
     sort_by: "updated_at",
     sort_order: "desc",
     metadata: { graph_id: graph },

@@ -45,7 +45,7 @@ def show(
     """List the operations and the problems of a document."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import find_operation, load_source
+        from restgpt.sources import find_operation, load_source
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
@@ -73,7 +73,7 @@ def find(
     """Search the operations of one or several documents, best match first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import Sources
+        from restgpt.sources import Sources
         from restgpt.specs import Catalogue
         from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
@@ -104,7 +104,7 @@ def show_map(
     """Show the paths of one or several documents, or the operations of one part of them."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import Sources
+        from restgpt.sources import Sources
         from restgpt.specs import Catalogue
         from restgpt.tools.settings import Settings
 
@@ -154,12 +154,12 @@ def functions(
     """Show the typed Python functions that programs call, as a model sees them, with learned shapes."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import Sources, find_operation
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.arguments import functions_of
         from restgpt.nodes.dialogue.functions import functions_text, select
         from restgpt.nodes.run.context import Context
         from restgpt.nodes.run.resources import Resources, Run
+        from restgpt.sources import Sources, find_operation
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()

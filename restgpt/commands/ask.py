@@ -13,8 +13,8 @@ from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.commands.agent import Agent
-    from restgpt.commands.history.thread import ThreadRecord, Threads
-    from restgpt.commands.sources import Sources
+    from restgpt.sources import Sources
+    from restgpt.threads import ThreadRecord, Threads
 
 RoleModel = Annotated[
     str | None, typer.Option(help="The chat model of this role, instead of --model.", metavar="PROVIDER:NAME")
@@ -76,10 +76,10 @@ def _ask(
     thread: str | None,
 ) -> None:
     from restgpt.commands.history.resume import open_agent
-    from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
-    from restgpt.commands.sources import Sources
     from restgpt.graph.persistence import open_persistence
+    from restgpt.sources import Sources
+    from restgpt.threads import Threads, checked_name
     from restgpt.tools.settings import Settings
 
     if not text.strip():
@@ -108,7 +108,7 @@ def record_of_turn(
     threads: "Threads", thread: str, text: str, sources: "Sources", context: Mapping[str, Any]
 ) -> "ThreadRecord":
     """Return the record of a run; a known thread keeps its APIs and settings unless new ones are given."""
-    from restgpt.commands.history.thread import ThreadRecord
+    from restgpt.threads import ThreadRecord
 
     earlier = threads.find(thread)
     if earlier is None:

@@ -2,12 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
-from uuid import uuid4
 
 import typer
 
@@ -19,14 +16,15 @@ from restgpt.commands.screen.terminal import Terminal
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
-    from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
-    from restgpt.calling.session import Session
-    from restgpt.commands.history.thread import ThreadRecord, Threads
-    from restgpt.commands.sources import Sources
-    from restgpt.specs import Api, Operation
-    from restgpt.tools.settings import Settings
+    from restgpt.calling.call import Ask, Done
+    from restgpt.calls import SingleCall
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
+
+REDIRECTED = (
+    "The API redirects this request, which is not followed. Correct the path in the document, or give the right "
+    "address with --base-url."
+)
 
 
 def call(
@@ -82,7 +80,8 @@ def call(
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.commands.sources import Sources, find_operation
+        from restgpt.calls import SingleCall
+        from restgpt.sources import Sources, find_operation
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.arguments import deep_arguments
         from restgpt.tools.settings import Settings
@@ -97,222 +96,54 @@ def call(
             raise ArgumentError(deep, operation=found.name)
         if output is not None:
             _check_output(output)
-        chosen: Writes = "dry-run" if dry_run else writes
-        options = _Options(chosen, is_dry=dry_run, approve=approve, again=again, only_reads=only_reads)
-        with _open_call(found, given, apis, sources, settings, options) as single:
-            single.roots = (Path.cwd(), *(files or ()))
-            _finish(terminal, single, single.drafted(), options, output)
+        options = _Options(dry_run, approve, again, only_reads)
+        opened: Any = {"roots": (Path.cwd(), *(files or ())), "writes": "dry-run" if dry_run else writes}
+        with SingleCall.open(found, given, apis, sources, settings, **opened) as single:
+            _finish(terminal, single, options, output)
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     """The options about sending; `again` decides whether to repeat an earlier attempt of unknown outcome."""
 
-    writes: Writes
     is_dry: bool
     approve: bool
     again: bool | None
     only_reads: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _UnknownOutcome:
-    """An earlier attempt of the same change that got no response: its journal entry and number of tries."""
-
-    entry: str
-    tries: int
-
-
-@dataclass(slots=True)
-class _SingleCall:
-    """One call and its session. A change has its own thread, whose id is a hash of what it sends.
-
-    So the same command finds its earlier attempt, and `restgpt undo THREAD` finds the change.
-    """
-
-    operation: "Operation"
-    arguments: Mapping[str, Any]
-    session: "Session"
-    id: str = "call"
-    unknown: _UnknownOutcome | None = None
-    record: "ThreadRecord | None" = None
-    threads: "Threads | None" = None
-    roots: tuple[Path, ...] = ()
-
-    def drafted(self) -> "Draft":
-        """Draft the call; raises `ArgumentError`."""
-        from restgpt.calling.call import Problems
-        from restgpt.calling.draft import draft
-        from restgpt.tools.request.files import FilePolicy
-
-        drafted = draft(
-            self.operation,
-            self.arguments,
-            id=self.id,
-            name=self.session.catalogue.name_of(self.operation),
-            # Everything on a command line is the user's own word.
-            is_own=True,
-            files=FilePolicy(roots=self.roots),
-        )
-        if isinstance(drafted, Problems):
-            raise drafted.error
-        return drafted
-
-    def viewed(self, draft: "Draft") -> dict[str, Any]:
-        """The request for the person who typed it: only known secrets are hidden."""
-        from restgpt.tools.request.view import view
-
-        return view(draft.request, self.session.redactor(draft.operation.api))
-
-    def sent(self, ready: "Ready") -> "Decided":
-        """Record the thread, so that `restgpt threads` lists it, then send the call."""
-        from restgpt.calling.execution import carry_out
-        from restgpt.tools.errors import RestgptError
-
-        if self.threads is None or self.record is None:
-            return carry_out(self.session, ready)
-        shown = self.session.shown(ready.draft.request)
-        record = replace(self.record, instruction=f"call {shown['method']} {shown['url']}")
-        self.threads.mark(record, "running")
-        try:
-            done = carry_out(self.session, ready)
-        except RestgptError:
-            self.threads.mark(record, "failed")
-            raise
-        self.threads.mark(record, _thread_status(done))
-        return done
-
-    def renewed(self, draft: "Draft") -> "Draft":
-        """The call to send although an earlier try may have been carried out: that one again, if it is still the same.
-
-        A file that it sends may have changed since; then it is another call, with an idempotency key of its own.
-        """
-        from restgpt.calling.journal.journal import entry_id
-
-        if self.unknown is None or self.record is None or entry_id(draft.id, draft.fingerprint) == self.unknown.entry:
-            return draft
-        self.leave(self.unknown)
-        self.unknown, self.id = None, _new_id(self.record.thread)
-        return self.drafted()
-
-    def leave(self, unknown: _UnknownOutcome) -> None:
-        """Record in the journal that the user does not want to repeat an earlier attempt; its outcome stays unknown."""
-        self.session.journal.note(unknown.entry, left=True)
-
-
-def _thread_status(done: "Decided") -> Literal["done", "failed", "paused"]:
-    from restgpt.calling.call import Done
-
-    if not isinstance(done, Done) or done.is_unsent:
-        return "paused"
-    return "done" if done.succeeded else "failed"
-
-
-@contextmanager
-def _open_call(
-    operation: "Operation",
-    arguments: Mapping[str, Any],
-    apis: "list[Api]",
-    sources: "Sources",
-    settings: "Settings",
-    options: _Options,
-) -> Iterator[_SingleCall]:
-    """Open the session of a call: in memory for a read; for a change, with the locked thread and its journal.
-
-    The confirmations of operations that seem to read are in the database.
-    """
-    from restgpt.calling.confirmations import Confirmations
-    from restgpt.calling.journal.journal import Journal
-    from restgpt.calling.policy import Rules
-    from restgpt.calling.session import Session
-    from restgpt.specs import Catalogue
-    from restgpt.tools.http.client import HttpClient
-    from restgpt.tools.response.memory_store import BoundedMemory
-    from restgpt.tools.response.store import ResponseStore
-
-    thread = _thread_id(operation, arguments)
-
-    def session(store: Any, confirmed: Any = None) -> Session:
-        http = HttpClient(settings=settings.beside_apis(apis))
-        rules = Rules(settings, options.writes, Confirmations(confirmed))
-        return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
-
-    def is_unjournalled(rules: Rules) -> bool:
-        return rules.effect(operation).is_read or rules.verdict(operation) in ("deny", "hold")
-
-    plain = Rules(settings, options.writes)
-    if not plain.effect(operation).is_proposed and is_unjournalled(plain):
-        yield _SingleCall(operation, arguments, session(BoundedMemory()))
-        return
-    from restgpt.commands.history.thread import ThreadRecord, Threads
-    from restgpt.graph.persistence import open_persistence
-
-    with open_persistence(settings) as persistence, persistence.lock(thread):
-        opened = session(persistence.store, persistence.store)
-        if is_unjournalled(opened.rules):
-            yield _SingleCall(operation, arguments, session(BoundedMemory(), persistence.store))
-            return
-        id, unknown = _next_call(opened.journal, thread)
-        record = ThreadRecord(thread, "", sources, turn=0)
-        yield _SingleCall(operation, arguments, opened, id, unknown, record, Threads(persistence.store))
-
-
-def _thread_id(operation: "Operation", arguments: Mapping[str, Any]) -> str:
-    from restgpt.calling.idempotency import identity_of
-
-    return f"call-{identity_of(operation, arguments)[:12]}"
-
-
-def _next_call(journal: Any, thread: str) -> tuple[str, _UnknownOutcome | None]:
-    """Return the id of the thread's interrupted call, with its unknown outcome; otherwise a new call id."""
-    for entry in journal.entries():
-        if entry.get("outcome") is None and not entry.get("left"):
-            call = entry["id"].rpartition("-")[0]
-            return call, _UnknownOutcome(entry["id"], entry["tries"])
-    return _new_id(thread), None
-
-
-def _new_id(thread: str) -> str:
-    """An id that no other call has, on any machine: the idempotency key is made from it."""
-    return f"{thread}.{uuid4().hex}"
-
-
-def _finish(terminal: Terminal, single: _SingleCall, draft: "Draft", options: _Options, output: Path | None) -> None:
+def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
-    from restgpt.calling.call import Ask, Done, Ready
-    from restgpt.calling.question import answered, decided_on, present
+    from restgpt.calling.call import Ask, Done
 
-    shown = single.viewed(draft)
-    tries = single.unknown.tries if single.unknown else 0
-    decided = Done(draft, "held") if options.is_dry else decided_on(single.session, draft, unsure=tries)
-    while isinstance(decided, Ready | Ask):
-        if isinstance(decided, Ready):
-            decided = single.sent(decided)
-            continue
+    # An option answers the first question only, not a later one, such as about a changed target.
+    unused = iter([options])
+
+    def answer(ask: Ask) -> tuple[Ask, Decision | None]:
         # The question says whether a person may confirm a read.
-        decided = present(single.session, decided) if decided.draft.effect.is_proposed else decided
-        answer = _chosen(decided, options)
-        if answer is None and terminal.is_interactive:
-            decided = present(single.session, decided)
-            answer = _answered(terminal, decided)
-        if answer is None:
-            _wait(terminal, decided, shown)
-        if (
-            answer["type"] == "approve"
-            and decided.unsure
-            and (draft := single.renewed(decided.draft)) is not decided.draft
-        ):
-            decided, shown = Ask(draft), single.viewed(draft)
-        decided = answered(single.session, decided, answer)
-        # An option answers the first question only, not a later one, such as about a changed target.
-        options = replace(options, approve=False, again=None, only_reads=False)
-    if decided.status == "held":
+        asked = single.present(ask) if ask.draft.effect.is_proposed else ask
+        given = next(unused, None)
+        decision = _chosen(asked, given) if given else None
+        if decision is None and terminal.is_interactive:
+            asked = single.present(asked)
+            decision = _answered(terminal, asked)
+        if decision is not None and decision["type"] == "approve" and asked.unsure:
+            asked = single.renewed(asked)
+        return asked, decision
+
+    drafted = single.draft()
+    tries = single.unknown["tries"] if single.unknown else 0
+    done = Done(drafted, "held") if options.is_dry else single.make(single.session(), drafted, answer, unsure=tries)
+    shown = single.view(done.draft)
+    if isinstance(done, Ask):
+        _wait(terminal, done, shown)
+    if done.status == "held":
         terminal.document({"status": "held", "request": shown})
         terminal.answer(request_text(shown))
-    elif decided.status == "rejected":
-        _refuse(terminal, shown, decided.note)
+    elif done.status == "rejected":
+        _refuse(terminal, shown, done.note)
     else:
-        _print_reply(terminal, single, decided, shown, output)
+        _print_reply(terminal, single, done, shown, output)
 
 
 def _chosen(ask: "Ask", options: _Options) -> Decision | None:
@@ -360,14 +191,14 @@ def _refuse(terminal: Terminal, shown: dict[str, Any], reason: str) -> None:
 
 
 def _print_reply(
-    terminal: Terminal, single: _SingleCall, done: "Done", shown: dict[str, Any], output: Path | None
+    terminal: Terminal, single: "SingleCall", done: "Done", shown: dict[str, Any], output: Path | None
 ) -> None:
     """Print the response; exit with 1 for an error status or if there is no response."""
     thread = {"thread": single.record.thread} if single.record else {}
     reply = done.reply
     if reply is None:
         if single.unknown and done.status == "failed":
-            single.leave(single.unknown)
+            single.leave()
         terminal.document({"status": "failed", "request": shown, "error": done.note, **thread})
         terminal.say(done.note)
         raise typer.Exit(Exit.UNFULFILLED)
@@ -377,7 +208,7 @@ def _print_reply(
     )
     if output is not None:
         _write(output, reply.body)
-    status = "done" if reply.status < 400 else "failed"
+    status = "done" if done.succeeded else "failed"
     terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
     if done.outcome_unknown:
         terminal.say(done.response["notices"][0])
@@ -385,7 +216,9 @@ def _print_reply(
         print_body(terminal, reply)
     if single.record and done.succeeded and done.draft.effect.kind == "change":
         terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
-    if reply.status >= 400:
+    if not done.succeeded:
+        if 300 <= reply.status < 400:
+            terminal.say(REDIRECTED)
         raise typer.Exit(Exit.UNFULFILLED)
 
 

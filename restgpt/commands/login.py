@@ -37,7 +37,7 @@ def login(
     """Log in to an API with OAuth2 (authorization code with PKCE), and save the token in a file of mode 600."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.sources import load_source
+        from restgpt.sources import load_source
         from restgpt.tools.auth.login import log_in, login_scheme
         from restgpt.tools.auth.oauth import OAuthTokens
         from restgpt.tools.settings import Settings

@@ -12,11 +12,11 @@ import typer
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import Exit, expected_errors, explain, log
-from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.review import ask_person, confirmation, pending_text
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.trace import usage_text
 

@@ -194,7 +194,7 @@ class _Handlers:
         return await self._followed(watch, partial(self._decided, principal, sealed, decision))
 
     def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
-        pending = self._service.question(principal, sealed.subject)
+        pending = self._service.question(sealed.subject)
         shown = None if pending is None else (pending.id, digest_of(pending.to_json()))
         if pending is None or shown != (sealed.position, sealed.digest.partition(":")[2]):
             return self._service.standing(principal, sealed.subject, decision)

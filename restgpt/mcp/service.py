@@ -17,7 +17,7 @@ from restgpt.mcp.arguments import check_arguments
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.threads import PROGRAM, Answered, Begun, Left, Threads
+from restgpt.mcp.threads import Answered, Left, ServedThreads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
@@ -95,7 +95,9 @@ class Offer:
 class Service:
     """The tools of one server, for each client (`principal`); all methods may be used from several threads at once."""
 
-    def __init__(self, client: Client, threads: Threads, seals: Seals, offer: Offer, *, apis: Sequence[Api]) -> None:
+    def __init__(
+        self, client: Client, threads: ServedThreads, seals: Seals, offer: Offer, *, apis: Sequence[Api]
+    ) -> None:
         self._client = client
         self._apis = apis
         self._catalogue = client.resources.catalogue(client.resources.defaults.apis)
@@ -157,7 +159,7 @@ class Service:
         return _or_error(lambda: self._acted(principal, tools, name, arguments, taken))
 
     def _acted(self, principal: str, tools: Tools, name: str, arguments: Arguments, taken: Answered) -> Said | Left:
-        self._threads.acknowledge(principal, taken)
+        self._threads.acknowledge(taken)
         try:
             if (operation := tools.operations.get(name)) is not None:
                 # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
@@ -195,7 +197,7 @@ class Service:
 
     def _run_program(self, principal: str, given: Arguments) -> Left:
         started = {key: given[key] for key in ("code", "thread") if given.get(key)}
-        return self._threads.run(principal, PROGRAM, started)
+        return self._threads.run(principal, "program", started)
 
     def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
         recipe = self._recipes.get(given["name"].replace("-", "_"))
@@ -209,7 +211,7 @@ class Service:
         return self._threads.run(principal, "recipe", started)
 
     def _ask(self, principal: str, given: Arguments) -> Left:
-        return self._threads.run(principal, "ask", {"instruction": given["instruction"]})
+        return self._threads.run(principal, "agent", {"instruction": given["instruction"]})
 
     def _read_result(self, principal: str, given: Arguments) -> Said:
         handle = self._seals.open("result", principal, given["handle"]).subject
@@ -222,22 +224,22 @@ class Service:
         waiting = self._threads.unfinished(principal)
         if not waiting:
             return Said("Nothing waits for a person.", facts={"status": "done", "waiting": 0})
-        told = [self._one_pending(principal, begun) for begun in waiting[:MOST_WAITING]]
+        told = [self._one_pending(principal, record.thread) for record in waiting[:MOST_WAITING]]
         more = [f"{len(waiting) - MOST_WAITING} more wait."] if len(waiting) > MOST_WAITING else []
         facts = {"status": "listed", "waiting": len(waiting), "threads": [dict(item.facts) for item in told]}
         return Said("\n\n".join([*(item.text for item in told), *more]), facts=facts)
 
-    def _one_pending(self, principal: str, begun: Begun) -> Said:
+    def _one_pending(self, principal: str, thread: str) -> Said:
         try:
-            return self.said(principal, Left(self._threads.standing(principal, begun.thread)))
+            return self.said(principal, Left(self._threads.standing(principal, thread)))
         except ThreadBusyError:
-            return Said(f"{begun.thread} is being carried out.", facts={"thread": begun.thread, "status": "running"})
+            return Said(f"{thread} is being carried out.", facts={"thread": thread, "status": "running"})
         except foreseen() as error:
-            return Said(explained(error), is_error=True, facts={"thread": begun.thread, "status": "failed"})
+            return Said(explained(error), is_error=True, facts={"thread": thread, "status": "failed"})
 
     def _undo(self, principal: str, given: Arguments) -> Said | Left:
         thread = self._seals.open("change", principal, given["handle"]).subject
-        standing = self._threads.undo(principal, thread)
+        standing = self._threads.undo(thread)
         if isinstance(standing, Undone) and not standing.calls:
             reasons = self._threads.reasons(thread)
             return Said("\n".join(["There is nothing that can be undone.", *reasons]), facts={"status": "done"})
@@ -260,9 +262,9 @@ class Service:
             return self.said(principal, Left(pending))
         return _or_error(lambda: Left(self._threads.decide(principal, pending, decision, once=once)))
 
-    def question(self, principal: str, thread: str) -> Pending | None:
+    def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that a decision answers, without going on with the thread."""
-        return self._threads.question(principal, thread)
+        return self._threads.question(thread)
 
     def standing(self, principal: str, thread: str, decision: Mapping[str, Any] | None = None) -> Said | Left:
         """Return the state of a thread, after a `decision` on a question that it does not have; or the error's text."""

@@ -1,8 +1,8 @@
 """The threads that a server begins for its clients: begun once, found again after a kill, decided and finished.
 
-Whatever may change something is a thread. An entry in the store says how it began, before the thread exists, so that
-another process can go on with it. A call that a client repeats while an equal one is unfinished, or while nobody knows
-whether the client got its result, is that one: a repetition after a lost connection makes no second change.
+Whatever may change something is a thread. Its record in the registry says how it began, before the thread exists, so
+that another process can go on with it. A call that a client repeats while an equal one is unfinished, or while nobody
+knows whether the client got its result, is that one: a repetition after a lost connection makes no second change.
 """
 
 import time
@@ -10,57 +10,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 from uuid import uuid4
-
-from langgraph.store.base import BaseStore
-from langgraph.types import StateSnapshot
 
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.client import Client, UnknownThreadError, begun_state
+from restgpt.client import Client
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.mcp.runs import Answer, Run, Watch, watching
 from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
+from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.threads import RecipeOfThread, SavedStates, ThreadRecord, UnknownThreadError
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http.cancellation import CancelledRunError
 
 Standing = Pending | Called | Ran | Undone | Answer
 """The state of a thread: it waits for a person, or it is over."""
 
-Status = Literal["running", "paused", "done", "failed", "stopped"]
+Given: TypeAlias = Mapping[str, Any]
 
-CALL, PROGRAM = "call", "program"
-"""The kinds of threads that the client makes: single calls and programs. Those of a run have the kind of the run."""
-
-NAMESPACE = ("restgpt", "mcp", "threads")
-
-MOST_LISTED = 1_000
-"""How many entries of a principal are read from the store."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """How a thread began: its kind, and what it was given. `at` is in seconds of the clock.
-
-    `is_over` once its client got the result; one that a server finished right before it was killed is not over.
-    """
-
-    thread: str
-    kind: str
-    given: Mapping[str, Any]
-    at: float
-    is_over: bool = False
-    identity: str = ""
-
-    @property
-    def digest(self) -> str:
-        """The hash of kind and input, by which an equal thread is found; that of a call has its `identity`."""
-        return digest_of([self.kind, self.identity or self.given])
+Settle: TypeAlias = Callable[[Standing], Standing]
+"""Notes the state in which a tool leaves a thread, and returns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +44,8 @@ class Left:
     is_joined: bool = False
 
 
-Answered: TypeAlias = dict[str, tuple[Begun, Watch | None]]
+Answered: TypeAlias = dict[str, tuple[ThreadRecord, Watch | None]]
 """Threads whose result a client was sent, by their ids, with the watch of the request that got it."""
-
-
-class Records(Protocol):
-    """The list of threads of the command line, where each thread of a server has its place."""
-
-    def mark(self, begun: Begun, status: Status) -> None:
-        """Note a thread with its status; its first note comes before it begins."""
-
-    def has(self, thread: str) -> bool:
-        """Return whether a thread is in the list: one that was deleted is not."""
 
 
 class UnbegunThreadError(RestgptError):
@@ -97,8 +60,8 @@ class DeletedThreadError(RestgptError):
 
     def __init__(self, thread: str) -> None:
         super().__init__(
-            f"The thread {thread} was deleted, and with it what was known of the changes that it had sent. Look at "
-            "what is there before you make the call again."
+            f"The thread {thread} was deleted, or never begun; what was known of the changes that it had sent is gone "
+            "with it. Look at what is there before you make the call again."
         )
 
 
@@ -112,23 +75,26 @@ class UnofferedUndoError(RestgptError):
         )
 
 
-class Threads:
-    """The threads of a server's clients on one database."""
+class ServedThreads:
+    """The threads of a server's clients on one database; new ones get `sources` and the settings `context`."""
 
     def __init__(
         self,
         client: Client,
         persistence: Persistence,
-        records: Records,
         *,
+        sources: Sources,
+        context: Mapping[str, Any],
         runs: Mapping[str, Run],
         lifetime: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
         self._lock = persistence.lock
-        self._book = _Book(persistence.store)
-        self._records = records
+        self._threads = client.threads
+        self._states = SavedStates(persistence)
+        self._sources = sources
+        self._context = context
         self._runs = runs
         self._lifetime = lifetime
         self._clock = clock
@@ -145,16 +111,20 @@ class Threads:
             names = [thread for thread, (_, watch) in sent.items() if watch is None or watch.is_over]
             return {thread: sent.pop(thread) for thread in names}
 
-    def acknowledge(self, principal: str, taken: Answered) -> None:
+    def acknowledge(self, taken: Answered) -> None:
         """Note which results a client got: not those of requests that were cancelled, or whose connection was lost."""
-        for begun, watch in taken.values():
+        for record, watch in taken.values():
             if watch is None or not watch.cancellation.is_cancelled:
-                self._book.keep(principal, replace(begun, is_over=True))
+                self._deliver(record)
+
+    def _deliver(self, record: ThreadRecord) -> None:
+        if (newest := self._threads.find(record.thread)) is not None:
+            self._threads.keep(replace(newest, is_delivered=True))
 
     def close(self) -> None:
         """Note the same for all clients, since this server ends without having lost an answer."""
         for principal in list(self._answered):
-            self.acknowledge(principal, self.taken(principal))
+            self.acknowledge(self.taken(principal))
 
     def call(self, principal: str, operation: str, arguments: Mapping[str, Any], *, pages: int = 1) -> Left:
         """Make one call; returns the state of its thread.
@@ -165,76 +135,95 @@ class Threads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            return self._begin(principal, CALL, given, identity=identity_of(made.operation, arguments))
-        thread = _new_thread(CALL)
-        standing = self._client.carry_out(made, conversation=principal, thread=thread)
+            return self._begin(principal, "call", given, identity=identity_of(made.operation, arguments))
+        record = self._record(principal, "call", given)
+        standing = self._client.carry_out(made, conversation=principal, thread=record.thread)
         if isinstance(standing, Pending):
-            begun = Begun(thread, CALL, given, self._clock())
-            self._book.keep(principal, begun)
-            self._records.mark(begun, "paused")
+            self._threads.mark(record, "paused")
         return Left(standing)
 
-    def run(self, principal: str, kind: str, given: Mapping[str, Any]) -> Left:
-        """Begin a thread of a kind, or go on with an equal one; returns and raises what `call` does.
+    def run(self, principal: str, kind: str, given: Given) -> Left:
+        """Begin a program or a run of a kind, or go on with an equal one; returns and raises what `call` does.
 
-        Raises `UnfinishedProgramError` for a program in the thread of one that has not ended.
+        Raises `UnfinishedProgramError` for a program in the thread of one that has not ended, and `DeletedThreadError`
+        and `UnknownThreadError`.
         """
         return self._begin(principal, kind, given)
 
-    def _begin(self, principal: str, kind: str, given: Mapping[str, Any], *, identity: str = "") -> Left:
-        begun = Begun(self._thread(principal, kind, given), kind, given, self._clock(), identity=identity)
+    def _begin(self, principal: str, kind: str, given: Given, *, identity: str = "") -> Left:
+        record = self._record(principal, kind, given, identity=identity)
         # An equal call that arrives at the same moment, on any server of the database, must find this one.
-        with self._lock(f"{principal} {begun.digest}"):
-            before = self._book.unfinished(principal, begun.digest)
-            if before is not None and not self._is_listed(before.thread):
-                self._book.forget(principal, before.thread)
-                before = None
-            if before is not None:
-                with self._marked(principal, before) as settle:
-                    return Left(settle(self._continued(before, principal)), is_joined=True)
-            if "thread" in given and self._client.is_unfinished(begun.thread):
-                raise UnfinishedProgramError(begun.thread)
-            self._book.keep(principal, begun)
-            with self._marked(principal, begun, is_new=True) as settle:
-                return Left(settle(self._started(begun, principal)))
+        with self._lock(f"{principal} {record.digest}"):
+            if before := self._threads.undelivered(record.owner, record.digest):
+                with self._held(principal, before[-1].thread) as (found, settle):
+                    return Left(settle(self._continued(found, principal)), is_joined=True)
+            if "thread" in given and self._client.is_unfinished(record.thread):
+                raise UnfinishedProgramError(record.thread)
+            with self._held(principal, record.thread, new=record) as (_, settle):
+                return Left(settle(self._started(record, principal)))
 
-    def _thread(self, principal: str, kind: str, given: Mapping[str, Any]) -> str:
-        """Return a new thread, or that of the program that is corrected; raises `UnknownThreadError`."""
-        if kind != PROGRAM or "thread" not in given:
-            return _new_thread(kind)
-        named = str(given["thread"])
-        found = self._book.find(principal, named)
-        if found is None or found.kind != PROGRAM:
-            raise UnknownThreadError(named)
-        if not self._is_listed(named):
-            # Its changes would be made again: nothing is left that tells them apart.
-            raise DeletedThreadError(named)
-        return named
-
-    def _started(self, begun: Begun, principal: str) -> Standing:
-        given = begun.given
-        if begun.kind == PROGRAM:
-            is_new = "thread" not in given
-            named: Any = {"as_thread" if is_new else "thread": begun.thread}
-            return self._client.run(given["code"], conversation=principal, **named)
-        if begun.kind != CALL:
-            return self._runs[begun.kind].begin(begun.thread, given, self._client.seen_messages(principal))
-        return self._client.call(
-            given["operation"], given["arguments"], pages=given["pages"], conversation=principal, thread=begun.thread
+    def _record(self, principal: str, kind: str, given: Given, *, identity: str = "") -> ThreadRecord:
+        """Return the record of a new thread, or of the program that is corrected; raises as `run`."""
+        thread, instruction, turn, recipe = f"{kind}-{uuid4().hex}", f"run a {kind}", 1, None
+        match kind:
+            case "call":
+                instruction, turn = f"call {given['operation']}", 0
+            case "program":
+                thread, turn = self._corrected(principal, given) or thread, 0
+            case "recipe":
+                instruction = f"run the recipe {given['recipe']['name']}"
+                recipe = RecipeOfThread(
+                    recipe=given["recipe"], inputs=given["inputs"], file="", heals=False, is_passed=True
+                )
+            case "agent":
+                instruction = str(given["instruction"])
+        return ThreadRecord(
+            thread,
+            instruction,
+            self._sources,
+            self._context,
+            turn=turn,
+            recipe=recipe,
+            owner=digest_of(principal),
+            given={} if recipe else given,
+            digest=digest_of([kind, identity or given]),
+            begun=self._clock(),
         )
 
-    def _continued(self, begun: Begun, principal: str) -> Standing:
+    def _corrected(self, principal: str, given: Given) -> str | None:
+        """Return the thread of the client's program that a program corrects, if it names one."""
+        if "thread" not in given:
+            return None
+        # Without its record nothing tells which of its changes were made, and would be made again.
+        found = self._find(str(given["thread"]))
+        if found.owner != digest_of(principal) or found.kind != "program":
+            raise UnknownThreadError(str(given["thread"]))
+        return found.thread
+
+    def _started(self, record: ThreadRecord, principal: str) -> Standing:
+        thread, given, kind = record.thread, record.given, record.kind
+        if kind == "program":
+            named: Any = {"thread" if "thread" in given else "as_thread": thread}
+            return self._client.run(given["code"], conversation=principal, **named)
+        if kind == "call":
+            pages = given["pages"]
+            return self._client.call(
+                given["operation"], given["arguments"], pages=pages, conversation=principal, thread=thread
+            )
+        return self._runs[kind].begin(thread, _given(record), self._client.seen_messages(principal))
+
+    def _continued(self, record: ThreadRecord, principal: str) -> Standing:
         """Go on with a thread; one that was killed before its first checkpoint begins again."""
         try:
-            return self._standing(begun)
+            return self._standing(record)
         except UnknownThreadError:
-            return self._started(begun, principal)
+            return self._started(record, principal)
 
-    def question(self, principal: str, thread: str) -> Pending | None:
+    def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that `decide` answers, as `Client.question` does; None without a thread."""
         try:
-            return next(iter(Pending.all_of(self._snapshot(self._begun(principal, thread)), thread=thread)), None)
-        except UnknownThreadError:
+            return next(iter(Pending.all_of(self._states.newest(self._find(thread)), thread=thread)), None)
+        except DeletedThreadError:
             return None
 
     def standing(self, principal: str, thread: str, *, decision: Mapping[str, Any] | None = None) -> Standing:
@@ -244,13 +233,13 @@ class Threads:
         Raises `OutdatedDecisionError` for that, `UnbegunThreadError`, `DeletedThreadError`, `ThreadBusyError`, and what
         `Client.standing` raises.
         """
-        begun = self._begun(principal, thread)
-        with self._marked(principal, begun) as settle:
-            try:
-                return settle(self._standing(begun, decision))
-            except UnknownThreadError:
-                self._book.forget(principal, thread)
-                raise (UnbegunThreadError() if self._is_listed(thread) else DeletedThreadError(thread)) from None
+        record = self._find(thread)
+        try:
+            with self._held(principal, thread) as (_, settle):
+                return settle(self._standing(record, decision))
+        except UnknownThreadError:
+            self._deliver(record)
+            raise UnbegunThreadError from None
 
     def decide(
         self, principal: str, pending: Pending, decision: Mapping[str, Any], *, once: Callable[[], bool] = lambda: True
@@ -260,36 +249,31 @@ class Threads:
         `once` is asked with the thread locked, and the decision counts only if it agrees: a thread that is busy leaves
         the decision unused. Raises `ThreadBusyError` and `DeletedThreadError`.
         """
-        begun = self._begun(principal, pending.thread)
-        run = self._runs.get(begun.kind)
-        with self._marked(principal, begun) as settle:
+        with self._held(principal, pending.thread) as (record, settle):
+            run = self._runs.get(record.kind)
             if not once() and decision.get("type") != "reject":
-                return settle(self._standing(begun))
+                return settle(self._standing(record))
             try:
                 if run is None:
                     return settle(self._client.decide(pending, decision))
-                return settle(run.decide(pending, decision, begun.given))
+                return settle(run.decide(pending, decision, _given(record)))
             except OutdatedDecisionError:
-                return settle(self._standing(begun, decision))
-            except UnknownThreadError:
-                self._book.forget(principal, pending.thread)
-                raise DeletedThreadError(pending.thread) from None
+                return settle(self._standing(record, decision))
 
-    def undo(self, principal: str, thread: str) -> Standing:
+    def undo(self, thread: str) -> Standing:
         """Reverse the changes of a thread: a person is asked about each reversing call.
 
         Raises `ThreadBusyError`, `DeletedThreadError` and `UnofferedUndoError`.
         """
-        begun = Begun(undo_thread(thread), CALL, {"undo": thread}, self._clock())
         with self._lock(thread):
-            if not self._is_listed(thread):
-                raise DeletedThreadError(thread)
+            self._find(thread)
             try:
                 found = self._client.undo(thread)
             except (SpecError, UnknownOperationError) as error:
                 raise UnofferedUndoError(thread, str(error)) from None
             if isinstance(found, Pending):
-                self._book.keep(principal, begun)
+                undo = self._find(undo_thread(thread))
+                self._threads.keep(replace(undo, begun=self._clock(), is_delivered=False, digest=""))
         return found
 
     def has_changes(self, thread: str) -> bool:
@@ -305,134 +289,54 @@ class Threads:
         found = [reversal for reversal in self._client.reversals(thread) if reversal.draft is None]
         return [f"{item.shown.get('method')} {item.shown.get('url')}: {item.reason}." for item in found]
 
-    def unfinished(self, principal: str) -> list[Begun]:
+    def unfinished(self, principal: str) -> list[ThreadRecord]:
         """Return the threads of a principal whose result it has not got, the oldest first, without expired ones."""
         oldest = self._clock() - self._lifetime
-        found = []
-        for begun in self._book.all(principal):
-            if begun.at < oldest:
-                self._book.forget(principal, begun.thread)
-            elif not begun.is_over:
-                found.append(begun)
-        return sorted(found, key=lambda begun: begun.at)
+        found = self._threads.undelivered(digest_of(principal))
+        for record in found:
+            if record.begun < oldest:
+                self._deliver(record)
+        return sorted((record for record in found if record.begun >= oldest), key=lambda record: record.begun)
 
-    def _standing(self, begun: Begun, decision: Mapping[str, Any] | None = None) -> Standing:
+    def _standing(self, record: ThreadRecord, decision: Mapping[str, Any] | None = None) -> Standing:
         if decision is not None and decision.get("type") == "reject":
-            snapshot = self._snapshot(begun)
+            snapshot = self._states.newest(record)
             if snapshot.tasks and not snapshot.interrupts:
-                raise OutdatedDecisionError(begun.thread)
-        run = self._runs.get(begun.kind)
+                raise OutdatedDecisionError(record.thread)
+        run = self._runs.get(record.kind)
         if run is None:
-            return cast("Standing", self._client.standing(begun.thread))
-        return run.standing(begun.thread, begun.given)
+            return cast("Standing", self._client.standing(record.thread))
+        return run.standing(record.thread, _given(record))
 
-    def _snapshot(self, begun: Begun) -> StateSnapshot:
-        run = self._runs.get(begun.kind)
-        if run is not None and not begun.given:
-            raise UnknownThreadError(begun.thread)
-        graph = self._client.graph_of(begun.thread) if run is None else run.graph(begun.given)
-        return begun_state(graph, begun.thread)
-
-    def _begun(self, principal: str, thread: str) -> Begun:
-        """Return how a thread began; without an entry, its id says at least the kind."""
-        found = self._book.find(principal, thread)
-        kind = CALL if "/" in thread else thread.partition("-")[0]
-        return found or Begun(thread, kind, {}, self._clock(), is_over=True)
-
-    def _is_listed(self, thread: str) -> bool:
-        return self._records.has(thread.partition("/")[0])
+    def _find(self, thread: str) -> ThreadRecord:
+        found = self._threads.find(thread)
+        if found is None:
+            raise DeletedThreadError(thread)
+        return found
 
     @contextmanager
-    def _marked(
-        self, principal: str, begun: Begun, *, is_new: bool = False
-    ) -> Iterator[Callable[[Standing], Standing]]:
-        """Lock a thread and note its status before and after; the block passes its state to the given function.
+    def _held(
+        self, principal: str, thread: str, *, new: ThreadRecord | None = None
+    ) -> Iterator[tuple[ThreadRecord, Settle]]:
+        """Lock a thread and note its status before and after; the block passes its state to the given function."""
+        with self._lock(thread.partition("/")[0]):
+            record = new or self._find(thread)
+            if record.turn == 0 and not record.is_undo:
+                # Another process may have begun the thread.
+                self._client.earlier.expect(thread, principal)
+            with self._threads.running(record) as note:
 
-        A thread that was deleted is not listed again.
-        """
+                def settle(standing: Standing) -> Standing:
+                    note(status_of(standing))
+                    if isinstance(standing, Answer):
+                        self._client.earlier.read(principal, standing.apis)
+                    if not isinstance(standing, Pending) and not record.is_delivered:
+                        with self._answering:
+                            self._answered.setdefault(principal, {})[thread] = (record, watching())
+                    return standing
 
-        def settle(standing: Standing) -> Standing:
-            self._mark(begun, status_of(standing))
-            if isinstance(standing, Answer):
-                self._client.earlier.read(principal, standing.apis)
-            if not isinstance(standing, Pending) and not begun.is_over:
-                with self._answering:
-                    self._answered.setdefault(principal, {})[begun.thread] = (begun, watching())
-            return standing
-
-        if begun.kind in (CALL, PROGRAM) and "/" not in begun.thread:
-            # Another process may have begun the thread.
-            self._client.earlier.expect(begun.thread, principal)
-        with self._lock(begun.thread.partition("/")[0]):
-            if is_new or self._is_listed(begun.thread):
-                self._mark(begun, "running")
-            try:
-                yield settle
-            except (CancelledRunError, RestgptError) as error:
-                if self._is_listed(begun.thread):
-                    self._mark(begun, "stopped" if isinstance(error, CancelledRunError) else "failed")
-                raise
-
-    def _mark(self, begun: Begun, status: Status) -> None:
-        # The list has the thread of a change, not that of its undo, which the change's name leads to.
-        if begun.given and "/" not in begun.thread:
-            self._records.mark(begun, status)
+                yield record, settle
 
 
-class _Book:
-    """The entries of threads in the store, by principal."""
-
-    def __init__(self, store: BaseStore) -> None:
-        self._store = store
-
-    def keep(self, principal: str, begun: Begun) -> None:
-        value = {
-            "kind": begun.kind,
-            "given": dict(begun.given),
-            "digest": begun.digest,
-            "at": begun.at,
-            "is_over": begun.is_over,
-            "identity": begun.identity,
-        }
-        self._store.put(_namespace(principal), _key(begun.thread), value, index=False)
-
-    def find(self, principal: str, thread: str) -> Begun | None:
-        item = self._store.get(_namespace(principal), _key(thread))
-        return None if item is None else _entry(item)
-
-    def forget(self, principal: str, thread: str) -> None:
-        self._store.delete(_namespace(principal), _key(thread))
-
-    def all(self, principal: str) -> list[Begun]:
-        return [_entry(item) for item in self._store.search(_namespace(principal), limit=MOST_LISTED)]
-
-    def unfinished(self, principal: str, digest: str) -> Begun | None:
-        """Return a thread that began the same way and is not over."""
-        wanted = {"digest": digest, "is_over": False}
-        items = self._store.search(_namespace(principal), filter=wanted, limit=1)
-        return _entry(items[0]) if items else None
-
-
-def _new_thread(kind: str) -> str:
-    return f"{kind}-{uuid4().hex}"
-
-
-def _namespace(principal: str) -> tuple[str, ...]:
-    # A store refuses some characters in a namespace.
-    return (*NAMESPACE, digest_of(principal))
-
-
-def _key(thread: str) -> str:
-    return thread.replace("/", ".")
-
-
-def _entry(item: Any) -> Begun:
-    value = item.value
-    return Begun(
-        item.key.replace(".", "/"),
-        value["kind"],
-        value["given"],
-        value["at"],
-        value["is_over"],
-        value["identity"],
-    )
+def _given(record: ThreadRecord) -> Given:
+    return record.recipe or record.given

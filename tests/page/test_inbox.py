@@ -48,6 +48,19 @@ def test_one_change_is_shown_and_sent_only_after_its_approval(tab: Tab, platform
     expect(page.get_by_role("link", name="Inbox")).not_to_contain_text("1")
 
 
+def test_a_change_waits_in_the_inbox_however_many_threads_are_newer(tab: Tab, platform: Platform) -> None:
+    thread = waiting(platform, CREATE)
+    for _ in range(60):
+        platform.client.threads.create(metadata={"graph_id": "restgpt"})
+    page = tab.open("#/inbox")
+    expect(page.get_by_text("1 change waits for your decision.")).to_be_visible()
+    question(page, "POST create_project").get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("No change waits for a decision.")).to_be_visible()
+    page = tab.open(f"#/thread/{thread}")
+    expect(page.locator(".answer")).to_have_text("It is created.")
+    assert platform.changes() == ["POST 201"]
+
+
 def test_three_changes_are_approved_edited_and_rejected_each_for_itself(tab: Tab, platform: Platform) -> None:
     waiting(platform, THREE)
     page = tab.open("#/inbox")

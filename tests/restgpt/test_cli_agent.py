@@ -14,9 +14,9 @@ from cli import TOY, Cli, at, by_calls, names
 from roles import call, end, plan, program, select
 
 from lab.kit.port import held_port
-from restgpt.commands.history.thread import ThreadRecord, Threads
-from restgpt.commands.sources import Sources
 from restgpt.graph.persistence import open_persistence
+from restgpt.sources import Sources
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL, World
 from restgpt_bench.worlds.faults import Fault, FaultKind

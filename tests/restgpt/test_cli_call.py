@@ -13,7 +13,10 @@ from wire.echo import EchoServer
 
 from lab.kit.port import held_port
 from restgpt.calling.journal.journal import Journal
+from restgpt.client import Client
 from restgpt.graph.persistence import open_persistence
+from restgpt.outcome import Called
+from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.faults import Fault, FaultKind
@@ -237,3 +240,22 @@ def test_a_body_cannot_reorder_or_hide_the_output_for_machines(json_option: list
     assert (ran.document["response"]["body"] if json_option else ran.document) == value
     assert not set("\u202e\u2066\x9b\U000e0041\ud800") & set(ran.out)
     assert "größe" in ran.out
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path: Path, status: int) -> None:
+    paths = {"/items": {"post": {"operationId": "add", "responses": {"201": {"description": "made"}}}}}
+    document = {"openapi": "3.0.3", "info": {"title": "Items", "version": "1"}, "paths": paths}
+    (tmp_path / "items.json").write_text(json.dumps(document))
+    with EchoServer() as echo:
+        echo.script([Canned(status=status, headers={"Location": "/items/"})])
+        items = ["--spec", str(tmp_path / "items.json"), "--base-url", echo.url]
+        ran = cli("call", "add", *items, "--approve", "--json")
+        client = Client([load_api(document, base_url=echo.url)], context={"writes": "allow"})
+        called = client.call("add")
+        assert isinstance(called, Called)
+    assert (ran.code, ran.document["status"], "which is not followed" in ran.err) == (1, "failed", True)
+    [thread] = cli("threads", "--json").document["threads"]
+    assert thread["status"] == "failed"
+    assert "There is nothing to undo." in cli("undo", thread["thread"]).out
+    assert (called.ok, called.status, client.reversals(called.thread)) == (False, status, [])

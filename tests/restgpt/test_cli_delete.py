@@ -8,9 +8,9 @@ from cli import Cli, by_calls
 from roles import call, end, plan, select
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.commands.history.thread import ThreadRecord, Threads, is_older
-from restgpt.commands.sources import Sources
 from restgpt.graph.persistence import open_persistence
+from restgpt.sources import Sources
+from restgpt.threads import ThreadRecord, Threads, is_older
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer

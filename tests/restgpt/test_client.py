@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.client import Client, OutdatedDecisionError, UnknownThreadError
+from restgpt.client import Client, OutdatedDecisionError
 from restgpt.commands.failure import explain
 from restgpt.earlier import MOST_EARLIER
 from restgpt.mcp.failure import explained
@@ -23,6 +23,7 @@ from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.threads import UnknownThreadError
 from restgpt.tools.errors import ArgumentError, MissingCredentialError
 from restgpt.tools.settings import Settings
 

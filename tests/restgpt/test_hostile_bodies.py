@@ -20,9 +20,9 @@ from wire.echo import EchoServer
 from recipes import recipe
 from restgpt import Client, build_graph, load_api
 from restgpt.commands.serving.mcp import open_server
-from restgpt.commands.sources import Sources
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.recipes.sent import Sent
+from restgpt.sources import Sources
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.settings import Settings

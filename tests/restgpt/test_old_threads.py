@@ -9,12 +9,12 @@ from cli import TOY, Cli, at
 from roles import end
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.commands.history.thread import NAMESPACE
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import FORMAT
 from restgpt.specs import load_api
+from restgpt.threads import NAMESPACE
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer
 

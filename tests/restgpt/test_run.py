@@ -8,11 +8,11 @@ import pytest
 import typer
 
 from restgpt.commands.agent import Agent, Outcome
-from restgpt.commands.history.thread import Status, ThreadRecord, Threads
 from restgpt.commands.run import run_thread
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.graph.persistence import open_persistence
+from restgpt.sources import Sources
+from restgpt.threads import Status, ThreadRecord, Threads
 from restgpt.tools.settings import Settings
 
 FULL = sqlite3.OperationalError("database or disk is full")

@@ -18,14 +18,14 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from roles import program
 from uiserver import UiPlatform, running_ui, started
 
-from restgpt.commands.history.thread import ThreadRecord, Threads
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.routes import REFUSED, make_app
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.sources import Sources
 from restgpt.specs.bundled import bundled_document
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.settings import Secret, Settings
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.faults import Fault, FaultKind
@@ -70,9 +70,9 @@ class Page:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def listed(self, graph: str = "restgpt") -> list[Any]:
+    def listed(self, graph: str = "restgpt", **wanted: Any) -> list[Any]:
         """Return the list of threads."""
-        found: list[Any] = self.send("POST", "/threads/search", {"metadata": {"graph_id": graph}}).json()
+        found: list[Any] = self.send("POST", "/threads/search", {"metadata": {"graph_id": graph}, **wanted}).json()
         return found
 
     def run(self, thread: str, **given: Any) -> Response:
@@ -199,6 +199,24 @@ def test_what_the_page_began_is_decided_by_a_command(
         *("human", "ai"),
         *("human", "ai"),
     ]
+
+
+def test_what_waits_is_listed_however_many_threads_are_newer(page: Page, configured: WorldServer, write: Write) -> None:
+    write(CREATE, CREATE)
+    waiting = page.say("Add the project Moss")
+    undone = page.say("Add the project Moss")
+    assert page.approve(undone).is_success
+    assert page.run(f"{undone}/undo", input={"changes": 1}).is_success
+    threads = Threads(page.kept.store)
+    for number in range(60):
+        threads.keep(ThreadRecord(f"newer-{number}", "Count the tasks", Sources(("board",)), status="done"))
+        threads.keep(ThreadRecord(f"newer-{number}/undo", "Undo", Sources(("board",)), status="done"))
+    for graph, thread in (("restgpt", waiting), ("undo", f"{undone}/undo")):
+        [listed] = page.listed(graph, status="interrupted", limit=1_000)
+        assert (listed["thread_id"], len(listed["interrupts"])) == (thread, 1)
+    assert page.approve(f"{undone}/undo").is_success
+    assert page.listed("undo", status="interrupted") == []
+    assert changes(configured) == ["POST 201", "DELETE 204"]
 
 
 def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_commands(

@@ -10,7 +10,6 @@ from restgpt.calling.draft import draft
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.record import CallRecord
 from restgpt.specs import Catalogue
-from restgpt.specs.status import is_success
 
 UNSURE = "whether it was carried out is not known"
 
@@ -59,8 +58,7 @@ def _is_made(entry: dict[str, Any]) -> bool:
         return False
     if outcome is None or outcome.get("outcome_unknown"):
         return True
-    status = (outcome.get("response") or {}).get("status", 0)
-    return outcome["status"] == "sent" and is_success(status)
+    return succeeded(outcome)
 
 
 def _reversal(entry: dict[str, Any], catalogue: Catalogue) -> Reversal:

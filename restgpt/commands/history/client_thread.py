@@ -8,14 +8,14 @@ import typer
 from restgpt.commands.failure import Exit, UsageError
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.outcome import Called, Pending, status_of
+from restgpt.outcome import Called, Pending
 from restgpt.tools.text.quotation import visible_json
 
 if TYPE_CHECKING:
     from restgpt.client import Client
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.resources import Resources
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
@@ -25,6 +25,11 @@ def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Per
     from restgpt.nodes.run.resources import Resources
     from restgpt.tools.settings.run_settings import checked_settings
 
+    if record.sources.is_empty:
+        raise UsageError(
+            f"The documents of the APIs of thread {record.thread} were given as texts, so they cannot be loaded here. "
+            "Go on with it in the program that began it."
+        )
     context = checked_settings(Context, record.context)
     return Resources(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)
 
@@ -49,17 +54,14 @@ class ClientThread:
     def __init__(
         self, terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence"
     ) -> None:
-        from restgpt.commands.history.thread import Threads
-
         self._terminal = terminal
         self._record = record
-        self._threads = Threads(persistence.store)
         self._client = client_of(record, settings, persistence)
 
     def resume(self, verdict: Verdict) -> NoReturn:
         """Finish the thread, decide what waits, and end the command; raises `UsageError` if nothing can be resumed."""
-        from restgpt.client import UnknownThreadError
         from restgpt.commands.run import decide_here
+        from restgpt.threads import UnknownThreadError
 
         thread = self._record.thread
         is_decided = verdict.is_given
@@ -83,11 +85,10 @@ class ClientThread:
         self._report(decided(self._client, standing, answers))
 
     def _report(self, standing: Any) -> NoReturn:
-        """Note the state of the thread, print it, and end the command."""
+        """Print the state of the thread, and end the command."""
         from restgpt.commands.run import waiting_text
 
         thread = self._record.thread
-        self._threads.mark(self._record, status_of(standing))
         if isinstance(standing, Pending):
             self._terminal.document({"thread": thread, "status": "paused", "pending": [standing.to_dict()]})
             self._terminal.say(waiting_text(thread, [standing]))

@@ -12,8 +12,8 @@ from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.commands.agent import Agent, Outcome
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
@@ -54,10 +54,10 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
     from restgpt.commands.history.client_thread import ClientThread
-    from restgpt.commands.history.thread import Threads
     from restgpt.commands.recipes.run import Settling
     from restgpt.commands.run import report, run_thread
     from restgpt.graph.persistence import open_persistence
+    from restgpt.threads import Threads
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
@@ -128,8 +128,8 @@ def _given(
 
 def rest_of(agent: "Agent", record: "ThreadRecord") -> Any:
     """Return the input of the graph that goes on with a thread: None, or the beginning without a checkpoint."""
-    from restgpt.commands.history.thread import instruction_message
     from restgpt.commands.recipes.run import graph_input
+    from restgpt.threads import instruction_message
 
     if agent.is_unfinished(record.thread):
         return None

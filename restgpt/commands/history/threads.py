@@ -12,9 +12,11 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
+    from restgpt.threads import ThreadRecord
     from restgpt.trace import Line
+
+SHOWN_OF_RECORD = ("thread", "instruction", "sources", "context", "turn", "created", "updated")
 
 SHOWN = 60
 """The number of characters of an instruction that the list shows."""
@@ -86,7 +88,7 @@ def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more
 
 
 def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float | None) -> "list[ThreadRecord]":
-    from restgpt.commands.history.thread import Threads, is_older
+    from restgpt.threads import Threads, is_older
 
     threads = Threads(persistence.store)
     if names:
@@ -114,12 +116,11 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
-    from restgpt.graph.build import build_graph
-    from restgpt.graph.persistence import thread_config
     from restgpt.graph.resumption import unused_approvals
     from restgpt.nodes.state.records import no_usage, shown_program
+    from restgpt.threads import SavedStates
 
-    snapshot = build_graph([], **persistence.saved).get_state(thread_config(record.thread))
+    snapshot = SavedStates(persistence).newest(record)
     steps = snapshot.values.get("steps", [])
     program = snapshot.values.get("program")
     usage = snapshot.values.get("usage") or no_usage()
@@ -141,17 +142,18 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     if not terminal.as_json:
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
-        _print_remedy(terminal, record, status, snapshot.interrupts, unused)
+        # A single call is repeated with its `restgpt call` command, which the record does not contain.
+        if record.turn or snapshot.values:
+            _print_remedy(terminal, record, status, snapshot.interrupts, unused)
 
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     """Return a record as JSON, with the name and inputs of its recipe but not its content."""
     from restgpt.commands.recipes.run import shown_run
 
-    values = asdict(record)
-    del values["recipe"], values["written"]
+    values = {name: value for name, value in asdict(record).items() if name in SHOWN_OF_RECORD}
     recipe = {"recipe": shown_run(record.recipe)} if record.recipe is not None else {}
-    return {**values, "status": status, **recipe}
+    return {**values, "is_relayed": record.is_relayed, "status": status, **recipe}
 
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
@@ -201,9 +203,7 @@ def _print_remedy(
     from restgpt.outcome import Pending
     from restgpt.tools.text.quotation import named
 
-    is_repeated = record.turn == 0 and not record.is_relayed
-    if is_repeated or status not in ("paused", "killed", "failed", "stopped"):
-        # A single call is repeated with its `restgpt call` command, which the record does not contain.
+    if status not in ("paused", "killed", "failed", "stopped"):
         return
     if interrupts:
         terminal.say(waiting_text(record.thread, [Pending.of(interrupt) for interrupt in interrupts]))

@@ -14,9 +14,9 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
     from restgpt.calling.undo.reversal import Reversal
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.outcome import Pending
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
@@ -34,8 +34,8 @@ def undo(
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.history.thread import Threads
         from restgpt.graph.persistence import open_persistence
+        from restgpt.threads import Threads
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()

@@ -8,9 +8,8 @@ from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
-    from restgpt.commands.history.thread import ThreadRecord
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
@@ -28,7 +27,7 @@ def show_request(
 
     apis = record.sources.load(settings)
     resources: Resources = Resources(apis, settings=settings)
-    waiting = _waiting(resources, persistence, record.thread)
+    waiting = _waiting(persistence, record)
     if not waiting:
         raise UsageError(f"No request waits for approval in thread {record.thread}.")
     if number > len(waiting):
@@ -39,20 +38,14 @@ def show_request(
     terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
 
 
-def _waiting(resources: "Resources", persistence: "Persistence", thread: str) -> "list[CallRecord]":
+def _waiting(persistence: "Persistence", record: "ThreadRecord") -> "list[CallRecord]":
     """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
     from restgpt.calling.undo.reversal import undo_thread
-    from restgpt.graph.build import build_graph
-    from restgpt.graph.calls import build_calls
-    from restgpt.graph.persistence import thread_config
+    from restgpt.threads import SavedStates, Threads
 
-    saved = persistence.saved
-    graphs: Sequence[tuple[Any, str]] = (
-        (build_graph(resources=resources, **saved), thread),
-        (build_calls(resources, **saved), undo_thread(thread)),
-    )
-    for graph, name in graphs:
-        snapshot = graph.get_state(thread_config(name))
+    states, undo = SavedStates(persistence), Threads(persistence.store).find(undo_thread(record.thread))
+    for found in (record, *([undo] if undo else [])):
+        snapshot = states.newest(found)
         actions = [action for pause in snapshot.interrupts for action in pause.value.get("action_requests", ())]
         if actions:
             return list(_asked(actions, snapshot.values["requests"]))

@@ -81,7 +81,7 @@ def run(
     with reported(terminal):
         from restgpt.commands.ask import pairs
         from restgpt.commands.recipes.run import run_recipe
-        from restgpt.commands.sources import Sources
+        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))

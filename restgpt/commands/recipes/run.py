@@ -8,10 +8,10 @@ from uuid import uuid4
 
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
-from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.recipes.recipe import Recipe
+from restgpt.sources import Sources
+from restgpt.threads import RecipeOfThread, ThreadRecord
 
 if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
@@ -35,12 +35,12 @@ def run_recipe(
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
-    from restgpt.commands.history.thread import Threads, checked_name
     from restgpt.commands.run import run_thread
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.given import given_inputs
+    from restgpt.threads import Threads, checked_name
     from restgpt.tools.settings.run_settings import checked_settings
 
     recipe, file = _recipe_of(target, settings)
@@ -99,18 +99,11 @@ def instruction_of_run(run: RecipeOfThread) -> str:
 
 def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> None:
     """Raise `UsageError` for a thread in which no run may begin now."""
-    from restgpt.graph.build import build_graph
-    from restgpt.graph.persistence import thread_config
+    from restgpt.threads import SavedStates
 
     if earlier.turn == 0:
         raise UsageError(f"Thread {earlier.thread} is a single call. Choose another thread ID for a run.")
-    # A run of the agent waits in nodes that the graph of a recipe does not have, so both graphs are asked.
-    own: list[Any] = [build_graph([], **persistence.saved)]
-    if earlier.recipe is not None:
-        from restgpt.graph.recipes.build import build_recipe
-
-        own.append(build_recipe(recipe_in(earlier.recipe), [], **persistence.saved))
-    if any(item.get_state(thread_config(earlier.thread)).tasks for item in own):
+    if SavedStates(persistence).newest(earlier).tasks:
         raise UsageError(
             f"Thread {earlier.thread} has not finished its last run. Resume it with: restgpt resume {earlier.thread}"
         )

@@ -17,11 +17,11 @@ SHOWN = 60
 def save_thread(terminal: Terminal, thread: str, name: str, *, description: str) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
     from restgpt.commands.history.client_thread import resources_of
-    from restgpt.commands.history.thread import Threads
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence, thread_config
     from restgpt.nodes.recipes.saved_run import save_run
     from restgpt.recipes.book import RecipeBook
+    from restgpt.threads import Threads
     from restgpt.tools.settings import Settings
 
     if not NAME.fullmatch(name):

@@ -15,11 +15,9 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
-    from restgpt.commands.sources import Sources
-    from restgpt.graph.persistence import Persistence
-    from restgpt.mcp.threads import Begun, Status
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.resources import Resources
+    from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
 LEAST_LIFETIME_S = 60.0
@@ -64,7 +62,7 @@ def mcp(
             raise UsageError("The packages for MCP are not installed. Install them with: pip install 'restgpt[mcp]'")
         if tags and not direct:
             raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
-        from restgpt.commands.sources import Sources
+        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
@@ -100,7 +98,7 @@ def open_server(
     from restgpt.mcp.seal import Seals, key_of_text
     from restgpt.mcp.server import Works, make_server
     from restgpt.mcp.service import Offer, Service
-    from restgpt.mcp.threads import Threads
+    from restgpt.mcp.threads import ServedThreads
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.resources import Resources
     from restgpt.recipes.book import RecipeBook
@@ -115,9 +113,9 @@ def open_server(
         seals.forget_expired()
         runs = {"recipe": recipe_runs(resources, kept)}
         if has_model := _has_model(resources, context, is_named="model" in options):
-            runs["ask"] = agent_runs(resources, kept)
-        records = _Records(kept, sources, options)
-        threads = Threads(client, kept, records, runs=runs, lifetime=lifetime, clock=clock)
+            runs["agent"] = agent_runs(resources, kept)
+        about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
+        threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()
         offer = Offer(recipes, has_model, is_direct, tuple(tags))
         service = Service(client, threads, seals, offer, apis=apis)
@@ -144,43 +142,6 @@ def _has_model(resources: "Resources", context: "Context", *, is_named: bool) ->
             raise
         return False
     return True
-
-
-class _Records:
-    """The threads of a server in the list of the command line, with the APIs that `resume` and `undo` load for them."""
-
-    def __init__(self, kept: "Persistence", sources: "Sources", options: Mapping[str, Any]) -> None:
-        from restgpt.commands.history.thread import Threads
-
-        self._threads = Threads(kept.store)
-        self._sources = sources
-        self._options = options
-
-    def mark(self, begun: "Begun", status: "Status") -> None:
-        """Note a thread with its status."""
-        from restgpt.commands.history.thread import RecipeOfThread, ThreadRecord
-
-        given, recipe, turn = begun.given, None, 1
-        match begun.kind:
-            case "call":
-                instruction, turn = f"call {given.get('operation')}", 0
-            case "program":
-                instruction, turn = "run a program of an MCP client", 0
-            case "recipe":
-                instruction = f"run the recipe {given['recipe']['name']}"
-                recipe = RecipeOfThread(
-                    recipe=given["recipe"], inputs=given["inputs"], file="", heals=False, is_passed=True
-                )
-            case _:
-                instruction = str(given["instruction"])
-        record = ThreadRecord(
-            begun.thread, instruction, self._sources, self._options, turn=turn, recipe=recipe, is_relayed=True
-        )
-        self._threads.mark(record, status)
-
-    def has(self, thread: str) -> bool:
-        """Return whether a thread is in the list."""
-        return self._threads.find(thread) is not None
 
 
 def _serve(

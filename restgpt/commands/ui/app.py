@@ -10,7 +10,7 @@ from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.commands.sources import Sources
+    from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
 HOST = "127.0.0.1"
@@ -39,8 +39,8 @@ def ui(
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise UsageError("The packages of the page are not installed. Install them: pip install 'restgpt[ui]'")
         from restgpt.commands.model_server import say_address_of_dotenv
-        from restgpt.commands.sources import Sources
         from restgpt.server.page import FOLDER, INDEX
+        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         if not (FOLDER / INDEX).is_file():

@@ -57,6 +57,7 @@ class Search(Body):
     """Which threads to list."""
 
     metadata: About | None = None
+    status: str | None = None
     limit: Limit = MOST_LISTED
 
 
@@ -159,7 +160,7 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
     """Return the routes about threads and runs; paths, bodies and answers are those of LangGraph's server."""
 
     def search(path: Mapping[str, str], body: Search) -> Any:
-        return threads.search((body.metadata or About()).graph_id, body.limit)
+        return threads.search((body.metadata or About()).graph_id, body.limit, is_waiting=body.status == "interrupted")
 
     def make(path: Mapping[str, str], body: Make) -> Any:
         about = body.metadata or About()

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from threading import RLock
 from typing import Any
 from uuid import uuid4
@@ -19,37 +19,31 @@ from restgpt.calling.undo.reversal import told, undo_thread, undone_by
 from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
-from restgpt.commands.failure import UsageError, expected_errors, refuse_bytes
+from restgpt.commands.failure import UsageError, refuse_bytes
 from restgpt.commands.history.client_thread import resources_of
-from restgpt.commands.history.delete import left_alone, remove
 from restgpt.commands.history.resume import is_over, open_agent, rest_of
-from restgpt.commands.history.thread import Status, ThreadRecord, Threads, checked_name
 from restgpt.commands.recipes.run import (
     Settling,
     check_apis,
     graph_input,
     instruction_of_run,
-    recipe_in,
     recipe_of_thread,
     sources_of,
 )
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.runs import Part, Runs, Work
-from restgpt.graph.build import build_graph
 from restgpt.graph.channels import StateError
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
-from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
-from restgpt.outcome import status_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
+from restgpt.sources import Sources
 from restgpt.specs import Operation
-from restgpt.tools.http.cancellation import CancelledRunError
+from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.settings import Settings
 
 AGENT, UNDO = "restgpt", "undo"
@@ -84,6 +78,7 @@ class PageThreads:
         self._terminal = terminal
         self._runs = runs
         self._records = Threads(kept.store)
+        self._states = SavedStates(kept)
         self._lock = RLock()
         self._opened: dict[tuple[str, str], Any] = {}
         # Threads in which nothing has run yet, which have no record.
@@ -93,14 +88,13 @@ class PageThreads:
 
     # What there is.
 
-    def search(self, graph: str, limit: int = MOST_LISTED) -> list[dict[str, Any]]:
-        """Return the threads of a graph, the last used first."""
-        records = self._records.newest()[:limit]
-        if graph == UNDO:
-            undos = [self._undo_shown(record) for record in records]
-            return [undo for undo in undos if undo is not None]
-        new = sorted(self._made.values(), key=lambda made: str(made["updated_at"]), reverse=True)
-        return [*new, *map(self._shown, records)][:limit]
+    def search(self, graph: str, limit: int = MOST_LISTED, *, is_waiting: bool = False) -> list[dict[str, Any]]:
+        """Return the threads of a graph, or only those that wait for a person, the last used first."""
+        is_undo = graph == UNDO
+        kept = self._records.waiting() if is_waiting else self._records.newest(undos=is_undo)
+        new = () if is_undo else sorted(self._made.values(), key=lambda made: str(made["updated_at"]), reverse=True)
+        listed = chain(new, (self._shown(record) for record in kept if record.is_undo == is_undo))
+        return list(islice((shown for shown in listed if shown["interrupts"] or not is_waiting), limit))
 
     def make(self, graph: str, name: str, thread: str | None = None) -> dict[str, Any]:
         """Make a thread, or return it if there is one; it is kept from its first run on."""
@@ -116,50 +110,34 @@ class PageThreads:
 
     def get(self, thread: str) -> dict[str, Any]:
         """Return a thread as it is listed; raises `UsageError`."""
-        base = undone_by(thread)
-        if base is not None:
-            shown = self._undo_shown(self._records.get(base))
-            return shown or {"thread_id": thread, "status": "idle", "metadata": {"graph_id": UNDO}}
         if (record := self._records.find(thread)) is not None:
             return self._shown(record)
+        if (base := undone_by(thread)) is not None and self._records.get(base):
+            status = "busy" if self._runs.is_running(thread) else "idle"
+            return {"thread_id": thread, "status": status, "metadata": {"graph_id": UNDO}}
         return self._made.get(thread) or self._shown(self._records.get(thread))
 
     def _shown(self, record: ThreadRecord) -> dict[str, Any]:
-        status = STATUS[record.status]
-        if record.status == "running" and not self._is_busy(record):
-            status = "interrupted"
-        waits = record.status == "paused" and not self._runs.is_running(record.thread)
+        is_running = self._runs.is_running(record.thread)
+        is_killed = record.status == "running" and not self._is_busy(record)
+        waits = (record.status == "paused" or is_killed) and not is_running
         return {
             "thread_id": record.thread,
-            "status": "busy" if self._runs.is_running(record.thread) else status,
+            "status": "busy" if is_running else "interrupted" if is_killed else STATUS[record.status],
             "updated_at": _at(record.updated, record.written),
-            "metadata": {"graph_id": AGENT, "name": record.instruction},
+            "metadata": {"graph_id": UNDO if record.is_undo else AGENT, "name": record.instruction},
             "interrupts": _interrupts(self._snapshot(record.thread)) if waits else {},
         }
 
     def _is_busy(self, record: ThreadRecord) -> bool:
         if self._killed.get(record.thread) == record.written:
             return False
-        is_busy = self._runs.is_running(record.thread) or self._kept.is_busy(record.thread)
+        # The undo of a thread is run under the lock of the thread.
+        name = record.thread.partition("/")[0]
+        is_busy = self._runs.is_running(record.thread) or self._kept.is_busy(name)
         if not is_busy:
             self._killed[record.thread] = record.written
         return is_busy
-
-    def _undo_shown(self, record: ThreadRecord) -> dict[str, Any] | None:
-        thread = undo_thread(record.thread)
-        is_running = self._runs.is_running(thread)
-        snapshot = self._snapshot(thread)
-        if not snapshot.values and not snapshot.tasks and not is_running:
-            return None
-        failed = any(task.error for task in snapshot.tasks)
-        status = "error" if failed else "interrupted" if snapshot.tasks else "idle"
-        return {
-            "thread_id": thread,
-            "status": "busy" if is_running else status,
-            "updated_at": _at(snapshot.created_at or record.updated, len(self._runs.of(thread))),
-            "metadata": {"graph_id": UNDO, "name": f"Undo: {record.instruction}"},
-            "interrupts": {} if is_running else _interrupts(snapshot),
-        }
 
     def state(self, thread: str) -> dict[str, Any]:
         """Return the newest state of a thread; raises `UsageError`."""
@@ -197,7 +175,7 @@ class PageThreads:
 
     def picture(self, graph: str) -> dict[str, Any]:
         """Return the nodes and edges of a graph."""
-        drawn: Any = self._agent_reader if graph == AGENT else self._client_reader.graph_of("")
+        drawn = self._states.graph("agent" if graph == AGENT else "call")
         found: dict[str, Any] = drawn.get_graph().to_json()
         return found
 
@@ -207,22 +185,9 @@ class PageThreads:
 
     def _reader(self, thread: str) -> Any:
         """Return the graph of a thread, which reads its states without any document."""
-        record = None if undone_by(thread) else self._records.find(thread)
-        if undone_by(thread) or (record is not None and record.turn == 0):
-            return self._client_reader.graph_of(thread)
-        if record is None or record.recipe is None or record.recipe["heals"]:
-            return self._agent_reader
-        run = record.recipe
-        key = f"reader {json.dumps(run['recipe'], sort_keys=True)}"
-        return self._kept_open(key, record, lambda: build_recipe(recipe_in(run), [], **self._kept.saved))
-
-    @cached_property
-    def _agent_reader(self) -> Any:
-        return build_graph([], **self._kept.saved)
-
-    @cached_property
-    def _client_reader(self) -> Client:
-        return Client(resources=Resources([]), **self._kept.saved)
+        if (record := self._records.find(thread)) is not None:
+            return self._states.graph(record.kind, record.recipe)
+        return self._states.graph("agent" if undone_by(thread) is None else "call")
 
     # What belongs to a thread.
 
@@ -238,7 +203,7 @@ class PageThreads:
     def lookup(self, operation: str) -> Operation | None:
         """Find an operation of the threads that were opened last, or of those that wait for a decision."""
         opened = [found for (kind, _), found in reversed(list(self._opened.items())) if kind == "resources"]
-        waiting = (self._resources(record) for record in self._records.newest() if record.status == "paused")
+        waiting = (self._resources(record) for record in self._records.waiting() if not record.sources.is_empty)
         for resources in chain(opened, waiting):
             found: Operation | None = resources.catalogue(()).lookup(operation)
             if found is not None:
@@ -295,8 +260,8 @@ class PageThreads:
         if self._made.pop(thread, None) is None or self._records.find(thread) is not None:
             record = self._records.get(thread)
             self._check_idle(thread)
-            if left := left_alone(self._kept, [record], force=False) or remove(self._kept, [record]):
-                raise UsageError(left[thread])
+            if reasons := undeletable(self._kept, [record]) or delete(self._kept, [record]):
+                raise UsageError(reasons[thread])
         self._runs.forget(thread)
 
     def begin(self, thread: str, given: Mapping[str, Any], *, answers: Any = None, checkpoint: str = "") -> Work:
@@ -375,11 +340,13 @@ class PageThreads:
 
     def _driven(self, agent: Agent, record: ThreadRecord, given: Any, checkpoint: str = "") -> Iterator[Part]:
         """Run a thread of the agent, and note in its record how it ended, as the commands do."""
-        record = self._begun(record)
+        self._made.pop(record.thread, None)
+        # Before this returns, so that no list has a time without the thread.
+        record = self._records.mark(record, "running")
         settle = Settling(record.recipe, record.thread, self._terminal) if record.recipe else None
 
         def parts() -> Iterator[Part]:
-            with self._noting(record) as note:
+            with self._records.running(record) as note:
                 stream = agent.parts(record.thread, given, ("custom", "messages", "values"), checkpoint=checkpoint)
                 with closing(stream):  # type: ignore[type-var]
                     for mode, data in stream:
@@ -392,13 +359,10 @@ class PageThreads:
     def _calls(self, record: ThreadRecord, answers: Any) -> Iterator[Part]:
         """Finish and decide calls without a model, as `restgpt resume` does."""
         client = self._client(record)
-        record = self._begun(record)
 
         def parts() -> Iterator[Part]:
-            with self._noting(record) as note:
-                standing = self._decided(client, record.thread, answers)
-                note(status_of(standing))
-                yield "values", {}
+            self._decided(client, record.thread, answers)
+            yield "values", {}
 
         return parts()
 
@@ -426,26 +390,6 @@ class PageThreads:
         if pending is None or not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
             raise OutdatedDecisionError(thread)
         return client.decide(pending, given["decisions"])
-
-    def _begun(self, record: ThreadRecord) -> ThreadRecord:
-        self._made.pop(record.thread, None)
-        return self._records.mark(record, "running")
-
-    @contextmanager
-    def _noting(self, record: ThreadRecord) -> Iterator[Callable[[Status], None]]:
-        """Give what notes in the record of a thread how its run ended; a run that was stopped or failed is noted."""
-
-        def note(status: Status) -> None:
-            self._records.mark(record, status)
-
-        try:
-            yield note
-        except (GeneratorExit, CancelledRunError):
-            note("stopped")
-            raise
-        except expected_errors():
-            note("failed")
-            raise
 
 
 def _text(given: Mapping[str, Any]) -> str:

@@ -24,13 +24,13 @@ from loopback import Handler, served
 from requests.adapters import BaseAdapter
 
 from lab.kit.errand import Errand, ErrandModel, Step
-from restgpt.commands.history.thread import ThreadRecord, Threads
-from restgpt.commands.sources import Sources
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
+from restgpt.sources import Sources
 from restgpt.specs import load_api
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.settings import ApiEntry, Secret, Settings

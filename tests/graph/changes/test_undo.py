@@ -17,8 +17,6 @@ from lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client
-from restgpt.commands.history.thread import ThreadRecord, Threads
-from restgpt.commands.sources import Sources
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
@@ -26,6 +24,8 @@ from restgpt.host.preview import preview
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Called, Ran
+from restgpt.sources import Sources
+from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL

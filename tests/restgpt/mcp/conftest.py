@@ -10,8 +10,8 @@ from cli import TOY, Cli
 
 from recipes import recipe
 from restgpt.commands.serving.mcp import open_server
-from restgpt.commands.sources import Sources
 from restgpt.recipes.book import RecipeBook
+from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL

@@ -15,8 +15,8 @@ from mcpserver import Person, connected, facts_of, text_of
 from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
 
 from restgpt.commands.serving.mcp import open_server
-from restgpt.commands.sources import Sources
 from restgpt.mcp.principal import FILE
+from restgpt.sources import Sources
 from restgpt.tools.settings import Settings
 
 BOTH = ("crm", "collector")

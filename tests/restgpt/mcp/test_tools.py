@@ -19,10 +19,11 @@ from paths import openapi
 
 from restgpt.client import Client
 from restgpt.commands.serving.mcp import open_server
-from restgpt.commands.sources import Sources
+from restgpt.graph.persistence import open_persistence
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.recipes.book import RecipeBook
+from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer
@@ -91,6 +92,13 @@ def test_a_corrected_program_does_not_repeat_its_changes(opened: Opener, toy: Wo
 def test_a_program_corrects_only_a_thread_of_its_own_client(opened: Opener, toy: WorldServer, thread: str) -> None:
     result = called(opened, "run_program", {"code": TWO, "thread": thread}, Person())
     assert (result.is_error, changes(toy)) == (True, [])
+
+
+def test_a_deleted_thread_of_a_client_leaves_nothing_of_its_arguments(opened: Opener, cli: Cli, home: Path) -> None:
+    waiting = facts_of(called(opened, "call_operation", MOSS))
+    assert cli("threads", "--delete", waiting["thread"], "--yes").code == 0
+    with open_persistence(Settings(home=home)) as kept:
+        assert "Moss" not in str([item.value for item in kept.store.search((), limit=1_000)])
 
 
 def test_a_thread_that_was_deleted_is_not_said_to_have_sent_nothing(opened: Opener, toy: WorldServer, cli: Cli) -> None:

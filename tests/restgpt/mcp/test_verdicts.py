@@ -17,17 +17,18 @@ from mcp import types
 from mcpserver import MADE, MOSS, Person, changes, text_of, with_client
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.client import Client, UnknownThreadError
+from restgpt.client import Client
 from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.sources import Sources
 from restgpt.commands.ui.runs import Runs
-from restgpt.commands.ui.threads import PageThreads
+from restgpt.commands.ui.threads import AGENT, PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.resources import Resources
 from restgpt.outcome import Pending
+from restgpt.sources import Sources
 from restgpt.specs import load_api
+from restgpt.threads import UnknownThreadError
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
@@ -56,10 +57,21 @@ class Change:
     def __init__(self, opened: Callable[..., Any], cli: Cli, toy: WorldServer, monkeypatch: pytest.MonkeyPatch) -> None:
         self._opened, self._cli, self.toy, self._environment = opened, cli, toy, monkeypatch
         self._asked = self._send()
-        [listed] = cli("threads", "--json").document["threads"]
-        self.thread = listed["thread"]
+        self.thread = self.listed()["thread"]
         with self._client() as (client, _):
             self.question = client.question(self.thread)
+
+    def listed(self) -> Any:
+        """The one thread in the list of the command line."""
+        [listed] = self._cli("threads", "--json").document["threads"]
+        return listed
+
+    def begin_by_client(self, source: Any = TOY) -> None:
+        """Delete the change, and begin the same one through `Client`, over the API of a document."""
+        assert self._cli("threads", "--delete", self.thread, "--yes").code == 0
+        with self._client(source) as (client, _):
+            self.question = client.call("create_task", {"path": {"project_id": 1}, "body": {"title": "Moss"}})
+        self.thread = self.question.thread
 
     def leave(self, state: str) -> None:
         """Bring the change from its open question to a state."""
@@ -97,9 +109,9 @@ class Change:
                 cursor.execute("DELETE FROM writes WHERE thread_id = ? AND checkpoint_id >= ?", (self.thread, last))
 
     @contextmanager
-    def _client(self) -> Iterator[tuple[Client, Persistence]]:
+    def _client(self, source: Any = TOY) -> Iterator[tuple[Client, Persistence]]:
         with open_persistence(Settings.from_env()) as kept:
-            api = load_api(TOY, base_url=self.toy.url, auth={"key": CREDENTIAL})
+            api = load_api(source, base_url=self.toy.url, auth={"key": CREDENTIAL})
             yield Client(resources=Resources([api], store=kept.store), **kept.saved), kept
 
     def _send(self, **answers: Any) -> Any:
@@ -143,10 +155,7 @@ class Change:
     def by_page(self, verdict: str) -> str:
         assert isinstance(self.question, Pending)
         answers = {self.question.id: {"decisions": [DECISIONS[verdict]]}}
-        with open_persistence(Settings.from_env()) as kept:
-            page = PageThreads(
-                kept, Settings.from_env(), sources=Sources(), context={}, terminal=Terminal(quiet=True), runs=Runs()
-            )
+        with self.page() as page:
 
             def run() -> str:
                 work = page.begin(self.thread, {}, answers=answers)
@@ -156,6 +165,12 @@ class Change:
                     work.release()
 
             return _tried(run)
+
+    @contextmanager
+    def page(self) -> Iterator[PageThreads]:
+        settings, quiet = Settings.from_env(), Terminal(quiet=True)
+        with open_persistence(settings) as kept:
+            yield PageThreads(kept, settings, sources=Sources(), context={}, terminal=quiet, runs=Runs())
 
 
 def _tried(act: Callable[[], str]) -> str:
@@ -219,3 +234,23 @@ def test_a_stale_rejection_by_a_form_does_not_go_on_with_the_thread(change: Chan
     assert changes(change.toy) == []
     change.by_cli("reject")
     assert change.standing() == "rejected"
+
+
+@pytest.mark.parametrize("door", ["command line", "Client", "graph", "page"])
+def test_a_change_that_the_client_began_is_listed_and_decided_at_every_door(change: Change, door: str) -> None:
+    change.begin_by_client()
+    assert (change.listed()["thread"], change.listed()["status"]) == (change.thread, "paused")
+    with change.page() as page:
+        [listed] = page.search(AGENT)
+        assert (listed["thread_id"], len(listed["interrupts"])) == (change.thread, 1)
+    said = DOORS[door](change, "approve")
+    assert changes(change.toy) == [MADE], said
+    assert change.standing() == "sent"
+    assert change.listed()["status"] == "done"
+
+
+def test_a_change_over_a_document_given_as_text_says_where_to_go_on(change: Change) -> None:
+    change.begin_by_client(Path(TOY).read_bytes())
+    assert change.listed()["status"] == "paused"
+    assert "Go on with it in the program that began it." in change.by_cli("approve")
+    assert changes(change.toy) == []

@@ -237,9 +237,9 @@ def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
 def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
-    from restgpt.commands.history.thread import ThreadRecord, Threads
-    from restgpt.commands.sources import Sources
     from restgpt.graph.persistence import open_persistence
+    from restgpt.sources import Sources
+    from restgpt.threads import ThreadRecord, Threads
     from restgpt.tools.settings import Settings
 
     recipe = book.load("count-projects")

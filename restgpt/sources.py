@@ -1,4 +1,4 @@
-"""The APIs that a command line names: entries of apis.yaml, and documents by path or URL."""
+"""The APIs that a user names: entries of apis.yaml, and documents by path or URL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from restgpt.commands.failure import UsageError
+from restgpt.tools.errors import SettingsError
 
 if TYPE_CHECKING:
     from restgpt.specs import Api, Operation
@@ -23,23 +23,30 @@ class Sources:
 
     @classmethod
     def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
-        """Make sources from the options; raises `UsageError` for an invalid base URL or a URL with a password."""
+        """Make sources from the options; raises `SettingsError` for an invalid base URL or a URL with a password."""
         from restgpt.tools.settings.entry import is_http_address
 
         if base_url is not None and not is_http_address(base_url):
-            raise UsageError(
+            raise SettingsError(
                 f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
             )
         sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
-                raise UsageError(
+                raise SettingsError(
                     "A URL contains a user name or password, which would be saved with the thread. Remove it. Set the "
                     "credentials of the API as RESTGPT_AUTH_SCHEME. Download a protected document, and give its path."
                 )
         if base_url is not None and len(sources.names) + len(sources.specs) != 1:
-            raise UsageError("--base-url is the base URL of one API. Give exactly one --spec or --api with it.")
+            raise SettingsError("--base-url is the base URL of one API. Give exactly one --spec or --api with it.")
         return sources
+
+    @classmethod
+    def of(cls, apis: "Sequence[Api]") -> "Sources":
+        """Return from where APIs can be loaded again; one that was given as text is left out."""
+        own = [api for api in apis if api.entry is None and api.location is not None]
+        base_url = apis[0].base_url if len(apis) == 1 else None
+        return cls(tuple(api.entry for api in apis if api.entry), tuple(str(api.location) for api in own), base_url)
 
     @property
     def is_empty(self) -> bool:
@@ -47,17 +54,17 @@ class Sources:
         return not self.names and not self.specs
 
     def or_all(self, settings: "Settings") -> "Sources":
-        """Return these sources, or all entries of apis.yaml if no API is named; raises `UsageError` if it is empty."""
+        """Return these sources, or all entries of apis.yaml if none is named; raises `SettingsError` without one."""
         if not self.is_empty:
             return self
         if not settings.apis:
-            raise UsageError(
+            raise SettingsError(
                 "No API was given. Give a document with --spec openapi.yaml, or an entry of apis.yaml with --api NAME."
             )
         return Sources(tuple(settings.apis))
 
     def load(self, settings: "Settings") -> "list[Api]":
-        """Load the named APIs; raises `UsageError`, `SpecError`."""
+        """Load the named APIs; raises `SettingsError`, `SpecError`."""
         from restgpt.specs import load_api
 
         cache = settings.home / "index"
@@ -67,10 +74,10 @@ class Sources:
 
 
 def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
-    """Load an entry of apis.yaml; raises `UsageError` if no entry has this name."""
+    """Load an entry of apis.yaml; raises `SettingsError` if no entry has this name."""
     if name not in settings.apis:
         known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
-        raise UsageError(f"apis.yaml has no entry {name}. {known} Add an entry, or give a document with --spec.")
+        raise SettingsError(f"apis.yaml has no entry {name}. {known} Add an entry, or give a document with --spec.")
     return settings.load(name, base_url=base_url)
 
 
