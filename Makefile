@@ -221,6 +221,10 @@ bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
 	$(BIN)/python -m lab.speed.programs
 
+.PHONY: bench-threads
+bench-threads: $(READY) ## measure the bytes of a thread and the time of a turn by the number of turns
+	$(BIN)/python -m lab.speed.threads
+
 .PHONY: bench-previews
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
 	$(BIN)/python -m lab.speed.previews

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests, Steps
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
@@ -23,7 +23,6 @@ from restgpt.nodes.state.records import (
     Request,
     Step,
     Usage,
-    add_steps,
     add_usage,
     merge_requests,
     no_usage,
@@ -43,7 +42,7 @@ class CallsState(TypedDict):
     turn: NotRequired[Annotated[int, Checked]]
     round: int
     requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
-    steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
+    steps: Steps
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]
 

@@ -1,17 +1,20 @@
 """The channels of the state: each validates and stores the values that nodes write to one key."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
 from typing import Annotated, Any, Self
+from uuid import NAMESPACE_OID, uuid5
 
+from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.channels.binop import BinaryOperatorAggregate
+from langgraph.channels.delta import DeltaChannel
 from langgraph.channels.last_value import LastValue
 from langgraph.graph.message import Messages, add_messages
 from langgraph.types import Overwrite
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from restgpt.nodes.state.recipe_run import GivenRecipe
-from restgpt.nodes.state.records import FORMAT, Request
+from restgpt.nodes.state.records import FORMAT, Request, Step, add_steps
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.storable import storable_value
@@ -76,6 +79,20 @@ class Aggregate(BinaryOperatorAggregate[Any]):
         return super().update(values)
 
 
+class StepsChannel(DeltaChannel[Any]):
+    """The channel of the finished steps; raises `StateError` for a value of another type."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Append the written steps."""
+        check(self.key, list[Step], values)
+        return super().update(values)
+
+
+def each(reducer: Callable[[Any, Any], Any]) -> Callable[[Any, Sequence[Any]], Any]:
+    """Return a reducer of many writes that merges one after the other, so that their batches make no difference."""
+    return lambda before, writes: reduce(reducer, writes, before)
+
+
 class Instruction(BinaryOperatorAggregate[str]):
     """The channel of the instruction: keeps the newest text, as `Given` in the one superstep after it was written."""
 
@@ -129,13 +146,29 @@ def check(key: str, kind: Any, values: Sequence[object]) -> None:
             raise StateError(key, place, first["msg"]) from None
 
 
-def merge_messages(left: Messages, right: Messages) -> Messages:
-    """Merge messages as `add_messages` does; raises `StateError` for what is none."""
+def merge_messages(left: list[AnyMessage], right: Messages) -> Messages:
+    """Merge messages as `add_messages` does; raises `StateError` for what is none.
+
+    A message without an id gets one by its place and its text, because it gets it again whenever the state is read.
+    """
     try:
-        return add_messages(left, right)
+        added = convert_to_messages(right if isinstance(right, list) else [right])
+        for place, message in enumerate(added, len(left)):
+            message.id = message.id or str(uuid5(NAMESPACE_OID, f"{place} {message.type} {message.content}"))
+        return add_messages(left, added)  # type: ignore[arg-type]
     except (ValueError, NotImplementedError) as error:
         # What follows is the value, and where to read on.
         raise StateError("messages", "", str(error).partition("\n")[0].partition(", got ")[0]) from None
+
+
+# A checkpoint of such a channel has what was written, and every `snapshot_frequency` updates the whole list. LangGraph
+# reads a state from the newest whole list on the way to its checkpoint and from the writes after that. Both numbers are
+# about twenty turns: with more, opening a thread reads more checkpoints; with fewer, more of them hold all turns.
+Conversation = Annotated[list[AnyMessage], DeltaChannel(each(merge_messages), snapshot_frequency=60)]
+"""The messages of a thread."""
+
+Steps = Annotated[list[Step], StepsChannel(each(add_steps), snapshot_frequency=40)]
+"""The finished steps of a thread."""
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -19,7 +18,7 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
-from restgpt.graph.channels import merge_messages
+from restgpt.graph.channels import Conversation
 from restgpt.graph.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
@@ -40,7 +39,7 @@ class ProgramInput(TypedDict):
 
     code: Annotated[str, EphemeralValue]
     operations: NotRequired[Annotated[list[str] | None, EphemeralValue]]
-    messages: NotRequired[Annotated[list[AnyMessage], merge_messages]]
+    messages: NotRequired[Conversation]
 
 
 class ProgramGraphState(State):

@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
 from restgpt.graph.channels import (
     Aggregate,
     Checked,
+    Conversation,
     FormatChannel,
     Instruction,
     RecipeChannel,
     Requests,
-    merge_messages,
+    Steps,
 )
 from restgpt.nodes.state.records import (
     ApiPlan,
@@ -23,9 +23,7 @@ from restgpt.nodes.state.records import (
     Proposal,
     RecipeRun,
     Request,
-    Step,
     Usage,
-    add_steps,
     add_usage,
     merge_requests,
 )
@@ -35,7 +33,7 @@ from restgpt.nodes.state.text import Text, newer
 class InputState(TypedDict, total=False):
     """The input of the graph: a conversation, or only the instruction, or a recipe to run with its inputs."""
 
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
     instruction: str
     recipe: RecipeRun | None
 
@@ -43,7 +41,7 @@ class InputState(TypedDict, total=False):
 class OutputState(TypedDict, total=False):
     """The output of the graph."""
 
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
     answer: str
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
 
@@ -62,7 +60,7 @@ class State(TypedDict):
     """
 
     format: Annotated[int, FormatChannel]
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
     instruction: Annotated[str, Instruction(str, newer)]
     asked: str
     turn: Annotated[int, Checked]
@@ -77,7 +75,7 @@ class State(TypedDict):
     proposal: Annotated[Proposal | None, Checked]
     recipe: Annotated[RecipeRun | None, RecipeChannel]
     requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
-    steps: Annotated[list[Step], Aggregate(list[Step], add_steps)]
+    steps: Steps
     answer: Text
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     baseline: Annotated[Usage, Checked]

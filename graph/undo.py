@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, StateGraph
@@ -15,7 +14,7 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals, settle_reversals, told, undo_thread_id
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
-from restgpt.graph.channels import Checked, merge_messages
+from restgpt.graph.channels import Checked, Conversation
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
@@ -55,7 +54,7 @@ class UndoInput(TypedDict, total=False):
 class UndoOutput(TypedDict, total=False):
     """What was undone, in words."""
 
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
     answer: str
 
 
@@ -64,7 +63,7 @@ class UndoState(CallsState):
 
     thread: Annotated[str, Checked]
     changes: NotRequired[Annotated[Any, EphemeralValue]]
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
     answer: Text
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
-from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,7 +14,7 @@ from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
-from restgpt.graph.channels import merge_messages
+from restgpt.graph.channels import Conversation
 from restgpt.graph.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import intake
@@ -31,7 +30,7 @@ class RecipeInput(TypedDict, total=False):
     """The input of a recipe's graph: its inputs by name, and what the user says besides, if anything."""
 
     inputs: Annotated[Any, EphemeralValue]
-    messages: Annotated[list[AnyMessage], merge_messages]
+    messages: Conversation
 
 
 class RecipeGraphState(State):

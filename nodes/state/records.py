@@ -321,7 +321,7 @@ def tokens(usage: Usage) -> int:
 
 
 def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
-    """Append steps; strip those of earlier turns to what prompts need, because every checkpoint contains them all."""
+    """Append steps; strip those of earlier turns to what prompts need, because every state contains them all."""
     if not before or not more or before[-1]["turn"] == more[-1]["turn"]:
         return [*before, *more]
     return [*(_slim(step) for step in before), *more]

@@ -1,19 +1,31 @@
-"""Guards the size of checkpoints: they contain no response bodies, even large ones."""
+"""Guards the size of checkpoints: no response bodies, however large, and earlier turns only in few of them."""
 
 import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from board import CALLS
+import pytest
+from board import CALLS, Agent, Board
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
+from langgraph.types import StateSnapshot
 from loopback import Handler, served
-from roles import by_role, call, end, plan, select
+from programs import decide
+from roles import by_role, call, end, plan, program, select
+from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
+from restgpt.graph.channels import StateError
+from restgpt.graph.persistence import FILE, Persistence, open_persistence
+from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.specs import load_api
+from restgpt.tools.response.store import NAMESPACE
+from restgpt.tools.settings import Settings
 
 DOCUMENT = {
     "openapi": "3.1.0",
@@ -82,3 +94,107 @@ def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) 
     assert "10000 records" in step["result"]
     assert stored(path, ("store",)) > 5_000_000
     assert 0 < stored(path, ("checkpoints", "writes")) < 200_000
+
+
+READS = "print(get_task(task_id=101)['title'], get_task(task_id=102)['title'])"
+PLACES = ("checkpoints", "writes", "store")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Persistence]:
+    with open_persistence(Settings(home=tmp_path)) as opened:
+        yield opened
+
+
+def reader(board: Board, kept: Persistence, code: str = READS) -> Agent:
+    """An agent that runs the same program in each turn."""
+    return board.agent(ScriptedModel(lambda prompt: program(code)), context={}, **kept.saved)
+
+
+def ask_often(agent: Agent, turns: int) -> None:
+    for _ in range(turns):
+        # As the host of a chat gives it: without an id.
+        agent.ask({"messages": [("user", "Read the tasks 101 and 102.")]})
+
+
+def history(agent: Agent) -> list[StateSnapshot]:
+    return list(agent.graph.get_state_history(agent.config))
+
+
+def values_of(snapshot: StateSnapshot) -> dict[str, Any]:
+    """The values of a state, its messages by id and text."""
+    messages: list[BaseMessage] = snapshot.values.get("messages", [])
+    return {**snapshot.values, "messages": [(message.id, message.type, message.text) for message in messages]}
+
+
+def test_a_turn_writes_no_more_the_later_it_is(board: Board, kept: Persistence, tmp_path: Path) -> None:
+    agent, sizes = reader(board, kept), []
+    for _ in range(6):
+        ask_often(agent, 1)
+        sizes.append(stored(tmp_path / FILE, PLACES))
+    taken = [after - before for before, after in pairwise(sizes)]
+    assert max(taken[1:]) < 1.05 * min(taken[1:])
+
+
+@pytest.mark.slow
+def test_forty_turns_take_five_times_the_bytes_of_eight(board: Board, kept: Persistence, tmp_path: Path) -> None:
+    agent = reader(board, kept)
+    ask_often(agent, 8)
+    of_eight = stored(tmp_path / FILE, PLACES)
+    ask_often(agent, 32)
+    # A little more, because two of the checkpoints hold the whole list of steps.
+    assert stored(tmp_path / FILE, PLACES) < 5.5 * of_eight
+
+
+@pytest.mark.slow
+def test_every_checkpoint_of_a_long_thread_reads_as_it_was_and_can_be_forked(board: Board, kept: Persistence) -> None:
+    agent, was = reader(board, kept), {}
+    for _ in range(22):
+        ask_often(agent, 1)
+        snapshot = agent.graph.get_state(agent.config)
+        was[snapshot.values["turn"]] = values_of(snapshot)
+    read = history(agent)
+    ends = {item.values["turn"]: item for item in read if item.values.get("turn") and not item.next}
+    assert {turn: values_of(item) for turn, item in ends.items()} == was
+    for item in read:
+        turn = item.values.get("turn", 0)
+        earlier = {step["turn"] for step in item.values.get("steps", ())} - {turn}
+        assert earlier == set(range(1, turn))
+    for item in (ends[1], ends[19], ends[20], ends[21]):
+        fork = agent.graph.invoke({"messages": [("user", "Read the tasks 101 and 102.")]}, item.config)
+        assert [message.id for message in fork["messages"][:-2]] == [id for id, _, _ in values_of(item)["messages"]]
+        forked = agent.state
+        assert [step["turn"] for step in forked["steps"]] == list(range(1, item.values["turn"] + 2))
+    assert [values_of(item) for item in history(agent)[-len(read) :]] == [values_of(item) for item in read]
+
+
+def test_a_message_given_without_an_id_keeps_the_one_that_it_got(board: Board, kept: Persistence) -> None:
+    agent = reader(board, kept)
+    ask_often(agent, 2)
+    first, second = agent.state, agent.state
+    ids = [message.id for message in first["messages"]]
+    assert len(set(ids)) == 4
+    assert first["asked"] == ids[2]
+    assert [message.id for message in second["messages"]] == ids
+    # It was read, so it is no new instruction.
+    with pytest.raises(Exception, match="no instruction"):
+        agent.ask({"messages": []})
+
+
+def test_steps_that_were_refused_are_in_no_later_state(board: Board, kept: Persistence) -> None:
+    agent = reader(board, kept, "create_task(project_id=1, body={'title': 'Buy soil'})\nprint('Made.')")
+    for turns in ([1], [1, 2]):
+        agent.ask("Create the task 'Buy soil' in project 1")
+        with pytest.raises(StateError):
+            agent.graph.update_state(agent.config, {"steps": [{"turn": 1}]})
+        assert decide(agent, "approve")["answer"] == "Made."
+        assert [step["turn"] for step in agent.state["steps"]] == turns
+
+
+def test_the_bodies_of_earlier_turns_go_with_their_thread(board: Board, kept: Persistence) -> None:
+    agent = reader(board, kept)
+    ask_often(agent, 3)
+    assert kept.store.search(NAMESPACE, limit=100)
+    remove_bodies(kept, remove_thread(kept, agent.thread))
+    assert not kept.store.search(NAMESPACE, limit=100)
+    assert not list(kept.checkpointer.list(agent.config))

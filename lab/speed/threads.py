@@ -1,0 +1,93 @@
+"""Measures what a thread takes on disk, and the time of a turn, by the number of turns.
+
+Run it with `python -m lab.speed.threads [--json]`, or `make bench-threads`. A turn is one program that makes ten small
+reads on the team board, one after the other, with a scripted model and the database of the command line.
+"""
+
+import argparse
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from lab.kit.board import board_agent, board_resources
+from lab.kit.table import markdown
+from restgpt.graph.persistence import FILE, thread_config
+from restgpt.nodes.run.context import Context
+from restgpt.tools.model.scripted import Reply, ScriptedChatModel
+from restgpt_bench.worlds import open_world
+from restgpt_bench.worlds.server import serve
+
+TURNS = (8, 32, 160)
+INSTRUCTION = f"Read the tasks {', '.join(map(str, range(101, 111)))}."
+CODE = "titles = [get_task(task_id=number)['title'] for number in range(101, 111)]\nprint(len(titles), 'tasks.')"
+LAST = 5
+"""The number of turns of which the median time is told."""
+
+
+class ReadingModel(ScriptedChatModel):
+    """Writes the same program for each instruction."""
+
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """Return the planner's decision for the program."""
+        return {"thought": "", "decision": "program", "text": CODE}
+
+
+def measured(turns: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the bytes of a thread after each of some numbers of turns, and the time that a turn then takes."""
+    found, taken = [], []
+    with ExitStack() as stack:
+        server = stack.enter_context(serve(open_world("toy")))
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        graph = board_agent(board_resources(server.url, ReadingModel(), Context(writes="deny")), stack, home)
+        for turn in range(1, max(turns) + 1):
+            started = time.perf_counter()
+            result = graph.invoke({"instruction": INSTRUCTION}, thread_config("t"))
+            taken.append(time.perf_counter() - started)
+            if result["answer"] != "10 tasks.":
+                raise RuntimeError(f"turn {turn} answered {result['answer']!r}")
+            if turn in turns:
+                found.append({"turns": turn, **sizes(home / FILE), "turn_s": statistics.median(taken[-LAST:])})
+    return found
+
+
+def sizes(database: Path) -> dict[str, float]:
+    """Return the megabytes of the checkpoints, of their writes and of the store, and how many checkpoints there are."""
+    with closing(sqlite3.connect(database)) as connection:
+
+        def one(query: str) -> int:
+            return int(connection.execute(query).fetchone()[0] or 0)
+
+        return {
+            "checkpoints": one("SELECT count(*) FROM checkpoints"),
+            "checkpoints_mb": one("SELECT sum(length(checkpoint) + length(metadata)) FROM checkpoints") / 1e6,
+            "writes_mb": one("SELECT sum(length(value)) FROM writes") / 1e6,
+            "store_mb": one("SELECT sum(length(value)) FROM store") / 1e6,
+        }
+
+
+def main() -> None:
+    """Parse the command line and print the table, or with `--json` the figures."""
+    parser = argparse.ArgumentParser(description="Bytes of a thread and time of a turn, by the number of turns.")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--turns", type=int, nargs="+", default=TURNS, metavar="N", help="the numbers of turns")
+    chosen = parser.parse_args()
+    found = measured(chosen.turns)
+    if chosen.json:
+        print(json.dumps(found, indent=2))
+        return
+    heads = ("turns", "checkpoints", "checkpoints MB", "writes MB", "store MB", "s a turn")
+    rows = ([f"{value:.2f}" if isinstance(value, float) else value for value in row.values()] for row in found)
+    for line in markdown(heads, rows):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
