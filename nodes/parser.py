@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.call import seems_to_read
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
-from restgpt.nodes.programs.program import advanced_program, is_running
+from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens_spent
@@ -67,7 +67,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
         if state.get("proposal") or is_closed(state) or any(waits(request) for request in requests):
             return {"usage": run.usage()}
         if is_running(state.get("program")):
-            return advanced_program(run, state)
+            return advance(run, state)
         parsed: list[Request] = []
         for request in requests:
             if request["status"] == "sent":

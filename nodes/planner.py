@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.conversation import ConversationState, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
-from restgpt.nodes.programs.program import MAX_PROGRAMS
+from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import remarks, repeated
 from restgpt.nodes.run.budget import allows_a_last_question, used_up
 from restgpt.nodes.run.context import Context

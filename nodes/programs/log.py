@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from restgpt.calling.call import succeeded
 from restgpt.calling.record import UNSENT
 from restgpt.nodes.run.resources import Run
-from restgpt.nodes.state.records import Place, Program, RecipeRun, Request, Step, Usage
+from restgpt.nodes.state.records import Place, Program, RecipeRun, Request, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
@@ -120,3 +120,13 @@ def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empt
     if body.is_binary:
         return "binary", body.raw
     return ("json" if body.kind in ("json", "json-lines") else "text"), body.json()
+
+
+def left(run: Run, state: ProgramState) -> int:
+    """Return the number of requests that the budget leaves; as many calls may be refused or held back without one.
+
+    A program can go on after a refusal, so that without a limit it would call in a loop until the time is used up.
+    """
+    sent = spent_since(state["baseline"], state["usage"])["requests"]
+    unsent = {request["id"] for request in made_in_turn(state) if request["status"] in ("rejected", "held")}
+    return max(0, run.context.max_requests - max(sent, len(unsent)))

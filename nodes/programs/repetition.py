@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.programs.program import RECEIVED
+from restgpt.nodes.programs.ending import RECEIVED
 from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import render
 

@@ -1,0 +1,265 @@
+"""The end of a program: its step in the state, and what it proposes to the planner. Every program ends here."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.nodes.dialogue.answer import rests_on_nothing
+from restgpt.nodes.programs.calls import MAX_PAGES
+from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
+from restgpt.nodes.programs.log import ProgramState, left, made_in_task
+from restgpt.nodes.run.resources import Run
+from restgpt.nodes.state.notices import is_first_page, wants_whole
+from restgpt.nodes.state.recipe_run import of_program
+from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Request
+from restgpt.nodes.state.results import result_of, shortened
+from restgpt.nodes.state.rounds import of_turn, step_of
+from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.sandbox.result import shorten
+from restgpt.tools.text.storable import storable_text
+
+MAX_PROGRAMS = 3
+"""The maximum number of programs for one sub-task; then the calls are made one by one."""
+
+SHOWN_BODY = 300
+"""The maximum number of characters of a change's response in a result."""
+
+SHAPES = 6
+"""The maximum number of responses whose shapes a failed program's writer sees."""
+
+SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
+"""The beginnings of the lines about received answers in a result, below the output of the program."""
+
+SHAPE = 500
+"""The maximum number of characters of one such shape."""
+
+RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
+"""The beginning of the part of a result that tells about received answers."""
+
+HEALED = frozenset({"shifted", "stopped", "failed"})
+"""The ends of a recipe after which a model can do better; not a refusal or a budget."""
+
+NOTHING_CALLED = "(The program called no function of the APIs, so this is no answer of theirs.)"
+"""What the planner is told of a report that rests on no answer."""
+
+CLIENT_PROBLEM = 3000
+"""The maximum number of characters of an error of a client's program, with what it had printed."""
+
+_COUNTS = re.compile(r"\b(?:len|sum|Counter)\(", re.ASCII)
+_INDEX = re.compile(r"/\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a program ended, and what it said last, with its requests as they came out.
+
+    `is_final` says of a program that failed that no other one does better, `is_answer` of a report that nothing speaks
+    against it.
+    """
+
+    kind: ProgramEnd
+    text: str
+    program: Program
+    requests: Sequence[Request]
+    is_final: bool = False
+    is_answer: bool = False
+
+
+def program_of(state: ProgramState) -> Program:
+    """Return the program of the current round, which has one."""
+    return cast(Program, state["program"])
+
+
+def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
+    """Return the update that ends the round: its step, and a proposal to the planner if the turn ends with it.
+
+    The program of a sub-task that failed does not end the round: the caller corrects it, up to `MAX_PROGRAMS`, and then
+    makes the calls one by one, in another round.
+    """
+    program, requests = ending.program, as_read(ending.requests)
+    failed, of_sub_task = ending.kind == "failed", state["decision"]["kind"] != "program"
+    if failed and of_sub_task and not ending.is_final and program["number"] < MAX_PROGRAMS:
+        again: Program = {**program, "status": "failed", "feedback": ending.text, "end": "failed"}
+        return {"program": again, "requests": requests, "usage": run.usage()}
+    number = MAX_PROGRAMS if ending.is_final else program["number"]
+    over: Program = {**program, "number": number, "status": "over", "end": ending.kind}
+    requests = [_with_body(run, request) for request in requests]
+    text, api_plan = ending.text, _plan_of(state, requests)
+    if ending.kind == "report" and not (requests or over["taken"]):
+        text = f"{text}\n{NOTHING_CALLED}"
+    if record := of_program(state, over):
+        over["feedback"] = RECEIVED.split(text, maxsplit=1)[0]
+        text = text if ending.kind == "report" else to_planner(record, text)
+    closed: ProgramState = {**state, "api_plan": api_plan}
+    step = step_of(closed, requests=requests, result=_summary(requests, text), program=over)
+    update = {"requests": requests, "steps": [step], "api_plan": api_plan, "program": over, "usage": run.usage()}
+    if failed and of_sub_task:
+        update["round"] = state["round"] + 1
+    proposal = _proposal(run, state, ending, over, requests)
+    return {**update, "proposal": proposal} if proposal else update
+
+
+def _proposal(
+    run: Run, state: ProgramState, ending: Ending, program: Program, requests: Sequence[Request]
+) -> Proposal | None:
+    """Return the answer with which the turn ends; None if the planner goes on."""
+    if ending.is_answer:
+        # What a program prints about changes that a dry run held back is not so.
+        is_held = any(request["status"] == "held" for request in requests)
+        return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": True}
+    if ending.kind == "unknown" and program["is_last"] and not _doubts(requests):
+        return {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{ending.text}"}
+    record = of_program(state, program)
+    if record is None:
+        return None
+    may_heal = ending.kind in HEALED
+    # After a person's refusal the agent does not try another way, unless it had chosen the recipe itself.
+    if record.get("heals") and (may_heal or record.get("is_chosen")) and not changes_of(requests):
+        return None
+    text = stop_text(record, program["feedback"], requests, thread=run.thread, may_heal=may_heal)
+    return {"kind": "end", "text": text, "fulfilled": False}
+
+
+def failure(program: Program, requests: Sequence[Request], problem: str, *, is_final: bool = False) -> Ending:
+    """Return the end of a program that failed, with the problem as its writer reads it."""
+    if program["writer"] == "client":
+        # Its whole output is kept, but the shapes below it must not be cut off.
+        problem, _ = shorten(problem, CLIENT_PROBLEM)
+    text = shortened(storable_text(f"The program failed.\n{problem}{shapes(requests)}"), 6000)
+    return Ending("failed", text, program, requests, is_final=is_final)
+
+
+def report(run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str) -> Ending:
+    """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it."""
+    if program["writer"] != "client":
+        # A client reads a long report in pages; a model's prompt has no room for it.
+        text = shortened(text, run.context.result_budget * 4)
+    if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
+        return Ending("failed", doubt, program, requests)
+    is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
+    invented = program["writer"] == "caller" and not (requests or program["taken"])
+    speaks_against = (
+        not program["is_last"]
+        or (invented and rests_on_nothing(state, of_turn(state)))
+        or _doubts(_behind(state, program, requests))
+        or _is_cut(run, state, requests)
+        # The result says that the list goes on, so the planner decides whether that matters.
+        or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
+    )
+    return Ending("report", text, program, requests, is_answer=not speaks_against)
+
+
+def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
+    """Return why the report of a recipe is not its answer; an empty text if it is."""
+    if _doubts(requests):
+        return "A change did not succeed, so what the recipe reports may not be so."
+    if _is_cut(run, state, requests):
+        return "A list could not be read to its end, so what the recipe reports may not be so."
+    return ""
+
+
+def _doubts(requests: Sequence[Request]) -> bool:
+    """Return whether a change did not succeed, so that the planner has to word the answer."""
+    return any(
+        not (_is_answered_read(request) or succeeded(request) or request["status"] == "held") for request in requests
+    )
+
+
+def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) -> list[Request]:
+    """Return the requests whose outcomes a report may be about: those of the round, and some of earlier programs.
+
+    These are the ones whose outcomes the program got again, and if it made no change, all: it may say that a change was
+    made which an earlier program could not make. A client words its answer itself.
+    """
+    if program["writer"] == "client":
+        return list(requests)
+    changes = any(not seems_to_read(request) for request in requests)
+    taken = set(program["taken"].values())
+    earlier = (request for request in made_in_task(state) if not changes or request["id"] in taken)
+    return [*earlier, *requests]
+
+
+def _is_answered_read(request: Request) -> bool:
+    """Return whether a request is a read, or a proposed one with an answer: the program reports these, errors too."""
+    return request["safe"] or (seems_to_read(request) and bool(request["response"]))
+
+
+def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
+    """Return whether a list is not whole that the program wanted whole: a page failed, or the limits cut it short."""
+    is_over = left(run, state) == 0
+    rests = [
+        (request["response"].get("rest"), request["pages"] >= MAX_PAGES or request.get("limited", False) or is_over)
+        for request in requests
+    ]
+    return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
+
+
+def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:
+    """Return whether a program seems to count in the first page of a list, although the whole list was asked about."""
+    if not (wants_whole(state["instruction"]) and _COUNTS.search(program["code"])):
+        return False
+    lists = Counter(request["operation"] for request in requests)
+    return any(is_first_page(request) and lists[request["operation"]] == 1 for request in requests)
+
+
+def as_read(requests: Sequence[Request]) -> list[Request]:
+    """Return the requests with those that were answered marked as read."""
+    return [{**request, "status": "parsed"} if request["status"] == "sent" else request for request in requests]
+
+
+def _with_body(run: Run, request: Request) -> Request:
+    """Return a change with the start of its response as its result, because no program prints it for the planner."""
+    response = request["response"]
+    if seems_to_read(request) or request["result"] or not response.get("handle") or response.get("kind") == "binary":
+        return request
+    try:
+        return {**request, "result": run.session.responses.open(response["handle"]).text(SHOWN_BODY)}
+    except UnknownHandleError:
+        return request
+
+
+def _plan_of(state: ProgramState, requests: Sequence[Request]) -> Any:
+    """Return the API plan of the round; that of a planner's program is the operations that it called."""
+    if state["api_plan"]["calls"]:
+        return state["api_plan"]
+    sources = {request["operation"]: request["place"]["source"] for request in requests if "place" in request}
+    calls = [{"operation": name, "purpose": source, "needs": []} for name, source in sources.items()]
+    return {"calls": calls, "reason": state["api_plan"]["reason"]}
+
+
+def _summary(requests: Sequence[Request], said_last: str) -> str:
+    """Return the result of the round: what the program said last, its reads in numbers, and each other request."""
+    plain = [request for request in requests if seems_to_read(request) and succeeded(request)]
+    told = [request for request in requests if request not in plain]
+    reads = Counter(request["operation"] for request in plain)
+    lines = [said_last]
+    if reads:
+        lines.append(READS_HEAD + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in reads.items()))
+    notices: dict[tuple[str, str], str] = {}
+    for item in plain:
+        for notice in item["response"].get("notices", ()):
+            # One for all items of a list.
+            notices.setdefault((item["operation"], _INDEX.sub("/*", notice)), notice)
+    lines += [f"({name}: {notice})" for (name, _), notice in list(notices.items())[:5]]
+    if told:
+        lines.append(result_of(told))
+    return "\n".join(lines)
+
+
+def shapes(requests: Sequence[Request]) -> str:
+    """Return the shapes of the responses, one for each operation, for a model that did not see them."""
+    shapes: dict[str, str] = {}
+    for request in requests:
+        sketch = request["response"].get("sketch")
+        if sketch:
+            shapes[f"{request['operation']} (status {request['response']['status']})"] = _cut(str(sketch))
+    if not shapes:
+        return ""
+    return f"\n{SHAPES_HEAD}\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])
+
+
+def _cut(shape: str) -> str:
+    return shape if len(shape) <= SHAPE else f"{shape[:SHAPE].rpartition(' ')[0]} …"
