@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from restgpt.graph.agent import graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import ProgressEvent
+from restgpt.prompts import names, text_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -78,6 +79,8 @@ def settings() -> str:
 
 def _default(setting: dict[str, Any]) -> str:
     value = setting.get("default")
+    if setting.get("langgraph_type") == "prompt":
+        return next(f"`prompts/{name}.md`" for name in names() if text_of(name) == value)
     if value in ("", [], None):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"

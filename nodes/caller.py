@@ -154,6 +154,7 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Of
     instruction, selection = state["instruction"], _selection(state)
     text = render(
         "instruction",
+        run.context.caller_prompt,
         apis=apis_text(run),
         program=render("program", report=render("instruction_report")),
         functions=fenced("document", functions_text(run, selection, instruction)),

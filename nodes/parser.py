@@ -191,7 +191,7 @@ def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
         received=body.value if body.is_json else None,
     )
     return [
-        SystemMessage(render("parser")),
+        SystemMessage(render("parser", run.context.parser_prompt)),
         HumanMessage(
             render(
                 "parser_task",

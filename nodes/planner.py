@@ -152,6 +152,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         SystemMessage(
             render(
                 "planner",
+                run.context.planner_prompt,
                 apis=apis_text(run),
                 last=f"\n{render('planner_program')}" if run.writes_programs else "",
                 examples=run.examples("planner"),

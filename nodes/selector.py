@@ -142,6 +142,7 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
         SystemMessage(
             render(
                 "selector",
+                run.context.selector_prompt,
                 operations=fenced("document", listing.text),
                 look=f"\n{render('selector_look', hidden=str(listing.hidden))}" if listing.hidden else "",
                 examples=run.examples("selector"),

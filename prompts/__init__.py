@@ -24,9 +24,26 @@ def _template(name: str) -> Template:
         raise PromptError(f"there is no prompt file {name}.md") from None
 
 
-def render(name: str, **variables: str) -> str:
-    """Render the prompt `name`; raises `PromptError` unless `variables` are exactly the variables of the prompt."""
-    template = _template(name)
+def text_of(name: str) -> str:
+    """Return the text of the prompt `name`, in which `$` begins a variable."""
+    return _template(name).template
+
+
+def checked(name: str, text: str) -> str:
+    """Return another text of the prompt `name`; raises `ValueError` unless it has the same variables."""
+    template, wanted = Template(text), set(_template(name).get_identifiers())
+    if not template.is_valid() or set(template.get_identifiers()) != wanted:
+        listed = ", ".join(f"${variable}" for variable in sorted(wanted)) or "no variables"
+        raise ValueError(f"it needs exactly the variables of the prompt {name}.md: {listed}; $$ is a dollar sign")
+    return text
+
+
+def render(name: str, /, text: str | None = None, **variables: str) -> str:
+    """Render the prompt `name`, or another `text` of it.
+
+    Raises `PromptError` unless `variables` are exactly the variables of the prompt.
+    """
+    template = _template(name) if text is None else Template(text.strip())
     wanted = set(template.get_identifiers())
     if missing := wanted - variables.keys():
         raise PromptError(f"the prompt {name}.md needs the variables {', '.join(sorted(missing))}")

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.run.today import Day
-from restgpt.tools.model.role import ROLES
+from restgpt.prompts import checked, text_of
+from restgpt.tools.model.role import ROLES, Role
 from restgpt.tools.model.structured import Method
 
 MAX_STEPS = 100
@@ -21,6 +22,15 @@ FORMER = {
     "express": "`express: true` is `road: program` now, and the nearest to `express: false` is `road: roles`",
 }
 """What an error says of a setting that there is no more."""
+
+
+PROMPTS = {"planner": "planner", "selector": "selector", "caller": "instruction", "parser": "parser"}
+"""The prompt file of each role whose text a run may replace."""
+
+
+def _prompt(role: Role, what: str) -> Any:
+    shown = {**_shown_at(role), "langgraph_type": "prompt"}
+    return Field(default=text_of(PROMPTS[role]), description=f"System prompt {what}.", json_schema_extra=shown)
 
 
 def _shown_at(*nodes: str) -> dict[str, Any]:
@@ -60,6 +70,10 @@ class Context(BaseModel):
     parser_model: str = Field(
         default="", description="Chat model of the parser, instead of `model`.", json_schema_extra=_shown_at("parser")
     )
+    planner_prompt: str = _prompt("planner", "of the planner's model")
+    selector_prompt: str = _prompt("selector", "of the API selector's model")
+    caller_prompt: str = _prompt("caller", "of the caller, for a program that carries out the whole instruction")
+    parser_prompt: str = _prompt("parser", "of the parser, for Python over one response")
     temperature: float | None = Field(
         default=0.0, ge=0, le=2, description="Sampling temperature. null: the model's default."
     )
@@ -154,6 +168,11 @@ class Context(BaseModel):
         "false: the model reads the response body.",
         json_schema_extra=_shown_at("parser"),
     )
+
+    @field_validator("planner_prompt", "selector_prompt", "caller_prompt", "parser_prompt")
+    @classmethod
+    def _complete(cls, text: str, info: ValidationInfo) -> str:
+        return checked(PROMPTS[str(info.field_name).removesuffix("_prompt")], text)
 
 
 Context.model_rebuild()

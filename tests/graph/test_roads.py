@@ -103,3 +103,10 @@ def test_the_model_of_the_planner_writes_programs_where_the_caller_has_none(
 def test_a_former_setting_is_named_with_the_one_of_now(former: dict[str, Any], now: str) -> None:
     with pytest.raises(ValidationError, match=now):
         Context(**former)
+
+
+def test_an_edited_prompt_is_what_the_model_reads(board: Board) -> None:
+    edited = f"{Context().caller_prompt}\n\nCall no one Ada. That costs 1 $$."
+    agent = board.agent(by_role({"express": [program(PROGRAM)]}), context={"writes": "allow", "caller_prompt": edited})
+    assert agent.ask(WISH)["answer"] == ANSWER
+    assert str(agent.model.prompts[0][0].text).endswith("Call no one Ada. That costs 1 $.")

@@ -30,3 +30,17 @@ def test_each_role_has_a_setting_and_an_option_for_its_model() -> None:
     wanted = [f"{role}_model" for role in ROLES]
     assert [name for name in Context.model_fields if name.endswith("_model")] == wanted
     assert [name for name in inspect.signature(ask).parameters if name.endswith("_model")] == wanted
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_prompt_of_each_role_can_be_edited_at_its_node(role: str) -> None:
+    setting = Context.model_json_schema()["properties"][f"{role}_prompt"]
+    assert (setting["langgraph_nodes"], setting["langgraph_type"]) == ([role], "prompt")
+    edited = f"{setting['default']}\nBe brief. It costs 1 $$."
+    assert getattr(Context(**{f"{role}_prompt": edited}), f"{role}_prompt") == edited
+
+
+@pytest.mark.parametrize("text", ["Plan.", "$apis $last $examples $more", "$apis $last $examples $"])
+def test_a_prompt_without_its_variables_or_with_others_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match=r"planner_prompt.*\n.*\$apis, \$examples, \$last"):
+        Context(planner_prompt=text)
