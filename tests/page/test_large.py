@@ -23,7 +23,7 @@ WATCH = """
 """
 VIEWS = {
     "chat": "They have 32999994 characters.",
-    "timeline": f"{2 * (4 + 3 * READS) + 4 + 3} steps; the run is over.",
+    "timeline": f"{2 * (7 + 3 * READS) + 7 + 3} steps; the run is over.",
     "wire": f"{2 * READS + 1} calls",
     "program": "Program 1 of task 1 in turn 3",
     "cost": "By step",

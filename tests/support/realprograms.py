@@ -183,6 +183,6 @@ def write_recording(path: Path, **values: str) -> None:
             for name, value in values.items():
                 text = text.replace(name, value)
             lines.append(
-                json.dumps({"task": task, "role": "planner", "number": number, "prompt": "scripted", "reply": text})
+                json.dumps({"task": task, "role": "caller", "number": number, "prompt": "scripted", "reply": text})
             )
     path.write_text("\n".join(lines), encoding="utf-8")

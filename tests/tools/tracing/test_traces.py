@@ -164,7 +164,7 @@ def test_a_run_a_node_a_call_and_a_request_have_the_attributes_of_the_convention
         "gen_ai.conversation.id": "thread",
         "restgpt.node": "sender",
         "restgpt.status": "done",
-        "restgpt.step": 6,
+        "restgpt.step": 7,
     }
     assert run["name"] == "invoke_agent RestGPT"
     assert run["attributes"] == {
