@@ -20,8 +20,8 @@ LINES = {
     "tools": 11_071,  # +5: the sentence of an error, which commands and MCP wrote for themselves
     "specs": 7_300,
     "prompts": 29,
-    "restgpt": 1_551,  # more: the registry of threads, the sources of APIs and the single call, which were in commands
-    "restgpt/commands": 3_446,
+    "restgpt": 1_557,  # more: the registry of threads, the sources of APIs and the single call, which were in commands
+    "restgpt/commands": 3_439,
     "restgpt/community": 403,
     "restgpt/host": 622,
     "restgpt/mcp": 1_258,
