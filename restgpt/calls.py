@@ -41,6 +41,14 @@ def unanswered(ask: Ask) -> tuple[Ask, None]:
     return ask, None
 
 
+def by_place(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments grouped by place, which may be named as those of the function; raises `ArgumentError`."""
+    try:
+        return grouped(operation, arguments)
+    except SignatureError as error:
+        raise ArgumentError([ArgumentProblem("", str(error))], operation=operation.name) from None
+
+
 class Calls(ABC):
     """Finds and describes operations, and drafts and sends calls of them, each in a session."""
 
@@ -80,13 +88,9 @@ class Calls(ABC):
 
         `origin` says from where its values may come, as `restgpt.calling.draft`; without it they are the user's own.
         """
-        try:
-            given = grouped(operation, arguments)
-        except SignatureError as error:
-            raise ArgumentError([ArgumentProblem("", str(error))], operation=operation.name) from None
         made = draft(
             operation,
-            given,
+            by_place(operation, arguments),
             id=id,
             name=self.catalogue.name_of(operation),
             is_own=origin is None,
@@ -165,7 +169,7 @@ class SingleCall(Calls):
         The confirmations of operations that seem to read are in the database. Raises `PersistenceError` and
         `ThreadBusyError`.
         """
-        thread = f"call-{identity_of(operation, arguments)[:12]}"
+        thread = f"call-{identity_of(operation, by_place(operation, arguments))[:12]}"
 
         def session(store: BaseStore, confirmed: BaseStore | None = None) -> Session:
             http = HttpClient(settings=settings.beside_apis(apis))

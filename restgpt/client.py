@@ -268,6 +268,18 @@ class Client(Calls):
         answer = resuming(self.graph_of(pending.thread), pending, decision)
         return self._invoke(self._record(pending.thread), answer)
 
+    def resume(self, thread: str, answers: Mapping[str, Any]) -> Any:
+        """Decide the question of a thread by LangGraph's resume values: `{question id: {"decisions": […]}}`.
+
+        The answer comes first: to go on with the thread could send what it rejects. Returns and raises what `decide`
+        does.
+        """
+        pending = self.question(thread)
+        given = answers.get(pending.id) if pending is not None else None
+        if pending is None or not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
+            raise OutdatedDecisionError(thread)
+        return self.decide(pending, given["decisions"])
+
     def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that `decide` answers, without going on with the thread; None without one.
 

@@ -39,6 +39,7 @@ def call(
         typer.Option(
             "--args",
             help='Arguments by place, as JSON: {"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}. '
+            "They may also be named as those of the operation's function. "
             'A file is {"@file": "PATH"}. `-` reads the JSON from stdin, `@PATH` from a file.',
             metavar="JSON",
         ),

@@ -82,6 +82,8 @@ def test_a_change_that_was_cut_off_is_asked_about_and_shows_in_undo(cli: Cli, cu
 @pytest.mark.slow
 def test_a_change_that_was_cut_off_is_the_same_however_it_is_spelled(cli: Cli, cut_off: WorldServer) -> None:
     spelled = '{"query": {}, "body": {"title": "Moss"}, "header": {}, "path": {"project_id": 1.0}}'
+    named = '{"project_id": 1, "title": "Moss"}'
+    assert cli("call", "create_task", *at(cut_off), "--args", named, "--approve").code == 3
     again = cli("call", "create_task", *at(cut_off), "--args", spelled, "--approve")
     assert again.code == 3
     assert changes(cut_off) == [MADE]

@@ -44,7 +44,7 @@ def client_of(record: "ThreadRecord", settings: "Settings", persistence: "Persis
 def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[str, Any] | None]) -> Any:
     """Decide question after question by `answers`, until none is left or it returns None; return what stands then."""
     while isinstance(standing, Pending) and (given := answers(standing)) is not None:
-        standing = client.decide(standing, given[standing.id]["decisions"])
+        standing = client.resume(standing.thread, given)
     return standing
 
 

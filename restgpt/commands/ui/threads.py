@@ -35,7 +35,6 @@ from restgpt.commands.ui.runs import Part, Runs, Work
 from restgpt.graph.channels import StateError
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
-from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import filled
@@ -361,7 +360,10 @@ class PageThreads:
         client = self._client(record)
 
         def parts() -> Iterator[Part]:
-            self._decided(client, record.thread, answers)
+            if answers is None:
+                client.standing(record.thread)
+            else:
+                client.resume(record.thread, answers)
             yield "values", {}
 
         return parts()
@@ -375,21 +377,10 @@ class PageThreads:
             if answers is None:
                 client.undo(record.thread, steps=steps)
             else:
-                self._decided(client, undo_thread(record.thread), answers)
+                client.resume(undo_thread(record.thread), answers)
             yield "values", {}
 
         return parts()
-
-    @staticmethod
-    def _decided(client: Client, thread: str, answers: Any) -> Any:
-        if answers is None:
-            return client.standing(thread)
-        # An answer comes first: going on with the thread would send what it may reject.
-        pending = client.question(thread)
-        given = answers.get(pending.id) if pending else None
-        if pending is None or not isinstance(given, Mapping) or not isinstance(given.get("decisions"), list):
-            raise OutdatedDecisionError(thread)
-        return client.decide(pending, given["decisions"])
 
 
 def _text(given: Mapping[str, Any]) -> str:

@@ -100,8 +100,8 @@ def test_a_server_that_ends_keeps_the_outcome_of_a_call_that_was_cancelled(opene
 def test_equal_calls_that_are_sent_at_once_are_one(opened: Opener, toy: WorldServer, era: str) -> None:
     async def at_once(client: Client) -> None:
         async with anyio.create_task_group() as group:
-            for number in range(8):
-                spelled = {"query": {}, **MOSS["arguments"]} if number % 2 else MOSS["arguments"]
+            grouped = MOSS["arguments"]
+            for spelled in [grouped, {"query": {}, **grouped}, {**grouped["path"], **grouped["body"]}] * 3:
                 group.start_soon(client.call_tool, "call_operation", {**MOSS, "arguments": spelled})
 
     with_client(opened(ALLOW), at_once, era=era)
