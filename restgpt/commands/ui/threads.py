@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from threading import RLock
 from typing import Any
 from uuid import uuid4
@@ -35,9 +35,10 @@ from restgpt.commands.recipes.run import (
 )
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.sources import Sources
-from restgpt.commands.ui.runs import Part, Runs, Work
+from restgpt.commands.ui.runs import Part, Runs, Work, text_of
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import StateError
+from restgpt.graph.history import history_of
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
 from restgpt.graph.recipes.build import build_recipe
@@ -55,6 +56,8 @@ from restgpt.tools.settings import Settings
 AGENT, UNDO = "restgpt", "undo"
 """The graphs of the page."""
 MOST_LISTED = 50
+MOST_HISTORY = 4_000_000
+"""The maximum size of one page of a thread's history, in bytes, unless one state is larger."""
 STATUS = {"running": "busy", "paused": "interrupted", "stopped": "interrupted", "failed": "error", "done": "idle"}
 """The status of a thread in LangGraph's words."""
 SHOWN = ("messages", "answer", "usage")
@@ -190,10 +193,22 @@ class PageThreads:
         return found
 
     def history(self, thread: str, *, limit: int, before: str = "") -> list[dict[str, Any]]:
-        """Return the saved states of a thread, the newest first, from those before a checkpoint on."""
-        config = thread_config(thread)
-        earlier = thread_config(thread, before) if before else None
-        return [_state(item) for item in self._reader(thread).get_state_history(config, before=earlier, limit=limit)]
+        """Return the saved states of a thread, the newest first, from those before a checkpoint on.
+
+        Each has the steps of its own turn. Returns fewer states than `limit` where they are large, but always one.
+        """
+        found: list[dict[str, Any]] = []
+        size = 0
+        for item in islice(history_of(self._reader(thread), thread, before), limit):
+            state = _state(item)
+            if "steps" in item.values:
+                own = [step for step in item.values["steps"] if step["turn"] == item.values["turn"]]
+                state["values"] = {**item.values, "steps": own}
+            size += len(text_of(state))
+            if found and size > MOST_HISTORY:
+                break
+            found.append(state)
+        return found
 
     def picture(self, graph: str) -> dict[str, Any]:
         """Return the nodes and edges of a graph."""
