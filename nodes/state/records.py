@@ -324,7 +324,8 @@ def add_steps(before: list[Step], more: list[Step]) -> list[Step]:
     """Append steps; strip those of earlier turns to what prompts need, because every state contains them all."""
     if not before or not more or before[-1]["turn"] == more[-1]["turn"]:
         return [*before, *more]
-    return [*(_slim(step) for step in before), *more]
+    ended = before[-1]["turn"]
+    return [*(_slim(step) if step["turn"] == ended else step for step in before), *more]
 
 
 def _slim(step: Step) -> Step:

@@ -118,7 +118,8 @@ export async function readCheckpoints(id: string, known: Map<string, Checkpoint>
     // What each step changed is worked out page by page, because the work for all of them is a pause that one feels.
     for (const item of found.values()) compared(found, item);
     const last = page.at(-1)?.checkpoint.checkpoint_id;
-    if (page.length < AT_ONCE || !last || last === before || known.has(last)) break;
+    // A page of large checkpoints is short, so only an empty one is the last.
+    if (!last || last === before || known.has(last)) break;
     before = last;
   }
   return found;

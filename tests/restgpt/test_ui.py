@@ -21,8 +21,9 @@ from uiserver import UiPlatform, running_ui, started
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.routes import REFUSED, make_app
 from restgpt.commands.ui.runs import Runs
-from restgpt.commands.ui.threads import PageThreads
-from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.commands.ui.threads import MOST_HISTORY, PageThreads
+from restgpt.graph.build import build_graph
+from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.sources import Sources
 from restgpt.specs.bundled import bundled_document
 from restgpt.threads import ThreadRecord, Threads
@@ -297,6 +298,32 @@ def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
 
 
 # Calls and undos.
+
+
+def test_a_history_comes_in_pages_of_few_megabytes_with_the_steps_of_each_turn(page: Page, write: Write) -> None:
+    write(COUNT, COUNT)
+    thread = page.say("How many tasks are there?")
+    assert page.run(thread, input={"messages": [{"type": "human", "content": "And now?"}]}).is_success
+    graph = build_graph([], **page.kept.saved)
+    for size in (MOST_HISTORY, MOST_HISTORY // 2, MOST_HISTORY // 2):
+        graph.update_state(thread_config(thread), {"hint": "x" * size}, as_node="intake")
+    read, before = [], None
+    while True:
+        given = {"limit": 1000, "before": before and {"configurable": before}}
+        answer = page.send("POST", f"/threads/{thread}/history", given)
+        if not answer.json():
+            break
+        assert len(answer.content) < 1.1 * MOST_HISTORY
+        read += answer.json()
+        before = read[-1]["checkpoint"]
+    saved = list(graph.get_state_history(thread_config(thread)))
+    assert len(read) == len(saved)
+    for shown, item in zip(read, saved, strict=True):
+        steps = item.values.get("steps", [])
+        assert shown["checkpoint"] == item.config.get("configurable")
+        assert shown["values"].get("steps", []) == [step for step in steps if step["turn"] == item.values["turn"]]
+        assert len(shown["values"].get("messages", [])) == len(item.values.get("messages", []))
+    assert {step["turn"] for item in saved for step in item.values.get("steps", [])} == {1, 2}
 
 
 def test_an_undo_begun_in_the_page_is_the_undo_of_the_commands(page: Page, cli: Cli, configured: WorldServer) -> None:

@@ -31,8 +31,9 @@ from restgpt.commands.recipes.run import (
     sources_of,
 )
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.ui.runs import Part, Runs, Work
+from restgpt.commands.ui.runs import Part, Runs, Work, text_of
 from restgpt.graph.channels import StateError
+from restgpt.graph.history import history_of
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
 from restgpt.graph.undo import NOTHING
@@ -48,6 +49,8 @@ from restgpt.tools.settings import Settings
 AGENT, UNDO = "restgpt", "undo"
 """The graphs of the page."""
 MOST_LISTED = 50
+MOST_HISTORY = 4_000_000
+"""The maximum size of one page of a thread's history, in bytes, unless one state is larger."""
 STATUS = {"running": "busy", "paused": "interrupted", "stopped": "interrupted", "failed": "error", "done": "idle"}
 """The status of a thread in LangGraph's words."""
 SHOWN = ("messages", "answer", "usage")
@@ -167,10 +170,22 @@ class PageThreads:
         return found
 
     def history(self, thread: str, *, limit: int, before: str = "") -> list[dict[str, Any]]:
-        """Return the saved states of a thread, the newest first, from those before a checkpoint on."""
-        config = thread_config(thread)
-        earlier = thread_config(thread, before) if before else None
-        return [_state(item) for item in self._reader(thread).get_state_history(config, before=earlier, limit=limit)]
+        """Return the saved states of a thread, the newest first, from those before a checkpoint on.
+
+        Each has the steps of its own turn. Returns fewer states than `limit` where they are large, but always one.
+        """
+        found: list[dict[str, Any]] = []
+        size = 0
+        for item in islice(history_of(self._reader(thread), thread, before), limit):
+            state = _state(item)
+            if "steps" in item.values:
+                own = [step for step in item.values["steps"] if step["turn"] == item.values["turn"]]
+                state["values"] = {**item.values, "steps": own}
+            size += len(text_of(state))
+            if found and size > MOST_HISTORY:
+                break
+            found.append(state)
+        return found
 
     def picture(self, graph: str) -> dict[str, Any]:
         """Return the nodes and edges of a graph."""

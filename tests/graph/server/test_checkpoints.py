@@ -181,6 +181,23 @@ def test_a_message_given_without_an_id_keeps_the_one_that_it_got(board: Board, k
         agent.ask({"messages": []})
 
 
+def test_a_thread_whose_checkpoint_holds_the_whole_lists_goes_on(board: Board, kept: Persistence) -> None:
+    agent = reader(board, kept)
+    ask_often(agent, 2)
+    before = agent.graph.get_state(agent.config)
+    saved = kept.checkpointer.get_tuple(agent.config)
+    assert saved is not None
+    whole = {name: before.values[name] for name in ("messages", "steps")}
+    values = {**saved.checkpoint["channel_values"], **whole}
+    kept.checkpointer.put(
+        saved.parent_config or agent.config, {**saved.checkpoint, "channel_values": values}, saved.metadata, {}
+    )
+    assert values_of(agent.graph.get_state(agent.config)) == values_of(before)
+    ask_often(agent, 1)
+    assert [step["turn"] for step in agent.state["steps"]] == [1, 2, 3]
+    assert len(agent.state["messages"]) == 6
+
+
 def test_steps_that_were_refused_are_in_no_later_state(board: Board, kept: Persistence) -> None:
     agent = reader(board, kept, "create_task(project_id=1, body={'title': 'Buy soil'})\nprint('Made.')")
     for turns in ([1], [1, 2]):
