@@ -20,7 +20,7 @@ LINES = {
     "tools": 11_076,  # +5: whether the sandbox runs programs
     "specs": 7_300,
     "prompts": 37,
-    "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call, which were in commands
+    "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_460,
     "restgpt/community": 403,
     "restgpt/host": 622,
@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 643,
     "restgpt-bench": 9_964,
     "lab": 6_571,
-    "tests": 44_075,  # more than before: roads node by node, and each door to a thread that another one began
+    "tests": 44_075,  # more: roads node by node, and each door to a thread that another one began
     "docs": 361,
     ".": 8,
 }
