@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import seems_to_read
+from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
@@ -90,7 +90,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": "The body of this response is no longer kept."}
     if body is None or not body.size:
         return {**request, "status": "parsed", "result": _without_body(run, request)}
-    if response["status"] >= 400:
+    if not succeeded(request):
         return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}

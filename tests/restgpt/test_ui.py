@@ -458,7 +458,7 @@ def test_wrong_options_are_sentences_before_anything_is_served(
     with started(tmp_path, chat.url) as (process, address, _):
         port = address.split(":")[2].split("/")[0]
         taken = cli("ui", "--no-browser", "--port", port)
-        assert (taken.code, f"Port {port} cannot be used" in taken.err) == (2, True)
+        assert (taken.code, f"127.0.0.1:{port} cannot be used" in taken.err) == (2, True)
         assert requests.get(f"http://127.0.0.1:{port}/threads", timeout=PATIENCE_S).status_code == 403
         assert children(process) == ""
         process.send_signal(signal.SIGTERM)

@@ -170,24 +170,14 @@ def _serve(
 
 
 def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings", host: str, port: int) -> None:
-    import socket
-
     import uvicorn
 
+    from restgpt.commands.listening import listen
     from restgpt.mcp.http import PATH, make_app
     from restgpt.mcp.principal import Tokens
 
     app = make_app(server, host, Tokens(settings.mcp_tokens), settings.server)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, port))
-            listening.listen()
-        except OSError as error:
-            raise UsageError(
-                f"The address {host}:{port} cannot be used: {error.strerror}. Give another --port."
-            ) from None
+    with listen(host, port) as listening:
         shown = f"[{host}]" if ":" in host else host
         terminal.say(f"MCP server at http://{shown}:{listening.getsockname()[1]}{PATH}")
         config = uvicorn.Config(

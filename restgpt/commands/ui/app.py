@@ -58,8 +58,8 @@ def _serve(
     terminal: Terminal, settings: "Settings", sources: "Sources", context: dict[str, Any], *, port: int, opens: bool
 ) -> None:
     import secrets
-    import socket
 
+    from restgpt.commands.listening import listen
     from restgpt.commands.ui.routes import make_app
     from restgpt.commands.ui.runs import Runs
     from restgpt.commands.ui.server import serve
@@ -69,13 +69,7 @@ def _serve(
     from restgpt.tools.settings import Secret
 
     once, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    with open_persistence(settings) as kept, socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-            listening.listen()
-        except OSError as error:
-            raise UsageError(f"Port {port} cannot be used: {error.strerror}. Give another --port.") from None
+    with open_persistence(settings) as kept, listen(HOST, port) as listening:
         runs = Runs()
         threads = PageThreads(kept, settings, sources=sources, context=context, terminal=terminal, runs=runs)
         app = make_app(threads, runs, kept, once=Secret(once), token=Secret(token))
