@@ -18,7 +18,7 @@ def _called(name: str, arguments: dict[str, Any]) -> AIMessage:
 
 
 def _tool_call(arguments: Any) -> str:
-    return json.dumps({"name": "ExpressReply", "arguments": arguments})
+    return json.dumps({"name": "ProgramReply", "arguments": arguments})
 
 
 def _curly_quotes(text: str) -> str:
@@ -51,7 +51,7 @@ FORMS: dict[str, Reply] = {
     "JSON in the text of a reply": program(in_text(CODE)),
     "a list around the reply": json.dumps([program(CODE)]),
     "the reply below a key": {"reply": program(CODE)},
-    "the reply below the name of its type": {"ExpressReply": program(CODE)},
+    "the reply below the name of its type": {"ProgramReply": program(CODE)},
     "two replies": f'{{"thought": "I change it."}}\n{in_text(CODE)}',
     "the key program": {"thought": "", "decision": "program", "program": CODE},
     "the key code, without decision": {"code": CODE},
@@ -75,7 +75,7 @@ FORMS: dict[str, Reply] = {
     "only thoughts": "<think>They want five hours.</think>",
     "blanks": " \n\t",
     "a tool call in tags": f"<tool_call>\n{_tool_call(program(CODE))}\n</tool_call>",
-    "a tool call as JSON": json.dumps({"name": "ExpressReply", "parameters": program(CODE)}),
+    "a tool call as JSON": json.dumps({"name": "ProgramReply", "parameters": program(CODE)}),
     "a tool call with its arguments as text": _tool_call(in_text(CODE)),
     "a call of an operation as a tool": _called("update_task", {"task_id": 103, "body": {"hours": 5}}),
     "a call of an operation as JSON": json.dumps({"name": "update_task", "arguments": {"task_id": 103, "hours": 5}}),

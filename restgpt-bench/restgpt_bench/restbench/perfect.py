@@ -318,7 +318,7 @@ def _wanted(prompt: Sequence[BaseMessage]) -> list[str]:
     return [str(reference) for reference in json.loads(found[-1])] if found else []
 
 
-def _express(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+def _whole(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
     """The program of all gold steps; the functions that the prompt shows only by name are asked for first."""
     text = "\n".join(str(message.text) for message in prompt)
     if script.instruction not in str(prompt[1].text):
@@ -483,7 +483,7 @@ TOOLS = "You are an assistant that carries out a user's instruction with tools"
 """The opening of the system message of native tool calling, whose replies are messages."""
 
 PLAYS: Mapping[str, Callable[[Script, Sequence[BaseMessage]], str | dict[str, Any]]] = {
-    "You fulfil a user's instruction with the functions": _express,
+    "You fulfil a user's instruction with the functions": _whole,
     "You carry out one sub-task": _caller_program,
     "You are the planner": _planner,
     "You are the API selector": _selector,

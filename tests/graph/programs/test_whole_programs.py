@@ -1,4 +1,4 @@
-"""Guards express: the planner's first decision with the functions of the APIs in view."""
+"""Guards programs for whole instructions: the caller's replies with the functions of the APIs in view."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def test_a_reply_after_the_budget_of_steps_is_the_loops(board: Board) -> None:
     assert "1 API plans" in str(prompts_of(agent.model, "planner")[0][-1].text)
 
 
-def test_the_loop_may_find_that_no_call_is_needed_after_express(board: Board) -> None:
+def test_the_loop_may_find_that_no_call_is_needed_after_a_sub_task_was_named(board: Board) -> None:
     script = {"express": [plan("Say hello")], "selector": [no_call("Hello.")], "planner": [end("Hello.")]}
     agent = board.agent(by_role(script), context={})
     assert agent.ask("Say hello")["answer"] == "Hello."
