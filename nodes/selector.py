@@ -23,7 +23,7 @@ from restgpt.nodes.dialogue.selection import (
 )
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
-from restgpt.nodes.state.recipe_run import comparison_of, current
+from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, of_turn, step_of
@@ -72,11 +72,11 @@ def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
 def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
     """Choose the functions for a program without a model, or find those that the caller asked for besides.
 
-    A choice stands for the whole turn, also if a person edited it, unless a document has lost an operation of it.
+    A choice stands for the whole turn, also if a person edited it, unless a document has lost an operation of it or a
+    recipe stopped that called nothing else.
     """
-    chosen = state.get("selection")
-    lookup = run.catalogue.lookup
-    if chosen and any(lookup(name) is None for name in (*chosen["operations"], *chosen["others"])):
+    chosen, steps = state.get("selection"), of_turn(state)
+    if chosen and not all(map(run.catalogue.knows, (*chosen["operations"], *chosen["others"]))):
         chosen = None
     if chosen and chosen["looks"] and "named" not in chosen["looks"][-1]:
         return {
@@ -84,10 +84,10 @@ def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
             "usage": run.usage(),
         }
     record = current(state)
-    if record and not of_turn(state):
+    if record and not steps:
         operations = comparison_of(run.catalogue, record).functions.values()
         chosen = selection(run, operations, reason=f"The recipe {record['name']} calls them.")
-    elif chosen is None:
+    elif chosen is None or (steps and is_of_recipe(steps[-1])):
         chosen = select(run, state["instruction"])
     api_plan: ApiPlan = {"calls": [], "reason": chosen["reason"]}
     update = {"api_plan": api_plan, "round": state["round"] + 1, "usage": run.usage()}

@@ -92,6 +92,10 @@ class Catalogue:
             raise UnknownOperationError(key, near)
         return found
 
+    def knows(self, key: str) -> bool:
+        """Whether `operation` finds an operation by this key."""
+        return self.lookup(key) is not None or key in self.functions
+
     def lookup(self, key: str) -> Operation | None:
         """Find an operation like `operation`; with several APIs, the path may begin with a label, as on the map."""
         for api in self.apis:

@@ -15,7 +15,7 @@ from restgpt.calling.policy import Writes
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
 from restgpt.nodes.run.resources import Resources
-from restgpt.nodes.state.recipe_run import current, kept_by
+from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
 from restgpt.nodes.state.records import Place, Program, Request, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
@@ -95,7 +95,7 @@ def _check_over(values: Mapping[str, Any], steps: Sequence[Step], thread: str) -
         raise NotSavableError(f"{where} cannot be saved: {STOPPED[ends[-1]]}.")
     if not decision.get("fulfilled", True):
         raise NotSavableError(f"{where} cannot be saved: it did not fulfil the instruction.")
-    if steps and (program := steps[-1].get("program")) and program["writer"] == "recipe":
+    if steps and is_of_recipe(steps[-1]):
         raise NotSavableError(f"{where} was made by a recipe, which exists already.")
     if not any(step["requests"] for step in steps):
         raise NotSavableError(f"{where} cannot be saved: it called no operation of an API.")

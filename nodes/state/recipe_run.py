@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
-from restgpt.nodes.state.records import Program, RecipeRun
+from restgpt.nodes.state.records import Program, RecipeRun, Step
 from restgpt.recipes.given import RecipeInputError, completed, input_problems
 from restgpt.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
 from restgpt.recipes.guards.pattern import scalars
@@ -135,6 +135,12 @@ def current(state: RecipeState | Mapping[str, Any]) -> RecipeRun | None:
 def of_program(state: RecipeState | Mapping[str, Any], program: Program | None) -> RecipeRun | None:
     """Return the recipe that a program is made of; None for a program of a model."""
     return current(state) if program is not None and program["writer"] == "recipe" else None
+
+
+def is_of_recipe(step: Step) -> bool:
+    """Return whether a recipe carried a round out."""
+    program = step.get("program")
+    return program is not None and program["writer"] == "recipe"
 
 
 def recipe_of(record: RecipeRun) -> Recipe:

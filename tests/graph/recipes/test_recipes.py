@@ -312,6 +312,7 @@ def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board
     assert '"project": "Winter time"' in shown
     assert "Shapes of the answers, with values of their first items:" in shown
     assert json.loads(str(prompt[-2].text))["text"] == made.program.strip()
+    assert "find_tasks(" in str(prompt[0].text)
     # The planner's program gets the answer that the recipe had read.
     assert board.calls() == ADDED
 
