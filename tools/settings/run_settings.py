@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic_core import ErrorDetails
 
 from restgpt.tools.errors import SettingsError
 
@@ -21,7 +22,12 @@ def checked_settings(schema: type[RunSettings], given: Mapping[str, Any]) -> Run
 
 def problems_of(error: ValidationError) -> str:
     """Return each problem that pydantic found, with its place."""
-    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False))
+    return "; ".join(map(_problem, error.errors(include_url=False)))
+
+
+def _problem(item: ErrorDetails) -> str:
+    place, what = ".".join(map(str, item["loc"])), item["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{place}: {what}" if place else what
 
 
 def offering_apis(schema: type[RunSettings], names: Sequence[str]) -> type[RunSettings]:
