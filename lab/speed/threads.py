@@ -41,7 +41,7 @@ class ReadingModel(ScriptedChatModel):
 
 
 def measured(turns: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the bytes of a thread after each of some numbers of turns, and the processor time that a turn then takes."""
+    """Return the bytes of a thread at some numbers of turns, and the processor time of the turns before each."""
     found, taken = [], []
     with ExitStack() as stack:
         server = stack.enter_context(serve(open_world("toy")))
