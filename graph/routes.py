@@ -6,7 +6,7 @@ from langgraph.types import Send
 
 from restgpt.graph.state import State
 from restgpt.nodes.state.records import Request, no_usage, spent_since
-from restgpt.nodes.state.rounds import is_closed, waits
+from restgpt.nodes.state.rounds import is_asked, is_closed, of_round, waits
 from restgpt.tools.graphs.thread_pool import on_loop
 
 
@@ -27,10 +27,8 @@ def after_caller(state: State) -> Literal["program or calls", "functions or unkn
     For other functions, and for an unknown value, go to the selector; the second time for an unknown value, the round
     is over.
     """
-    selection = state.get("selection")
-    looks = selection["looks"] if selection else []
-    wants = bool(looks) and "named" not in looks[-1]
-    return "functions or unknown value" if wants or state["hint"] else "program or calls"
+    wants = is_asked(state.get("selection")) or state["hint"]
+    return "functions or unknown value" if wants else "program or calls"
 
 
 @on_loop
@@ -82,14 +80,10 @@ def after_sender(state: State) -> Literal["asked again", "answered"]:
 @on_loop
 def after_parser(state: State) -> Literal["calls", "next call or repair", "result"]:
     """Go to approval with calls, to the planner with a proposal or the step of this round, else back to the caller."""
-    if any(waits(request) for request in _this_round(state)):
+    if any(map(waits, of_round(state))):
         return "calls"
     return "result" if state.get("proposal") or is_closed(state) else "next call or repair"
 
 
-def _this_round(state: State, status: str = "") -> list[Request]:
-    return [
-        request
-        for request in state["requests"]
-        if request["round"] == state["round"] and (not status or request["status"] == status)
-    ]
+def _this_round(state: State, status: str) -> list[Request]:
+    return [request for request in of_round(state) if request["status"] == status]

@@ -35,6 +35,7 @@ from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage, advanced, seconds_spent
+from restgpt.nodes.state.rounds import of_round
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 
@@ -74,7 +75,7 @@ def _of_run(state: ApprovalState) -> list[Request]:
     """Return the decided requests of the turn, each once; an undo has no turns."""
     earlier = (step for step in state.get("steps", ()) if step["turn"] == state["turn"])
     requests = [request for step in earlier for request in step["requests"]]
-    current = [request for request in state["requests"] if request["round"] == state["round"]]
+    current = of_round(state)
     # What is asked about now counts by the answer.
     known = {request["id"]: request for request in [*requests, *current] if request["status"] != "asked"}
     return list(known.values())

@@ -42,7 +42,7 @@ from restgpt.nodes.state.records import (
     tokens_spent,
 )
 from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
-from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_turn, step_of, to_repair
+from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
@@ -63,7 +63,7 @@ def make_caller(resources: Resources, *, programs: bool = True) -> Callable[...,
             return _whole(run, state)
         if is_closed(state):
             return {}
-        requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        requests = of_round(state)
         if programs and may_write(run, state):
             try:
                 return _program(run, state)

@@ -19,7 +19,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
-from restgpt.nodes.state.rounds import is_closed, is_over, latest, step_of, waits
+from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
@@ -63,7 +63,7 @@ def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
-        requests = [request for request in state["requests"] if request["round"] == state["round"]]
+        requests = of_round(state)
         if state.get("proposal") or is_closed(state) or any(waits(request) for request in requests):
             return {"usage": run.usage()}
         if is_running(state.get("program")):

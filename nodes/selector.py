@@ -26,7 +26,7 @@ from restgpt.nodes.run.resources import Resources, Run
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
-from restgpt.nodes.state.rounds import RoundState, of_turn, step_of
+from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
@@ -78,7 +78,7 @@ def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
     chosen, steps = state.get("selection"), of_turn(state)
     if chosen and not all(map(run.catalogue.knows, (*chosen["operations"], *chosen["others"]))):
         chosen = None
-    if chosen and chosen["looks"] and "named" not in chosen["looks"][-1]:
+    if chosen and is_asked(chosen):
         return {
             "selection": {**chosen, "looks": [*chosen["looks"][:-1], look(run, chosen["looks"][-1])]},
             "usage": run.usage(),

@@ -18,6 +18,7 @@ from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Request, Writer, spent_since
+from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
 from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
@@ -100,7 +101,7 @@ def may_write(run: Run, state: ProgramState) -> bool:
 
 def advance(run: Run, state: ProgramState) -> dict[str, Any]:
     """Run the program as far as its next calls or its end, and return the update of the state."""
-    requests = [request for request in state["requests"] if request["round"] == state["round"]]
+    requests = of_round(state)
     outcome = _outcome(run, state, program_of(state), requests)
     return close(run, state, outcome) if isinstance(outcome, Ending) else outcome
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.state.records import ApiPlan, Decision, Program, Request, Step
+from restgpt.nodes.state.records import ApiPlan, Decision, FunctionChoice, Program, Request, Step
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effect import seems_to_read
 
@@ -27,6 +27,23 @@ def of_turn(state: TurnState) -> list[Step]:
 def is_closed(state: TurnState) -> bool:
     """Return whether the current round is over, so that the state has its step."""
     return bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
+
+
+class RequestState(TypedDict):
+    """The part of the state that holds the requests of the current round."""
+
+    round: int
+    requests: list[Request]
+
+
+def of_round(state: RequestState) -> list[Request]:
+    """Return the requests of the current round."""
+    return [request for request in state["requests"] if request["round"] == state["round"]]
+
+
+def is_asked(choice: FunctionChoice | None) -> bool:
+    """Return whether the caller asked for functions that the selector has not looked for yet."""
+    return choice is not None and bool(choice["looks"]) and "named" not in choice["looks"][-1]
 
 
 class RoundState(TypedDict):

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_155,
-    "nodes": 4_185,  # more: the choice of functions and the proposal of an answer are state
+    "nodes": 4_194,  # more: the choice of functions and the proposal of an answer are state
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_110,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
