@@ -106,9 +106,9 @@ class Runs:
         return any(not run.ended.is_set() for run in self.of(thread))
 
     @property
-    def are_going(self) -> bool:
-        """Whether any run goes on."""
-        return any(map(self.is_running, list(self._runs)))
+    def going(self) -> list[Run]:
+        """The runs that go on."""
+        return [run for runs in list(self._runs.values()) for run in runs if not run.ended.is_set()]
 
     def forget(self, thread: str) -> None:
         """Forget the runs of a thread that was deleted."""
@@ -127,12 +127,17 @@ class Runs:
         Thread(target=_carry_out, args=(run, work), name=f"run of {thread}", daemon=True).start()
         return run
 
-    def stop(self) -> None:
-        """Stop all runs, each after its running model call or request, and wait for them."""
-        going = [run for runs in list(self._runs.values()) for run in runs if not run.ended.is_set()]
+    def cancel(self) -> bool:
+        """Stop all runs, each after its running model call or request, and return whether any goes on."""
+        going = self.going
         for run in going:
             run.cancellation.cancel()
-        for run in going:
+        return bool(going)
+
+    def stop(self) -> None:
+        """Stop all runs, and wait for them."""
+        self.cancel()
+        for run in self.going:
             run.ended.wait()
 
 

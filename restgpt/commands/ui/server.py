@@ -43,7 +43,8 @@ class _Server(uvicorn.Server):
         if self.should_exit and sig == signal.SIGINT:
             self._terminal.say("\nEnded.")
             os._exit(Exit.INTERRUPTED)
-        if self._runs.are_going:
+        # Before it is told, so that no run that hears of it goes on to its next step.
+        if self._runs.cancel():
             self._terminal.say("\nStopping after the running model call or request. Press Ctrl-C again to end at once.")
         # Not as uvicorn does it, which raises the signal again in the end.
         self.should_exit = True
