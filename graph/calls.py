@@ -1,6 +1,6 @@
 """The graph that carries out drafted calls without a model, with the agent's approval, sender and journal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired
 
 from langgraph.channels import UntrackedValue
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.graph.build import approval_node, sender_node
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests, Steps
+from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
@@ -21,7 +21,6 @@ from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.records import (
     FORMAT,
     Request,
-    Step,
     Usage,
     add_usage,
     merge_requests,
@@ -33,16 +32,12 @@ from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 
 
 class CallsState(TypedDict):
-    """The state of some calls: requests, sent in their order. `round` numbers the calls made together in a thread.
-
-    `steps` has at most one step, with calls of other threads that count for what this one may send between APIs.
-    """
+    """The state of some calls: requests, sent in their order. `round` numbers the calls made together in a thread."""
 
     format: Annotated[int, FormatChannel]
     turn: NotRequired[Annotated[int, Checked]]
     round: int
     requests: Annotated[list[Request], Aggregate(Requests, merge_requests)]
-    steps: Steps
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     claim: NotRequired[Annotated[int, UntrackedValue(int, guard=False)]]
 
@@ -50,30 +45,15 @@ class CallsState(TypedDict):
 CallsGraph = CompiledStateGraph[CallsState, Context, CallsState, CallsState]
 
 
-def calls_input(drafts: Iterable[Draft], *, round_number: int = 1, earlier: Sequence[Request] = ()) -> CallsState:
-    """Return the input of the graph: the drafts in order, and `earlier` calls that belong to the same conversation."""
+def calls_input(drafts: Iterable[Draft], *, round_number: int = 1) -> CallsState:
+    """Return the input of the graph: the drafts in order."""
     requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
     return {
         "format": FORMAT,
         "turn": 1,
         "round": round_number,
         "requests": requests,
-        "steps": [_step_of(earlier)] if earlier else [],
         "usage": no_usage(),
-    }
-
-
-def _step_of(earlier: Sequence[Request]) -> Step:
-    return {
-        "turn": 1,
-        "task": 0,
-        "round": 0,
-        "kind": "plan",
-        "plan": "",
-        "said": "",
-        "api_plan": {"calls": [], "reason": ""},
-        "requests": list(earlier),
-        "result": "",
     }
 
 

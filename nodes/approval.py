@@ -34,8 +34,7 @@ from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
-from restgpt.nodes.state.records import Program, RecipeRun, Request, Step, Usage, advanced, seconds_spent
-from restgpt.nodes.state.rounds import of_round
+from restgpt.nodes.state.records import Program, RecipeRun, Request, Usage, advanced, seconds_spent
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 
@@ -46,7 +45,6 @@ class ApprovalState(TypedDict):
     turn: int
     round: int
     requests: list[Request]
-    steps: list[Step]
     program: Program | None
     recipe: NotRequired[RecipeRun | None]
     usage: Usage
@@ -58,8 +56,6 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
-        for request in _of_run(state):
-            run.session.rules = run.session.rules.after(request)
         asked = [request for request in state["requests"] if request["status"] == "asked"]
         waiting = [request for request in state["requests"] if request["status"] in ("approved", "planned")]
         if asked:
@@ -69,16 +65,6 @@ def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
         return {"requests": decided, "usage": run.usage()}
 
     return approval
-
-
-def _of_run(state: ApprovalState) -> list[Request]:
-    """Return the decided requests of the turn, each once; an undo has no turns."""
-    earlier = (step for step in state.get("steps", ()) if step["turn"] == state["turn"])
-    requests = [request for step in earlier for request in step["requests"]]
-    current = of_round(state)
-    # What is asked about now counts by the answer.
-    known = {request["id"]: request for request in [*requests, *current] if request["status"] != "asked"}
-    return list(known.values())
 
 
 def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:
@@ -98,7 +84,6 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
         found = _decided(session, request, draft)
         if found["status"] == "asked":
             pending |= pairs
-        session.rules = session.rules.after(found)
         decided.append(found)
     return decided
 
@@ -137,8 +122,6 @@ def _decided_by_person(
     for request in decided:
         if request["status"] == "approved":
             request["pause"] = pause
-    for request in decided:
-        session.rules = session.rules.after(request)
     return [*outdated, *decided, *_still_ready(session, waiting, [*outdated, *decided])]
 
 

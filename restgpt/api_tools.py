@@ -206,7 +206,7 @@ class _Toolset:
 
     def _given_to(self, made: Any) -> tuple[Any, Any]:
         if isinstance(made, Draft):
-            return self._calls, calls_input([made], earlier=self._client().earlier.flows(_thread()))
+            return self._calls, calls_input([made])
         return self._programs, made
 
     def _finished(self, made: Any, output: Mapping[str, Any]) -> str:

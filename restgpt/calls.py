@@ -11,11 +11,11 @@ from uuid import uuid4
 from langgraph.store.base import BaseStore
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
-from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules, Writes
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
@@ -166,14 +166,14 @@ class SingleCall(Calls):
     ) -> Iterator["SingleCall"]:
         """Open a call: in memory for a read; for a change, in the database, with its thread locked.
 
-        The confirmations of operations that seem to read are in the database. Raises `PersistenceError` and
+        What a person permitted is in the database. Raises `PersistenceError` and
         `ThreadBusyError`.
         """
         thread = f"call-{identity_of(operation, by_place(operation, arguments))[:12]}"
 
-        def session(store: BaseStore, confirmed: BaseStore | None = None) -> Session:
+        def session(store: BaseStore, permitted: BaseStore | None = None) -> Session:
             http = HttpClient(settings=settings.beside_apis(apis))
-            rules = Rules(settings, writes, Confirmations(confirmed))
+            rules = Rules(settings, writes, Permissions(permitted))
             return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
 
         def is_unjournalled(rules: Rules) -> bool:

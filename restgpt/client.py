@@ -149,7 +149,7 @@ class Client(Calls):
             "said": "",
             "found": responses(run, state, most=MOST_EARLIER),
             "operations": operations_by_handle(state),
-            "answered": others,
+            "answered": others and replace(others, run=self.earlier.run(conversation)),
         }
 
     def call(
@@ -178,16 +178,13 @@ class Client(Calls):
         thread = thread or new_thread()
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        given = calls_input([made], earlier=self.earlier.flows(conversation))
-        return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), given))
+        return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), calls_input([made])))
 
     def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
         """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
         if not made.effect.is_read:
             return None
         run = self._run("")
-        for earlier in self.earlier.flows(conversation):
-            run.session.rules = run.session.rules.after(earlier)
         decided = self.make(run.session, made)
         if not isinstance(decided, Done):
             return None

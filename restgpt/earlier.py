@@ -30,24 +30,29 @@ class Earlier:
     """The earlier calls of each conversation, which a model may have read when it writes the next one.
 
     The newest `MOST_EARLIER` of each conversation are kept in this process; of older ones it keeps which APIs answered.
-    A `store` tells other processes of the conversation, and a later one, everything of that but the answers of a
-    person, who is asked once in each process.
+    A `store` tells other processes of the conversation, and a later one, everything of that.
     """
 
     def __init__(self, store: BaseStore | None = None) -> None:
-        self._shared = None if store is None else SharedEarlier(store, uuid4().hex)
+        self._writer = uuid4().hex
+        self._shared = None if store is None else SharedEarlier(store, self._writer)
         self._calls: dict[str, list[Request]] = {}
         self._answered: dict[str, dict[str, str]] = {}
-        self._flows: dict[str, list[Request]] = {}
         self._expected: dict[str, str] = {}
         self._lock = Lock()
 
     def on(self, store: BaseStore) -> "Earlier":
         """Return the same calls, shared with other processes through another store."""
         other = copy(self)
-        writer = uuid4().hex if self._shared is None else self._shared.writer
-        other._shared = SharedEarlier(store, writer)
+        other._shared = SharedEarlier(store, self._writer)
         return other
+
+    def run(self, conversation: str) -> str:
+        """Return the id of a conversation in this process, for which a person may let values of one API go to another.
+
+        Another process may have the conversation of somebody else by the same name, so its person is asked again.
+        """
+        return f"conversation {self._writer} {conversation}"
 
     def expect(self, thread: str, conversation: str) -> None:
         """Note the conversation to which the call of a thread belongs."""
@@ -68,8 +73,6 @@ class Earlier:
             calls = self._calls.setdefault(conversation, [])
             if record["id"] not in [call["id"] for call in calls]:
                 calls.append(placed(record, round_number=0, call=len(calls) + 1))
-                if {"granted", "refused"} & record.get("flow", {}).keys():
-                    self._flows.setdefault(conversation, []).append(calls[-1])
             for old in calls[:-MOST_EARLIER]:
                 if is_answered(old):
                     self._answered.setdefault(conversation, {})[old["api"]["id"]] = old["api"]["name"]
@@ -83,11 +86,6 @@ class Earlier:
             self._answered.setdefault(conversation, {}).update(apis)
         if self._shared is not None and conversation:
             self._shared.read(conversation, apis)
-
-    def flows(self, conversation: str | None) -> list[Request]:
-        """Return the calls with a person's answers on what may go from one API to another."""
-        with self._lock:
-            return [*self._flows.get(conversation or "", ())]
 
     def state(self, conversation: str) -> ConversationState:
         """Return the calls as the state of a conversation in which no user has said anything."""

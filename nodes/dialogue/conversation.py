@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
-from restgpt.calling.origin.flow import Answered, api_record
+from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.grounding import Answers, Source, Sources, ungrounded
 from restgpt.calling.record import CallRecord
 from restgpt.nodes.dialogue.knowledge import notes_of
@@ -158,7 +158,7 @@ def is_answered(request: CallRecord) -> bool:
 
 def answered(
     run: Run, state: ConversationState, *, most: int = MAX_TRACED, seen: Collection[str] | None = None
-) -> Answered | None:
+) -> AnsweredApis | None:
     """Return the APIs that answered in this thread, with their responses; None if only one API is concerned.
 
     `seen` are the APIs whose answers the writer of a program had seen; None is all of them.
@@ -173,7 +173,8 @@ def answered(
         if handle := response.get("handle"):
             holders.setdefault(handle, set()).add(api)
         headers.setdefault(api, set()).update((response.get("headers") or {}).values())
-    return Answered(
+    return AnsweredApis(
+        run=f"{run.thread} {state['turn']}",
         names=names,
         holders={handle: frozenset(apis) for handle, apis in holders.items()},
         headers={api: frozenset(values) for api, values in headers.items()},
@@ -215,7 +216,7 @@ def grounded_draft(
     operations: Mapping[str, str] = {},
     code: str | None = None,
     line: int = 0,
-    answered: Answered | None = None,
+    answered: AnsweredApis | None = None,
     pages: int = 1,
     description: str = "",
 ) -> Draft:

@@ -18,10 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal.claim import Claim
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.notes import Answered, Notes
+from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
@@ -279,8 +279,8 @@ class Run:
 
     @property
     def rules(self) -> Rules:
-        """The user's rules, and the reads that a person confirmed."""
-        return Rules(self.resources.settings, self.context.writes, Confirmations(self.store))
+        """The user's rules, and what a person permitted."""
+        return Rules(self.resources.settings, self.context.writes, Permissions(self.store))
 
     @property
     def writes_programs(self) -> bool:

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import CallRecord
 
-FORMAT = 5
+FORMAT = 6
 """The number of the checkpoint format, the only one that this program writes and reads."""
 
 DecisionKind = Literal["plan", "continue", "program", "end"]

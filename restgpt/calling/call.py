@@ -47,8 +47,7 @@ class Draft:
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
     `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
-    the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs,
-    and what a person decided on that.
+    the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
     """
 
     id: str

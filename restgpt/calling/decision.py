@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
-from restgpt.calling.confirmations import key_of
 from restgpt.calling.draft import edited
+from restgpt.calling.permissions import key_of
 from restgpt.calling.policy import Rules
-from restgpt.calling.record import FlowRecord, Provenance
+from restgpt.calling.record import Provenance
 
 NAMED = 20
 """How many arguments a refusal names."""
@@ -56,8 +56,6 @@ def _decided(draft: Draft, rules: Rules) -> Decided:
         return Done(draft, "rejected", _not_between(names, draft.operation.api.name))
     if rules.crossing(draft.operation, draft.flow):
         return Ask(draft)
-    if draft.flow is not None:
-        draft = replace(draft, flow={**draft.flow, "carried": {}, "worded": {}})
     return Ask(draft) if needs_person(draft, rules) else Ready(draft, as_read=draft.effect.is_read)
 
 
@@ -101,12 +99,12 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
         return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
-            return Ready(_with_flow(ask, "granted"), ask.target, sends=ask.unsure + 1, action=ask.action)
+            return Ready(ask.draft, ask.target, sends=ask.unsure + 1, action=ask.action)
         case "reject" if ask.unsure:
             return Done(ask.draft, "failed", NOT_KNOWN)
-        case "reject" if (flow := ask.action.get("flow")) and flow["is_only"]:
-            reason = _not_between(flow["sources"].values(), flow["to"])
-            return Done(_with_flow(ask, "refused"), "rejected", f"{reason} {message}".strip())
+        case "reject" if flow_answer(ask, answer) is False:
+            reason = _not_between(ask.action["flow"]["sources"].values(), ask.action["flow"]["to"])
+            return Done(ask.draft, "rejected", f"{reason} {message}".strip())
         case "reject":
             return Done(ask.draft, "rejected", f"The user rejected it. {message}".strip())
         case "respond":
@@ -114,14 +112,17 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
     return _edited(ask, answer.get("edited_action"))
 
 
-def _with_flow(ask: Ask, answer: Literal["granted", "refused"]) -> Draft:
-    """The draft with a person's answer on the values of other APIs that the question named."""
-    draft, asked = ask.draft, ask.action.get("flow")
-    if not asked:
-        return draft
-    flow: FlowRecord = {"carried": {}, "worded": {}}
-    flow[answer] = list(asked["sources"])
-    return replace(draft, flow=flow)
+def flow_answer(ask: Ask, answer: Mapping[str, Any]) -> bool | None:
+    """Whether a person's answer lets the values of the other APIs that the question names go over from now on.
+
+    An approval does, a rejection of a question about nothing else refuses it, and None leaves it open.
+    """
+    match answer.get("type"):
+        case "approve":
+            return True
+        case "reject":
+            return None if ask.unsure or not ask.action.get("flow", {}).get("is_only") else False
+    return None
 
 
 def _not_between(names: Iterable[str], to: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.idempotency import given_key, with_key, without_key
-from restgpt.calling.origin.flow import Answered, flow_of
+from restgpt.calling.origin.flow import AnsweredApis, flow_of
 from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_operations
 from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
@@ -32,7 +32,7 @@ def draft(
     operations: Mapping[str, str] = {},
     code: str | None = None,
     line: int = 0,
-    answered: Answered | None = None,
+    answered: AnsweredApis | None = None,
     pages: int = 1,
     description: str = "",
     confirm: bool = False,

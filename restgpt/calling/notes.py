@@ -2,7 +2,7 @@
 
 A note says which argument of the document made the difference between a request that the server refused and the one
 that it then took. It is made of names and values that the document lists and of a code of our own, so no text of an
-answer is in it. It is kept for each operation under a digest of its part of the document, as confirmations are.
+answer is in it. It is kept for each operation under a digest of its part of the document, as permissions are.
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.confirmations import about, key_of
+from restgpt.calling.permissions import about, key_of
 from restgpt.specs import Operation
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape

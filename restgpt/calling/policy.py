@@ -1,14 +1,14 @@
 """The rules that say which calls are sent without asking, and which arguments must be the user's own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.origin.flow import Pairs, api_record, entry_id
+from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import foreign
-from restgpt.calling.record import CallRecord, FlowRecord, Provenance
+from restgpt.calling.permissions import Permissions
+from restgpt.calling.record import FlowRecord, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.settings import Settings
@@ -24,15 +24,11 @@ EXTENSION = "x-restgpt-policy"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The user's rules for each API, the reads that a person confirmed, and how this run treats changes (`writes`).
-
-    `pairs` are those of APIs between which a person allowed or refused values in this run.
-    """
+    """The user's rules for each API, what a person permitted, and how this run treats changes (`writes`)."""
 
     settings: Settings
     writes: Writes = "ask"
-    confirmations: Confirmations = field(default_factory=Confirmations, compare=False)
-    pairs: Pairs = field(default_factory=Pairs, compare=False)
+    permissions: Permissions = field(default_factory=Permissions, compare=False)
 
     def effect(self, operation: Operation) -> Effect:
         """The effect of an operation at this moment: by `apis.yaml`, else by its document.
@@ -40,7 +36,7 @@ class Rules:
         If the document only makes it a proposal, a confirmation of a person makes it certain.
         """
         found = self._told(operation)
-        if found.is_proposed and operation in self.confirmations:
+        if found.is_proposed and self.permissions.reads(operation):
             return Effect("read", "confirmed", f"a person confirmed that it only reads; {found.reason}")
         return found
 
@@ -92,10 +88,6 @@ class Rules:
         strict = {*decisions, _wish(operation)}
         return "deny" if "deny" in strict else "ask" if "ask" in strict else None
 
-    def after(self, record: CallRecord) -> "Rules":
-        """The rules after a call of the run was decided."""
-        return replace(self, pairs=self.pairs.after(record))
-
     def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:
         """The other APIs whose values a call may send only after a person was asked, by id with their names."""
         if flow is None:
@@ -108,14 +100,14 @@ class Rules:
         return {
             source: name
             for source, name in names.items()
-            if source not in allowed and (source, api) not in self.pairs.granted
+            if source not in allowed and not self.permissions.flow(flow["run"], source, api)
         }
 
     def crossing_refused(self, operation: Operation, flow: FlowRecord | None) -> list[str]:
         """The names of other APIs whose values a person refused to send to the API of an operation in this run."""
-        api = api_record(operation.api)["id"]
+        run, api = "" if flow is None else flow["run"], api_record(operation.api)["id"]
         crossing = self.crossing(operation, flow)
-        return [name for source, name in crossing.items() if (source, api) in self.pairs.refused]
+        return [name for source, name in crossing.items() if self.permissions.flow(run, source, api) is False]
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]

@@ -11,11 +11,11 @@ from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
-from restgpt.calling.confirmations import key_of
-from restgpt.calling.decision import ONLY_READS, confirms, decide, needs_person
+from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, needs_person
 from restgpt.calling.idempotency import given_key
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import described
+from restgpt.calling.permissions import key_of
 from restgpt.calling.record import AskedFlow, Provenance
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
@@ -110,10 +110,17 @@ def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided:
 
 
 def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided:
-    """Decide a question by a person's answer, and present the result; a read that the person confirms is kept first."""
+    """Decide a question by a person's answer, and present the result; what the person permits with it is kept first."""
+    permissions, draft = session.rules.permissions, ask.draft
     if confirms(ask, answer, session.rules):
-        session.rules.confirmations.remember(ask.draft.operation, ask.action["effect"]["reason"])
-    return present(session, decide(ask, session.rules, answer))
+        permissions.confirm_read(draft.operation, ask.action["effect"]["reason"])
+    decided = decide(ask, session.rules, answer)
+    if draft.flow is not None and "flow" in ask.action and not isinstance(decided, Ask):
+        api = api_record(draft.operation.api)
+        sources = ask.action["flow"]["sources"]
+        to = (api["id"], api["name"])
+        permissions.answer_flow(draft.flow["run"], sources, to, flow_answer(ask, answer), call=draft.id)
+    return present(session, decided)
 
 
 def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
@@ -141,7 +148,7 @@ def _flow(flow: AskedFlow | None) -> list[str]:
     names, to = ", ".join(map(named, flow["sources"].values())), named(flow["to"])
     return [
         f"Values of {names} may go to {to} with this request. "
-        f"An approval allows {names} → {to} until this instruction is done."
+        f"An approval allows {names} → {to} until this instruction is done, for an hour at most."
     ]
 
 

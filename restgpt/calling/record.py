@@ -40,14 +40,12 @@ class FlowRecord(TypedDict):
     """What a call may send of the answers of other APIs, by the ids of `ApiRecord` with their names.
 
     `carried` are those whose values the arguments hold, as such or computed; `worded` those whose answers the model had
-    seen when it wrote an argument. Both are empty once that is decided. `granted` and `refused` are the APIs of which a
-    person, asked about this call, allowed or refused the values for the rest of the run.
+    seen when it wrote an argument. `run` is the id of the run, for which a person may let values go over.
     """
 
+    run: str
     carried: dict[str, str]
     worded: dict[str, str]
-    granted: NotRequired[list[str]]
-    refused: NotRequired[list[str]]
 
 
 class AskedFlow(TypedDict):
@@ -133,9 +131,8 @@ class CallRecord(TypedDict):
     not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
-    out, although no success was answered. `flow` is set if the call may send what another API answered, or could before
-    that was decided. `pause` is the id of the pause in which a person approved it; `recalled` says that the approval is
-    decided again.
+    out, although no success was answered. `flow` is set if the call may send what another API answered. `pause` is the
+    id of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
     id: str

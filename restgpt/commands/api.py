@@ -12,12 +12,20 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from restgpt.calling.confirmations import Confirmation
     from restgpt.calling.notes import Noted
+    from restgpt.calling.permissions import Permission
     from restgpt.specs import Api, Operation, Problem
     from restgpt.tools.settings import Settings
 
-Kept = TypeVar("Kept", "Confirmation", "Noted")
+Kept = TypeVar("Kept", "Permission", "Noted")
+
+OperationFilter = Annotated[
+    str | None,
+    typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
+]
+ApiFilter = Annotated[
+    str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
+]
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
@@ -191,48 +199,34 @@ def forget_shapes(as_json: AsJson = False) -> None:
 
 
 @api.command()
-def reads(as_json: AsJson = False) -> None:
-    """List the operations that you confirmed as reads, so that RestGPT does not ask about them again."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.confirmations import Confirmations
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            found = Confirmations(persistence.store).listed()
-        terminal.document({"reads": [item.to_json() for item in found]})
-        lines = [f"{item.api} ({item.base_url}): {item.name}, {item.operation}: {item.reason}" for item in found]
-        terminal.answer("\n".join(lines) or "No operation was confirmed as a read.")
-
-
-@api.command(name="forget-reads")
-def forget_reads(
-    operation: Annotated[
-        str | None,
-        typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
-    ] = None,
+def permissions(
+    operation: OperationFilter = None,
+    name: ApiFilter = None,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take these back instead of only listing them.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget which operations you confirmed as reads, so that RestGPT asks about them again."""
+    """List what you permitted beyond one request, or take it back.
+
+    That is which operations only read, and between which APIs values may go for the rest of a run.
+    """
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.calling.confirmations import Confirmations
+        from restgpt.calling.permissions import Permissions
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:
-            kept = Confirmations(persistence.store)
-            found = _named(kept.listed(), operation, name)
-            for item in found:
-                kept.forget(item)
-        if not found and operation is not None:
-            raise UsageError(f"No operation {operation!r} was confirmed as a read. `restgpt api reads` lists them.")
-        terminal.document({"forgotten": [item.to_json() for item in found]})
-        terminal.answer(f"RestGPT asks about {len(found)} {'operation' if len(found) == 1 else 'operations'} again.")
+            kept = Permissions(persistence.store)
+            chosen = _named(kept.listed(), operation, name)
+            for item in chosen if revoke else ():
+                kept.revoke(item)
+        if revoke and not chosen and operation is not None:
+            raise UsageError(f"Nothing is permitted for {operation!r}. `restgpt api permissions` lists what is.")
+        terminal.document({"revoked" if revoke else "permissions": [item.to_json() for item in chosen]})
+        if revoke:
+            terminal.answer(f"{len(chosen)} {'permission was' if len(chosen) == 1 else 'permissions were'} taken back.")
+            return
+        terminal.answer("\n".join(map(str, chosen)) or "Nothing was permitted.")
 
 
 def _named(items: "Sequence[Kept]", operation: str | None, api: str | None) -> "list[Kept]":
@@ -248,13 +242,8 @@ def _named(items: "Sequence[Kept]", operation: str | None, api: str | None) -> "
 
 @api.command()
 def notes(
-    operation: Annotated[
-        str | None,
-        typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
-    ] = None,
+    operation: OperationFilter = None,
+    name: ApiFilter = None,
     delete: Annotated[bool, typer.Option("--delete", help="Delete these notes instead of only listing them.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -294,12 +283,12 @@ ORIGINS = {
 
 
 def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", settings: "Settings") -> None:
-    from restgpt.calling.confirmations import Confirmations
+    from restgpt.calling.permissions import Permissions
     from restgpt.calling.policy import Rules
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(settings) as persistence:
-        rules = Rules(settings, confirmations=Confirmations(persistence.store))
+        rules = Rules(settings, permissions=Permissions(persistence.store))
         # Each operation is decoded afresh, so that a large document is not kept in memory.
         found = [(item, rules.effect(item.fresh())) for item in operations]
     terminal.document(

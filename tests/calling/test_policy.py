@@ -3,7 +3,7 @@
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.confirmations import Confirmations
+from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.specs import load_api
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
@@ -74,12 +74,12 @@ def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
 
 
 def test_a_confirmed_read_is_decided_like_a_get() -> None:
-    kept = Confirmations(InMemoryStore())
-    kept.remember(API.operation("search"), "it reads")
+    kept = Permissions(InMemoryStore())
+    kept.confirm_read(API.operation("search"), "it reads")
     assert {Rules(Settings(), run, kept).verdict(API.operation("search")) for run in RUNS} == {"allow"}
 
 
 def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -> None:
-    kept = Confirmations(InMemoryStore())
-    kept.remember(API.operation("write"), "it reads")
+    kept = Permissions(InMemoryStore())
+    kept.confirm_read(API.operation("write"), "it reads")
     assert Rules(Settings(), "ask", kept).verdict(API.operation("write")) == "ask"

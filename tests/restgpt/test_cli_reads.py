@@ -45,9 +45,9 @@ def test_a_run_that_is_resumed_with_only_reads_asks_no_more(cli: Cli, shop: Post
     assert (done.code, done.out.strip()) == (0, "7")
     again = cli(*ask)
     assert (again.code, again.out.strip()) == (0, "7")
-    assert "POST /users/find" in cli("api", "reads").out
-    forgotten = cli("api", "forget-reads", "find_user", "--json").document
-    assert [item["operation"] for item in forgotten["forgotten"]] == ["POST /users/find"]
+    assert "POST /users/find" in cli("api", "permissions").out
+    forgotten = cli("api", "permissions", "find_user", "--revoke", "--json").document
+    assert [item["operation"] for item in forgotten["revoked"]] == ["POST /users/find"]
     assert cli(*ask).code == 3
 
 
@@ -106,10 +106,10 @@ def test_effects_are_listed_with_their_origin(cli: Cli, shop: PostShop, spec: st
 
 
 def test_forgetting_what_was_never_confirmed_is_an_error_that_says_where_to_look(cli: Cli) -> None:
-    refused = cli("api", "forget-reads", "find_user")
+    refused = cli("api", "permissions", "find_user", "--revoke")
     assert refused.code == 2
-    assert "restgpt api reads" in refused.err
-    assert cli("api", "forget-reads").code == 0
+    assert "restgpt api permissions" in refused.err
+    assert cli("api", "permissions", "--revoke").code == 0
 
 
 CONFIRM = {"type": "approve", "only_reads": True}

@@ -16,7 +16,7 @@ from typing import Any
 from restgpt.calling.idempotency import key_header
 from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, documented, is_literal, literals
-from restgpt.calling.record import ApiRecord, CallRecord, FlowRecord
+from restgpt.calling.record import ApiRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
 from restgpt.specs.reading.pointer import format_pointer
@@ -45,36 +45,17 @@ def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Between which APIs a person allowed or refused values in this run: ids of the API that answered and of the other.
-
-    They are those of the records of the run's calls, so a checkpoint holds them.
-    """
-
-    granted: frozenset[tuple[str, str]] = frozenset()
-    refused: frozenset[tuple[str, str]] = frozenset()
-
-    def after(self, record: CallRecord) -> "Pairs":
-        """The pairs after a person's answer to a call."""
-        flow, api = record.get("flow"), record["api"]["id"]
-        if flow is None:
-            return self
-        return Pairs(
-            granted=self.granted | {(source, api) for source in flow.get("granted", ())},
-            refused=self.refused | {(source, api) for source in flow.get("refused", ())},
-        )
-
-
 @dataclass(frozen=True)
-class Answered:
+class AnsweredApis:
     """The APIs that have answered in a thread, and their answers.
 
-    `names` maps their ids to their names, `holders` the handles of kept responses to the ids of those that gave them,
-    `headers` the ids to the values of the headers of their answers. `bodies` gives the kept responses by handle. `seen`
-    are the ids whose answers the writer of the code had seen; None is all of them.
+    `run` is the id of the run, for which a person may let values of one API go to another. `names` maps the ids of the
+    APIs to their names, `holders` the handles of kept responses to the ids of those that gave them, `headers` the ids
+    to the values of the headers of their answers. `bodies` gives the kept responses by handle. `seen` are the ids whose
+    answers the writer of the code had seen; None is all of them.
     """
 
+    run: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, frozenset[str]] = field(default_factory=dict)
     headers: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -123,7 +104,7 @@ _SEPARATORS = str.maketrans(dict.fromkeys(",;|\t\"'<>", " "))
 def flow_of(
     operation: Operation,
     arguments: Mapping[str, Any],
-    answered: Answered,
+    answered: AnsweredApis,
     *,
     said: str,
     code: str | None = None,
@@ -156,7 +137,7 @@ def flow_of(
             carried |= others.keys()
     if not carried and not worded:
         return None
-    return {"carried": _named(others, carried), "worded": _named(others, worded)}
+    return {"run": answered.run, "carried": _named(others, carried), "worded": _named(others, worded)}
 
 
 def _named(names: Mapping[str, str], chosen: Collection[str]) -> dict[str, str]:
@@ -170,7 +151,7 @@ class _Known:
     operation: Operation
     said: Evidence
     code: Evidence
-    answered: Answered
+    answered: AnsweredApis
     own: str
 
     def holds(self, value: Any) -> bool:

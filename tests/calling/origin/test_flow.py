@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.origin.flow import Answered, Pairs, api_record, flow_of
+from restgpt.calling.origin.flow import AnsweredApis, api_record, flow_of
 from restgpt.calling.policy import Rules
 from restgpt.calling.record import FlowRecord
 from restgpt.specs import Api, load_api
@@ -42,7 +42,7 @@ def flow(
     arguments: dict[str, Any], *, code: str | None = None, seen: frozenset[str] | None = None
 ) -> FlowRecord | None:
     own = api_record(OWN)["id"]
-    answered = Answered(
+    answered = AnsweredApis(
         names={"a": "A", "c": "C", own: "b"},
         holders={"h-a": frozenset({"a"}), "h-b": frozenset({own}), "h-t": frozenset({own})},
         headers={own: frozenset({'W/"3"'})},
@@ -75,14 +75,6 @@ def test_pieces_of_the_apis_own_text_are_not_its_values(value: Any) -> None:
     assert carries({"body": {"state": value}}) != ([], [])
 
 
-def test_a_persons_answer_holds_for_its_pair_of_apis() -> None:
-    record: Any = {"api": {"id": "b", "name": "B"}, "flow": {"carried": {}, "worded": {}, "granted": ["a"]}}
-    refused: Any = {**record, "flow": {"carried": {}, "worded": {}, "refused": ["c"]}}
-    assert Pairs().after(record).after(refused) == Pairs(frozenset({("a", "b")}), frozenset({("c", "b")}))
-    undecided: Any = {**record, "flow": {"carried": {"a": "A"}, "worded": {}}}
-    assert Pairs().after(undecided) == Pairs()
-
-
 def test_names_that_the_document_lacks_are_values() -> None:
     assert carries({"body": {"extra": {"DE89": 17}}}) == (["a"], [])
     assert carries({"body": {"extra": {"state": 17}}}) == ([], [])
@@ -108,26 +100,26 @@ def test_arguments_after_the_first_hundred_count_as_computed() -> None:
 
 def test_there_is_no_flow_before_another_api_answered() -> None:
     own = api_record(OWN)["id"]
-    assert flow_of(OWN.operation("note"), {}, Answered(names={own: "b"}), said="") is None
+    assert flow_of(OWN.operation("note"), {}, AnsweredApis(names={own: "b"}), said="") is None
 
 
 @pytest.mark.parametrize(("entry", "is_let_through"), [("crm", True), (None, False)])
 def test_the_settings_let_an_entry_through_and_no_api_of_its_name(entry: str | None, is_let_through: bool) -> None:
     source = api_record(api(name="crm", entry=entry))["id"]
-    told: FlowRecord = {"carried": {source: "crm"}, "worded": {}}
+    told: FlowRecord = {"run": "", "carried": {source: "crm"}, "worded": {}}
     rules = Rules(Settings(apis={"crm": ApiEntry("crm", "-"), "b": ApiEntry("b", "-", sources=("crm",))}))
     assert (rules.crossing(OWN.operation("note"), told) == {}) is is_let_through
 
 
 def test_the_name_of_an_entry_may_be_spelled_in_another_case() -> None:
     rules = Rules(Settings(apis={"B": ApiEntry("B", "-", sources=("model",))}))
-    told: FlowRecord = {"carried": {}, "worded": {"a": "A"}}
+    told: FlowRecord = {"run": "", "carried": {}, "worded": {"a": "A"}}
     assert rules.crossing(OWN.operation("note"), told) == {}
 
 
 def test_an_api_that_was_not_loaded_by_its_entry_has_none_of_its_rights() -> None:
     rules = Rules(Settings(apis={"b": ApiEntry("b", "-", sources=("model",))}))
-    told: FlowRecord = {"carried": {}, "worded": {"a": "A"}}
+    told: FlowRecord = {"run": "", "carried": {}, "worded": {"a": "A"}}
     assert rules.crossing(OWN.operation("note"), told) == {}
     assert rules.crossing(api(entry=None).operation("note"), told) == {"a": "A"}
 

@@ -295,7 +295,10 @@ def test_the_question_shows_the_values_and_the_api_that_each_comes_from(pair: Pa
     # The line of the call reads no field, so nothing is said about where it comes from.
     assert (item["origin"], item["places"]) == ("program", [])
     assert "Values of crm may go to collector with this request." in action["description"]
-    assert "An approval allows crm → collector until this instruction is done." in action["description"]
+    assert (
+        "An approval allows crm → collector until this instruction is done, for an hour at most."
+        in action["description"]
+    )
 
 
 def test_a_pair_is_asked_about_once_in_a_run_and_again_in_the_next(pair: Pair) -> None:

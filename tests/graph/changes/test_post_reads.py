@@ -18,8 +18,8 @@ from question import unmarked
 from roles import call, end, plan, program, select
 from scripted import ScriptedModel
 
-from restgpt.calling.confirmations import Confirmations
 from restgpt.calling.journal.journal import Journal, journals
+from restgpt.calling.permissions import Permissions
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.resources import Resources
@@ -132,7 +132,7 @@ def test_a_change_cannot_be_confirmed_as_a_read(shop: PostShop) -> None:
     assert "effect" not in pause.value["action_requests"][0]
     [again] = resume(asked, ONLY_READS)["__interrupt__"]
     assert "cannot be confirmed as a read" in again.value["action_requests"][0]["description"]
-    assert (shop.cancelled, Confirmations(store).listed()) == ([], [])
+    assert (shop.cancelled, Permissions(store).listed()) == ([], [])
 
 
 @pytest.mark.parametrize("said", ["yes", 1, "true"])
@@ -141,7 +141,7 @@ def test_only_true_confirms(shop: PostShop, said: Any) -> None:
     asked = agent(shop, program(READS), store=store)
     asked.ask("How many orders?")
     assert waiting(resume(asked, {"type": "approve", "only_reads": said})) == ["find_user"]
-    assert Confirmations(store).listed() == []
+    assert Permissions(store).listed() == []
 
 
 def test_nothing_that_a_model_writes_confirms_a_read(shop: PostShop) -> None:
@@ -149,7 +149,7 @@ def test_nothing_that_a_model_writes_confirms_a_read(shop: PostShop) -> None:
     code = 'find_user(email="ann@example.org", only_reads=True)'
     asked = agent(shop, program(code), end("No."), store=store)
     asked.ask("How many orders?")
-    assert (shop.requests, Confirmations(store).listed()) == ([], [])
+    assert (shop.requests, Permissions(store).listed()) == ([], [])
 
 
 def test_a_changed_operation_is_asked_about_again(shop: PostShop) -> None:
@@ -199,14 +199,14 @@ def test_a_rule_that_asks_goes_on_asking_so_nothing_is_offered(shop: PostShop) -
 
 def test_what_was_confirmed_and_set_to_change_since_is_asked_about(shop: PostShop) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api(entry="shop").operation("find_user"), "it reads")
+    Permissions(store).confirm_read(shop.api(entry="shop").operation("find_user"), "it reads")
     settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
     assert waiting(agent(shop, program(READS), store=store, settings=settings).ask("Again")) == ["find_user"]
 
 
 def test_a_confirmed_read_is_sent_again_after_a_fault_and_a_change_is_not(shop: PostShop) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
     shop.failing[:] = [503]
     code = 'print(find_user(email="ann@example.org")["user_id"])'
     assert agent(shop, program(code), store=store).ask("Who is Ann?")["answer"] == "7"
@@ -253,7 +253,7 @@ def test_an_approved_proposal_is_journalled_so_that_a_crash_cannot_repeat_it_una
 
 def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: PostShop) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api().operation("search_orders"), "it reads")
+    Permissions(store).confirm_read(shop.api().operation("search_orders"), "it reads")
     code = "print(*[len(found) for found in gather(*[search_orders(limit=n) for n in (3, 4)])])"
     asked = agent(shop, program(code), store=store)
     assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
@@ -277,22 +277,22 @@ def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_
     changed = DOCUMENT.replace("by email", "by email\n      description: The user hears of it.")
     [pause] = resume(again(asked, shop, changed, store), ONLY_READS)["__interrupt__"]
     [action] = pause.value["action_requests"]
-    assert (shop.requests, Confirmations(store).listed()) == ([], [])
+    assert (shop.requests, Permissions(store).listed()) == ([], [])
     lines = unmarked(action["description"])
     assert any(line.startswith("the document of the API has changed since the question") for line in lines)
     assert "The user hears of it." in lines
     assert waiting(resume(again(asked, shop, changed, store), ONLY_READS)) == ["search_orders"]
-    assert shop.api(changed).operation("find_user") in Confirmations(store)
+    assert Permissions(store).reads(shop.api(changed).operation("find_user"))
 
 
 def test_a_read_that_waits_behind_a_question_is_asked_about_if_its_confirmation_is_gone_by_then(shop: PostShop) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
     code = 'gather(find_user(email="ann@example.org"), cancel_order(id=3))\nprint("done")'
     asked = agent(shop, program(code), store=store)
     assert waiting(asked.ask("Cancel order 3 of ann@example.org")) == ["cancel_order"]
-    [kept] = Confirmations(store).listed()
-    Confirmations(store).forget(kept)
+    [kept] = Permissions(store).listed()
+    Permissions(store).revoke(kept)
     assert waiting(resume(asked, APPROVE)) == ["find_user"]
     assert shop.paths() == []
 
@@ -300,7 +300,7 @@ def test_a_read_that_waits_behind_a_question_is_asked_about_if_its_confirmation_
 @pytest.mark.parametrize("writes", ["ask", "deny", "dry-run"])
 def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostShop, writes: str) -> None:
     store = InMemoryStore()
-    Confirmations(store).remember(shop.api().operation("find_user"), "it reads")
+    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
     asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
     asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["sender"])
     later = again(
@@ -315,7 +315,7 @@ def test_a_kept_request_is_not_sent_as_another_operation_that_has_its_name_by_th
     store = InMemoryStore()
     before = DOCUMENT.replace("operationId: cancel_order", "operationId: list_orders")
     after = DOCUMENT.replace("operationId: search_orders", "operationId: list_orders")
-    Confirmations(store).remember(shop.api(after).operation("list_orders"), "it reads")
+    Permissions(store).confirm_read(shop.api(after).operation("list_orders"), "it reads")
     script = [program("list_orders(id=3)"), end("No.", fulfilled=False)]
     asked = agent(shop, *script, store=store, document=before, writes="allow")
     asked.graph.invoke({"instruction": "Cancel order 3"}, asked.config, interrupt_before=[node])

@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 from wire.echo import EchoServer
 
 from restgpt.calling.call import Draft, OutdatedCallError, read_draft
-from restgpt.calling.confirmations import Confirmations
+from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.nodes.run.resources import Resources
 from restgpt.specs import Api, Catalogue, Operation, load_api
@@ -215,11 +215,11 @@ def test_a_title_gets_no_rate_limit_and_shares_none() -> None:
 
 
 def test_a_title_gets_no_confirmation() -> None:
-    kept = Confirmations(InMemoryStore())
-    kept.remember(api("github").operation("search"), "")
-    assert api("github").operation("search") in kept
-    assert api().operation("search") not in kept
-    assert api("weather").operation("search") not in kept
+    kept = Permissions(InMemoryStore())
+    kept.confirm_read(api("github").operation("search"), "")
+    assert kept.reads(api("github").operation("search"))
+    assert not kept.reads(api().operation("search"))
+    assert not kept.reads(api("weather").operation("search"))
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, "github"), ("github", "weather")])

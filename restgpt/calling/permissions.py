@@ -1,0 +1,163 @@
+"""Permissions: what a person allowed or refused beyond one call, as records in one table of the store.
+
+A permission covers either an operation, which a person confirmed as a read, or the flow of values from one API to
+another in a run. Only a person's decision at a pause, or a command, writes one; no model can. `restgpt api permissions`
+lists them all and takes them back.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from langgraph.store.base import BaseStore
+
+from restgpt.specs import Operation, SpecError
+from restgpt.tools.text.storable import storable_value, stored_items
+
+NAMESPACE = ("restgpt", "permissions")
+
+LAYOUT = 1
+"""A part of the key of a read: raise it when what proposes reads changes so much that people must be asked again."""
+
+FLOW_S = 3600.0
+"""How long a permission for a flow holds at most, in seconds: a conversation with tools may never end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """One decision: what it covers, what the person saw, by which call it was given, and when it begins and ends.
+
+    A "read" covers an operation (`name`, `operation` with method and path) of an API at `base_url`, until the
+    operation's part of the document changes. A "flow" covers the values of the API `source` that go to `api`, until the
+    run ends, or `until` (seconds since 1970).
+    """
+
+    key: str
+    kind: Literal["read", "flow"]
+    api: str
+    at: float
+    is_granted: bool = True
+    base_url: str = ""
+    name: str = ""
+    operation: str = ""
+    source: str = ""
+    reason: str = ""
+    call: str = ""
+    until: float | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "read":
+            return f"{self.api} ({self.base_url}): {self.name}, {self.operation}, only reads: {self.reason}"
+        answer = "may" if self.is_granted else "must not"
+        return f"values of {self.source} {answer} go to {self.api}: {self.reason}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the permission for documents, without its key."""
+        return {name: value for name, value in asdict(self).items() if name != "key" and value not in ("", None)}
+
+
+class Permissions:
+    """The permissions in a store; without a store there are none, and none is kept."""
+
+    def __init__(self, store: BaseStore | None = None, *, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+
+    def reads(self, operation: Operation) -> bool:
+        """Return whether a person confirmed that an operation only reads."""
+        return self._get(key_of(operation)) is not None
+
+    def confirm_read(self, operation: Operation, reason: str) -> None:
+        """Keep that an operation only reads; RestGPT asks again about one whose part of the document has changed."""
+        self._keep(Permission(key_of(operation), "read", at=self._clock(), reason=reason, **about(operation)))
+
+    def flow(self, run: str, source: str, to: str) -> bool | None:
+        """Return whether a person let values of one API go to another in a run, by their ids; None if nobody said."""
+        kept = self._get(_flow_key(run, source, to))
+        return None if kept is None else kept.is_granted
+
+    def answer_flow(
+        self, run: str, sources: Mapping[str, str], to: tuple[str, str], is_granted: bool | None, *, call: str
+    ) -> None:
+        """Keep what a person answered to a call that sends values of `sources`; APIs are ids with their names.
+
+        None says that the answer was about the call alone; what an earlier answer to the same call said ends then.
+        """
+        now, (target, name) = self._clock(), to
+        for source, title in sources.items():
+            key = _flow_key(run, source, target)
+            if is_granted is not None:
+                reason = f"a person {'allowed' if is_granted else 'refused'} it for the rest of a run"
+                given = Permission(
+                    key, "flow", name, now, is_granted, source=title, reason=reason, call=call, until=now + FLOW_S
+                )
+                self._keep(given)
+            elif (kept := self._get(key)) and kept.call == call:
+                self.revoke(kept)
+
+    def listed(self) -> list[Permission]:
+        """Return all permissions that hold, by API and operation; delete those that have ended."""
+        items = stored_items(self._store, NAMESPACE) if self._store is not None else ()
+        every = [Permission(key=item.key, **item.value) for item in items]
+        for ended in filter(self._has_ended, every):
+            self.revoke(ended)
+        held = [item for item in every if not self._has_ended(item)]
+        return sorted(held, key=lambda item: (item.api, item.base_url, item.operation, item.source, item.at))
+
+    def revoke(self, permission: Permission) -> None:
+        """Delete a permission, so that a person is asked again."""
+        if self._store is not None:
+            self._store.delete(NAMESPACE, permission.key)
+
+    def _get(self, key: str) -> Permission | None:
+        item = None if self._store is None else self._store.get(NAMESPACE, key)
+        kept = None if item is None else Permission(key=key, **item.value)
+        return None if kept is None or self._has_ended(kept) else kept
+
+    def _has_ended(self, permission: Permission) -> bool:
+        return permission.until is not None and permission.until <= self._clock()
+
+    def _keep(self, permission: Permission) -> None:
+        if self._store is not None:
+            value = {name: value for name, value in asdict(permission).items() if name != "key"}
+            self._store.put(NAMESPACE, permission.key, storable_value(value), index=False)
+
+
+def key_of(operation: Operation) -> str:
+    """Return a digest of the operation's own part of the document, and of where its API was loaded from and is.
+
+    The entry of `apis.yaml` is a part only if there is one, so other documents keep their permissions.
+    """
+    parts = [LAYOUT, operation.api.source, base_url_of(operation), operation.method, operation.path, operation.digest]
+    if operation.api.entry is not None:
+        parts.append(operation.api.identity)
+    return _digest(*parts)
+
+
+def _flow_key(run: str, source: str, to: str) -> str:
+    return _digest("flow", run, source, to)
+
+
+def _digest(*parts: Any) -> str:
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def about(operation: Operation) -> dict[str, Any]:
+    """Return what is kept of an operation beside what is known of it, so that people can tell which one it is."""
+    return {
+        "api": operation.api.name,
+        "base_url": base_url_of(operation),
+        "name": operation.name,
+        "operation": f"{operation.method} {operation.path}",
+    }
+
+
+def base_url_of(operation: Operation) -> str:
+    """Return the base URL of an operation, or an empty text if its document names none."""
+    try:
+        return operation.base_url
+    except SpecError:
+        return ""
