@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.calling.origin.grounding import Source, Sources
+from restgpt.calling.origin.grounding import IdSource, IdSources
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -56,7 +56,7 @@ class CallerReply(BaseModel):
     missing: str = Field(default="", description="The required value that is not known, if there is one.")
 
 
-def evidence_of(run: Run, state: ProgramState, requests: Sequence[Request]) -> Sources:
+def evidence_of(run: Run, state: ProgramState, requests: Sequence[Request]) -> IdSources:
     """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
     answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
     read: ProgramState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
@@ -69,7 +69,7 @@ def requests_of(
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
-    evidence: Source,
+    evidence: IdSource,
 ) -> list[Request]:
     """Build and check the requests of a reply; raises `ValueError` with all problems."""
     problems: list[str] = []
@@ -118,7 +118,7 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
-    evidence: Source,
+    evidence: IdSource,
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])

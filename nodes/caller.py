@@ -25,7 +25,7 @@ from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
 from restgpt.nodes.programs.repetition import remarks
-from restgpt.nodes.programs.reply import Offer, ProgramReply
+from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
@@ -80,7 +80,7 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     if (record := current(state)) and not steps:
         return recipe_program(run, state, record)
     recipes = [] if steps else offered_recipes(run, state["instruction"])
-    offer = offer_of(recipes) if recipes else Offer("", ProgramReply)
+    offer = offer_of(recipes) if recipes else Alternatives("", ProgramReply)
     selection = _selection(state)
     try:
         with run.answer:
@@ -125,7 +125,7 @@ def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
     return {"proposal": proposal, "usage": run.usage()}
 
 
-def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Offer) -> Callable[[ProgramReply], None]:
+def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
     """Return the check of a reply for the whole instruction; it raises `ValueError`."""
     doubted, looks = doubt(run, state, steps), _selection(state)["looks"]
     known = {_words(wish["words"]) for wish in looks}
@@ -150,7 +150,7 @@ def _words(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Offer) -> list[BaseMessage]:
+def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:
     instruction, selection = state["instruction"], _selection(state)
     text = render(
         "instruction",

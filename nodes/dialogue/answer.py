@@ -30,7 +30,7 @@ class Asking(Told):
     instruction: str
 
 
-class Reply(Protocol):
+class DoubtedReply(Protocol):
     """The part of a planner's reply that a doubt is about."""
 
     @property
@@ -57,7 +57,7 @@ def is_invented(state: Told, steps: Sequence[Step]) -> bool:
     return bool(reports) and rests_on_nothing(state, steps)
 
 
-def is_fulfilled(state: Told, steps: Sequence[Step], reply: Reply) -> bool:
+def is_fulfilled(state: Told, steps: Sequence[Step], reply: DoubtedReply) -> bool:
     """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded."""
     if is_invented(state, steps):
         return False
@@ -66,7 +66,7 @@ def is_fulfilled(state: Told, steps: Sequence[Step], reply: Reply) -> bool:
     return done if reply.fulfilled is None else reply.fulfilled
 
 
-def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], None] | None:
+def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[DoubtedReply], None] | None:
     """Return a check that asks once more about an answer that does not say it is unfulfilled, if nothing was called.
 
     It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back,
@@ -76,9 +76,9 @@ def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[Reply], N
     invented = is_invented(state, steps)
     if not invented and (steps or told_apis(state["messages"])):
         return None
-    doubted: list[Reply] = []
+    doubted: list[DoubtedReply] = []
 
-    def check(reply: Reply) -> None:
+    def check(reply: DoubtedReply) -> None:
         if doubted or reply.decision != "end" or reply.fulfilled is False or reply.text.rstrip().endswith(("?", "？")):
             return
         told, asked = (set(stems(text)) - STOP_STEMS for text in (reply.text, state["instruction"]))

@@ -14,7 +14,7 @@ from restgpt.calling.call import Draft, Problems, succeeded
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import AnsweredApis, api_record
-from restgpt.calling.origin.grounding import Answers, Source, Sources, ungrounded
+from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
 from restgpt.calling.record import CallRecord
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.resources import Run
@@ -189,14 +189,14 @@ def sources_of(
     requests: Iterable[Request],
     answers: Iterable[tuple[str, Any]],
     written: Iterable[str] = (),
-) -> Sources:
+) -> IdSources:
     """Return where ids may come from: the user, the results of successful `requests`, and `answers` by handle.
 
     Arguments, errors and the results of steps do not count, because a model wrote them. `written` are the texts of a
     model that is not of this run.
     """
     results = (request["result"] for request in requests if succeeded(request))
-    return Sources(
+    return IdSources(
         Evidence(said(state), *relayed(state), *written, *kept_by(current(state)), *notes_of(run), *results),
         Answers(value for _, value in answers),
     )
@@ -211,7 +211,7 @@ def grounded_draft(
     name: str,
     said: str,
     found: Iterable[tuple[str, Any]],
-    evidence: Source,
+    evidence: IdSource,
     remedy: str,
     operations: Mapping[str, str] = {},
     code: str | None = None,

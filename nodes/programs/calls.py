@@ -16,7 +16,7 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
-from restgpt.nodes.state.records import Place, Program, Request, placed
+from restgpt.nodes.state.records import CallSite, Program, Request, placed
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
@@ -81,7 +81,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             # No model says why a recipe makes a call; the pause shows the line.
             description="" if program["writer"] == "recipe" else _reason(call),
         )
-        place: Place = {
+        place: CallSite = {
             "position": call.position,
             "line": call.line,
             "source": storable_text(call.source),
@@ -110,12 +110,12 @@ def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str
     return known if allowed is None else {name: known[name] for name in allowed if name in known}
 
 
-def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> Place:
+def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> CallSite:
     """Return what the place of a recipe's call has besides, so that a model's program can take its answer."""
     if program["writer"] != "recipe":
-        return cast(Place, {})
+        return cast(CallSite, {})
     text = call_text(run.catalogue.function_name(operation), call.positional, call.keywords)
-    return cast(Place, {"function": call.function, "shown_digest": digest_of(text)})
+    return cast(CallSite, {"function": call.function, "shown_digest": digest_of(text)})
 
 
 def _reason(call: WantedCall) -> str:

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from restgpt.calling.call import succeeded
 from restgpt.calling.record import UNSENT
 from restgpt.nodes.run.resources import Run
-from restgpt.nodes.state.records import Place, Program, RecipeRun, Request, Step, Usage, spent_since
+from restgpt.nodes.state.records import CallSite, Program, RecipeRun, Request, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
@@ -66,7 +66,7 @@ def entries(
         if is_own:
             yield request, entry_of(run.session.responses, request, place, place["position"])
         elif request["id"] in positions or _is_settled(request):
-            shown: Place = {**place, "digest": place.get("shown_digest", place["digest"])}
+            shown: CallSite = {**place, "digest": place.get("shown_digest", place["digest"])}
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
@@ -92,7 +92,7 @@ def _is_settled(request: Request) -> bool:
     return succeeded(request) or request["status"] == "held" or is_lost
 
 
-def entry_of(responses: ResponseStore, request: Request, place: Place, position: str) -> Entry:
+def entry_of(responses: ResponseStore, request: Request, place: CallSite, position: str) -> Entry:
     """Return the answer to a request as a program gets it at a position; the body comes from the response store."""
     key, digest, status = request["id"], place["digest"], request["status"]
     if status == "held":

@@ -51,7 +51,7 @@ class ProgramReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Alternatives:
     """What the caller may choose besides in its first reply: the text about it, and the schema of such a reply."""
 
     text: str

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from restgpt.nodes.programs.reply import Offer, ProgramReply
+from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.run.resources import Run
 from restgpt.nodes.state.recipe_run import recipe_record, signature
 from restgpt.nodes.state.records import RecipeRun
@@ -58,7 +58,7 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def offer_of(recipes: Sequence[Recipe]) -> Offer:
+def offer_of(recipes: Sequence[Recipe]) -> Alternatives:
     """Return the list of recipes for the prompt, and the check of the reply."""
 
     def check(reply: ProgramReply) -> None:
@@ -66,7 +66,7 @@ def offer_of(recipes: Sequence[Recipe]) -> Offer:
             chosen(recipes, reply.text)
 
     text = render("instruction_recipes", recipes=fenced("recipes", "\n".join(map(line_of, recipes))))
-    return Offer(text, RecipeReply, check)
+    return Alternatives(text, RecipeReply, check)
 
 
 def line_of(recipe: Recipe) -> str:

@@ -16,7 +16,7 @@ from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
 from restgpt.nodes.run.resources import Resources
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
-from restgpt.nodes.state.records import Place, Program, Request, Step
+from restgpt.nodes.state.records import CallSite, Program, Request, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.saving import saved
@@ -127,7 +127,7 @@ class _Reading:
                     f"The answer to {function} is not kept any more, so the program cannot run over it again. Run the "
                     "instruction once more, and save that run."
                 ) from None
-        place: Place = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
+        place: CallSite = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
         entry = entry_of(self._responses, request, place, position)
         sent = Sent(
             function=function,

@@ -14,7 +14,7 @@ from uuid import uuid4
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from restgpt.calling.session import Exchange, Session, Watch
+from restgpt.calling.session import RequestProgress, Session, Watch
 from restgpt.nodes.state.records import (
     FunctionChoice,
     Program,
@@ -266,7 +266,7 @@ def request_reporter(writer: StreamWriter) -> Watch:
     """Return the watch of a session that writes an event before and one after each request."""
 
     @contextmanager
-    def reported(session: Session, request: PreparedRequest, operation: Operation) -> Iterator[Exchange]:
+    def reported(session: Session, request: PreparedRequest, operation: Operation) -> Iterator[RequestProgress]:
         begun: RequestStarted = {
             "type": "request_started",
             "id": uuid4().hex,
@@ -275,7 +275,7 @@ def request_reporter(writer: StreamWriter) -> Watch:
             "url": session.redactor().url(request.url),
         }
         writer(begun)
-        exchange = Exchange()
+        exchange = RequestProgress()
         started, error = session.clock(), ""
         try:
             yield exchange

@@ -149,7 +149,7 @@ def recipe_of(record: RecipeRun) -> Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _ReadRecipe:
     """A recipe as it was read from the JSON of a record, and that JSON as text, which names it in caches."""
 
     source: Mapping[str, Any]
@@ -157,16 +157,16 @@ class _Known:
     text: str
 
 
-_KNOWN: dict[int, _Known] = {}
+_KNOWN: dict[int, _ReadRecipe] = {}
 
 
-def _known(record: RecipeRun) -> _Known:
+def _known(record: RecipeRun) -> _ReadRecipe:
     """Return the recipe of a record; read once for each object, because every node of a run asks for it."""
     source = record["recipe"]
     known = _KNOWN.get(id(source))
     if known is None or known.source is not source:
         text = json.dumps(source, sort_keys=True)
-        known = _Known(source, _read(text, record["name"]), text)
+        known = _ReadRecipe(source, _read(text, record["name"]), text)
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
         _KNOWN[id(source)] = known

@@ -131,7 +131,7 @@ class RecipeRun(TypedDict):
     turn: NotRequired[int]
 
 
-class Place(TypedDict):
+class CallSite(TypedDict):
     """The place of a request in a program: structural position, line and source line, number of the program.
 
     `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
@@ -188,7 +188,7 @@ class Request(CallRecord):
     output_instruction: str
     result: str
     code: str
-    place: NotRequired[Place]
+    place: NotRequired[CallSite]
     limited: NotRequired[bool]
 
 
@@ -199,7 +199,7 @@ def placed(
     call: int,
     attempt: int = 0,
     output_instruction: str = "",
-    place: Place | None = None,
+    place: CallSite | None = None,
 ) -> Request:
     """Make a request from a call and its place in an API plan or in a program, without a result."""
     made = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}

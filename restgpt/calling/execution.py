@@ -9,11 +9,11 @@ from restgpt.calling.call import Ask, Done, Draft, Ready
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal.claim import LostClaimError
-from restgpt.calling.journal.journal import Entry, entry_id
+from restgpt.calling.journal.journal import JournalEntry, entry_id
 from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
 from restgpt.calling.session import UNREACHABLE, Session
-from restgpt.calling.target import NO_TARGET, UNREAD, Earlier, Target
+from restgpt.calling.target import NO_TARGET, UNREAD, Target, TargetState
 from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import (
@@ -126,7 +126,7 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
         return question
     # Not that of the target that was shown: an edit may have sent the call to another one.
     touched.add(now.reader)
-    earlier = cast(Earlier, entry.earlier or UNREAD) if entry.tries else now.earlier
+    earlier = cast(TargetState, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD
     journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept, attempt=attempt)
@@ -176,7 +176,7 @@ def _naming(session: Session, draft: Draft, reply: Reply | None) -> Iterator[Non
         raise
 
 
-def _answered(draft: Draft, entry: Entry) -> Done:
+def _answered(draft: Draft, entry: JournalEntry) -> Done:
     outcome = entry.outcome
     return Done(draft, **outcome)
 
@@ -214,7 +214,7 @@ def _made(reply: Reply) -> Made:
     return Made(body, reply.header("location"))
 
 
-def _undo(session: Session, draft: Draft, earlier: Earlier, made: Made) -> dict[str, Any]:
+def _undo(session: Session, draft: Draft, earlier: TargetState, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
     if draft.effect.is_proposed:
         return {"reason": "it seems only to read, so there is nothing to undo"}

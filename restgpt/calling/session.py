@@ -34,19 +34,21 @@ UNREACHABLE = (ConnectFault, ResolveFault)
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestProgress:
     """One request while it is sent; `status` is set when its response is there."""
 
     status: int | None = None
 
 
-Watch: TypeAlias = Callable[["Session", PreparedRequest, Operation], AbstractContextManager[Exchange]]
+Watch: TypeAlias = Callable[["Session", PreparedRequest, Operation], AbstractContextManager[RequestProgress]]
 """A function that `Session.send` calls for each request; the request is sent inside the returned context manager."""
 
 
-def unwatched(session: "Session", request: PreparedRequest, operation: Operation) -> AbstractContextManager[Exchange]:
+def unwatched(
+    session: "Session", request: PreparedRequest, operation: Operation
+) -> AbstractContextManager[RequestProgress]:
     """Return a context manager without effect: the default of a session."""
-    return nullcontext(Exchange())
+    return nullcontext(RequestProgress())
 
 
 @dataclass(slots=True)

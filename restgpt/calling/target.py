@@ -38,14 +38,14 @@ CHANGES_SHOWN = 40
 """How many changed fields a question lists."""
 
 
-class Earlier(TypedDict):
+class TargetState(TypedDict):
     """The state of a target before a change: as read, known to be absent, or not known. The journal keeps this."""
 
     known: Literal["present", "absent", "unread"]
     value: Any
 
 
-UNREAD: Earlier = {"known": "unread", "value": None}
+UNREAD: TargetState = {"known": "unread", "value": None}
 
 
 class FieldChange(TypedDict):
@@ -76,7 +76,7 @@ class Target:
     is_exact: bool = True
 
     @classmethod
-    def of(cls, earlier: Earlier, *, reader: str = "") -> "Target":
+    def of(cls, earlier: TargetState, *, reader: str = "") -> "Target":
         """The target as a look found it."""
         if earlier["known"] != "present":
             return cls(earlier["known"], reader=reader)
@@ -91,7 +91,7 @@ class Target:
         return self.known != "unread"
 
     @property
-    def earlier(self) -> Earlier:
+    def earlier(self) -> TargetState:
         """The state for an undo; unread where it is too long to be kept, or lost something in keeping."""
         return {"known": self.known, "value": self.value} if self.is_exact else UNREAD
 

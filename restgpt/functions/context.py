@@ -52,7 +52,7 @@ class FunctionContext(BaseModel):
     base_url: str = Field(default="", description="The base URL of documented routes without a host.")
 
 
-class CallRecord(TypedDict):
+class FunctionCall(TypedDict):
     """One call: the function's name and its arguments as plain JSON."""
 
     name: str
@@ -90,7 +90,7 @@ class FunctionOutput(TypedDict, total=False):
 
     messages: Annotated[list[AnyMessage], add_messages]
     outcome: Outcome
-    calls: list[CallRecord]
+    calls: list[FunctionCall]
     text: Text
     tool_calls: list[dict[str, Any]]
     requests: list[dict[str, Any]]

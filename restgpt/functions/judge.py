@@ -18,7 +18,7 @@ MOST_NESTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class CallAnswer:
     """The answer that the model proposes: calls, a question for a missing value, or a refusal."""
 
     calls: tuple[Call, ...] = ()
@@ -48,7 +48,7 @@ class Judge:
     grounding: bool = True
     placeholders: bool = False
 
-    def judge(self, proposal: Proposal) -> Judged:
+    def judge(self, proposal: CallAnswer) -> Judged:
         """The judged proposal; raises `ValueError` with every fault that the model can repair."""
         if not proposal.calls and not proposal.question and not proposal.refusal:
             raise ValueError("There is neither a call nor a question nor a refusal.")

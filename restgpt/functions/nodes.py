@@ -14,10 +14,10 @@ from langgraph.types import interrupt
 from restgpt.functions.calls.call import Call, to_plain
 from restgpt.functions.calls.rendering import render_calls, to_tool_calls
 from restgpt.functions.calls.rest import prepare_call
-from restgpt.functions.context import CallRecord, FunctionContext, FunctionState, FunctionUsage, MissingValue
+from restgpt.functions.context import FunctionCall, FunctionContext, FunctionState, FunctionUsage, MissingValue
 from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.judge import Judge, Judged, Proposal, ask_for, keep_known, with_value
+from restgpt.functions.judge import CallAnswer, Judge, Judged, ask_for, keep_known, with_value
 from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
 from restgpt.nodes.run.today import today_text
@@ -203,7 +203,7 @@ def _with_known(judge: Judge, partial: Sequence[Call], judged: Judged, said: str
     """The judged calls with the values known before the question, or without them if they do not fit."""
     try:
         kept = keep_known(partial, judged.calls, said)
-        return judge.judge(Proposal(kept, judged.question, judged.refusal))
+        return judge.judge(CallAnswer(kept, judged.question, judged.refusal))
     except ValueError:
         return judged
 
@@ -225,11 +225,11 @@ def _outcome(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _record(call: Call) -> CallRecord:
+def _record(call: Call) -> FunctionCall:
     return {"name": call.name, "arguments": to_plain(dict(call.arguments))}
 
 
-def _calls(records: Sequence[CallRecord]) -> list[Call]:
+def _calls(records: Sequence[FunctionCall]) -> list[Call]:
     return [Call(record["name"], record["arguments"]) for record in records]
 
 
@@ -260,7 +260,7 @@ def make_follow_up(resources: FunctionResources) -> Node:
             completed = _filled(_calls(state["calls"]), state["missing"], given)
             judge = _judge(resources.context(runtime), resources.offered(state), [*state["messages"], *messages])
             try:
-                return {"messages": messages, **_outcome(judge.judge(Proposal(tuple(completed))))}
+                return {"messages": messages, **_outcome(judge.judge(CallAnswer(tuple(completed))))}
             except ValueError as error:
                 return {"messages": messages, "question": f"{error} {ask_for(state['missing'])}", "outcome": "ask"}
         words = ", ".join(map(str, given.values())) if isinstance(given, Mapping) else str(given)

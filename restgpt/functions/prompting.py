@@ -14,7 +14,7 @@ from restgpt.functions.calls.parsing import parse_calls
 from restgpt.functions.context import FunctionContext, Prompting
 from restgpt.functions.docs.function import Function
 from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
-from restgpt.functions.judge import Judge, Judged, Proposal
+from restgpt.functions.judge import CallAnswer, Judge, Judged
 from restgpt.prompts import render
 from restgpt.specs.docs.documentation import documentation as operation_documentation
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
@@ -84,7 +84,7 @@ def _speak_structured(
 
     def check(reply: FunctionReply) -> None:
         calls = tuple(Call(call.name, call.arguments) for call in reply.calls)
-        found[:] = [judge.judge(Proposal(calls, reply.question.strip(), reply.refusal.strip()))]
+        found[:] = [judge.judge(CallAnswer(calls, reply.question.strip(), reply.refusal.strip()))]
 
     asked = ask(
         model, [SystemMessage(system), *conversation], FunctionReply, method=context.structured_output, check=check
@@ -175,7 +175,7 @@ def _told(reply: AIMessage, text: str) -> list[BaseMessage]:
     return [ToolMessage(text, tool_call_id=call["id"] or "call") for call in reply.tool_calls]
 
 
-def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
+def read_message(message: AIMessage, functions: Sequence[Function]) -> CallAnswer:
     """The proposal in a message: its tool calls, the list that the OpenFunctions server sends, or calls in its text.
 
     Raises `ValueError` for a call that cannot be read.
@@ -184,7 +184,7 @@ def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
         raise ValueError(f"The arguments of {message.invalid_tool_calls[0]['name']} are not valid JSON.")
     legacy = message.additional_kwargs.get("function_call")
     if not message.tool_calls and legacy:
-        return Proposal(tuple(parse_calls(json.dumps(legacy), functions)))
+        return CallAnswer(tuple(parse_calls(json.dumps(legacy), functions)))
     calls, question, refusal = [], "", ""
     for call in message.tool_calls:
         if call["name"] == ASK_TOOL:
@@ -196,16 +196,16 @@ def read_message(message: AIMessage, functions: Sequence[Function]) -> Proposal:
         else:
             calls.append(Call(call["name"], call["args"]))
     if message.tool_calls:
-        return Proposal(tuple(calls), question, refusal)
+        return CallAnswer(tuple(calls), question, refusal)
     return read_reply(text_of(message), functions)
 
 
-def read_reply(text: str, functions: Sequence[Function]) -> Proposal:
+def read_reply(text: str, functions: Sequence[Function]) -> CallAnswer:
     """The proposal in a text: its calls, else a question if it has a question mark, else a refusal."""
     calls = tuple(parse_calls(text, functions))
     if calls or not text.strip():
-        return Proposal(calls)
-    return Proposal(question=text.strip()) if "?" in text else Proposal(refusal=text.strip())
+        return CallAnswer(calls)
+    return CallAnswer(question=text.strip()) if "?" in text else CallAnswer(refusal=text.strip())
 
 
 def _speak_layout(

@@ -68,7 +68,7 @@ def watching() -> Watch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunKind:
     """One kind of runs: how the graph and its input are made of what a run was given, and the answer of its state."""
 
     graph: Callable[[Mapping[str, Any]], Any]
@@ -111,17 +111,17 @@ class Run:
         return self.answer(thread, snapshot.values)
 
 
-def recipe_runs(resources: Resources, kept: Persistence) -> Run:
+def recipe_runs(resources: Resources, kept: Persistence) -> RunKind:
     """Return the runs of recipes, which are given `recipe` as its JSON form and `inputs`."""
 
     def graph(given: Mapping[str, Any]) -> Any:
         recipe = Recipe.model_validate(given["recipe"])
         return build_recipe(recipe, resources=narrowed(resources, recipe), is_tool=True, **kept.saved)
 
-    return Run(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
+    return RunKind(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
 
 
-def agent_runs(resources: Resources, kept: Persistence) -> Run:
+def agent_runs(resources: Resources, kept: Persistence) -> RunKind:
     """Return the runs of the agent, which are given an `instruction`."""
     built = build_graph(resources=resources, **kept.saved)
     graph = built.with_config(recursion_limit=recursion_limit(resources.defaults.max_steps))
@@ -129,7 +129,7 @@ def agent_runs(resources: Resources, kept: Persistence) -> Run:
     def message(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"messages": [HumanMessage(given["instruction"], additional_kwargs={RELAYED: True})]}
 
-    return Run(lambda given: graph, message, _of_agent)
+    return RunKind(lambda given: graph, message, _of_agent)
 
 
 def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:

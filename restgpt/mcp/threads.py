@@ -19,7 +19,7 @@ from restgpt.calls import by_place
 from restgpt.client import Client
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
-from restgpt.mcp.runs import Answer, Run, Watch, watching
+from restgpt.mcp.runs import Answer, RunKind, Watch, watching
 from restgpt.mcp.seal import digest_of
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
@@ -86,7 +86,7 @@ class ServedThreads:
         *,
         sources: Sources,
         context: Mapping[str, Any],
-        runs: Mapping[str, Run],
+        runs: Mapping[str, RunKind],
         lifetime: float,
         clock: Callable[[], float] = time.time,
     ) -> None:

@@ -30,7 +30,7 @@ def entry_id(request_id: str, fingerprint: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """The state of a call in the journal: new, answered, or unknown, which means that it was about to be sent.
 
     `tries` counts how often it was about to be sent, `earlier` is what was noted of its target before the first time.
@@ -93,21 +93,21 @@ class Journal:
             return take_claim(self._store, self._thread, name)
         return Claim(claims_of(self._store), self._thread, name, number, before=0)
 
-    def look_up(self, request_id: str, fingerprint: str, *, claim: Claim | None = None) -> Entry:
+    def look_up(self, request_id: str, fingerprint: str, *, claim: Claim | None = None) -> JournalEntry:
         """The entry of this very call; another fingerprint under the same id counts as new.
 
         With the caller's claim, the attempts that did not begin to send do not count: they lost their claims to it.
         """
         if claim is not None and claim.number == 1:
-            return Entry("new", {})
+            return JournalEntry("new", {})
         attempts = self._attempts(entry_id(request_id, fingerprint))
         if claim is not None:
             attempts = {number: value for number, value in attempts.items() if number <= claim.before}
         if not attempts:
-            return Entry("new", {})
+            return JournalEntry("new", {})
         value = _merged(attempts)
         known: Known = "unknown" if value["outcome"] is None else "answered"
-        return Entry(known, value["outcome"] or {}, value["tries"], value["earlier"])
+        return JournalEntry(known, value["outcome"] or {}, value["tries"], value["earlier"])
 
     def intend(
         self, request_id: str, fingerprint: str, shown: dict[str, Any], *, earlier: Any = None, attempt: int = 1

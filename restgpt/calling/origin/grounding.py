@@ -30,17 +30,17 @@ SHORTEST_WORD = 4
 """How many characters an id has at least to be looked for in the sentences of an answer, beside a digit."""
 
 
-class Source(Protocol):
+class IdSource(Protocol):
     """A source of ids."""
 
     def has_id(self, value: Any) -> bool:
         """Whether the source contains an id: alone, as each id of a list, or as the last part of a URI."""
 
 
-class Sources:
+class IdSources:
     """Several sources as one, so that the ids of one list may come from different ones."""
 
-    def __init__(self, *sources: Source) -> None:
+    def __init__(self, *sources: IdSource) -> None:
         self._sources = sources
 
     def has_id(self, value: Any) -> bool:
@@ -127,7 +127,7 @@ def _parts(text: str, separator: re.Pattern[str]) -> list[str]:
     return [part for part in separator.split(text) if part]
 
 
-def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: Source) -> list[str]:
+def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: IdSource) -> list[str]:
     """The id-like arguments that neither the evidence contains nor the document fixes, as `place.name = value`."""
     fixed = {(parameter.location, parameter.name): parameter.schema for parameter in operation.parameters}
     found = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from restgpt.calling.target import Earlier, given, shared
+from restgpt.calling.target import TargetState, given, shared
 from restgpt.specs import Operation
 from restgpt.specs.reading.path_template import VARIABLE, variables
 from restgpt.tools.errors import ArgumentError
@@ -56,7 +56,7 @@ class Made:
     location: str = ""
 
 
-def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> str:
+def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> str:
     """A sentence for the person who approves a change: whether it can be undone, and by which operation."""
     if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
         return f"It can be undone: {named(deleter.name)} deletes what it makes."
@@ -67,7 +67,9 @@ def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier
     return f"It can be undone with {named(found.operation.name)}.{caution}"
 
 
-def remedy(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier, made: Made) -> Remedy | Irreversible:
+def remedy(
+    operation: Operation, arguments: Mapping[str, Any], earlier: TargetState, made: Made
+) -> Remedy | Irreversible:
     """The call that reverses a change which was carried out, or the reason why there is none."""
     if (mirrored := _mirror(operation, arguments)) is not None:
         return _checked(mirrored)
@@ -121,7 +123,7 @@ def _mirror(operation: Operation, arguments: Mapping[str, Any]) -> Remedy | None
     return None
 
 
-def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
+def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> Remedy | Irreversible:
     """Call the same operation with the earlier values."""
     path = dict(arguments.get("path") or {})
     if earlier["known"] == "absent":
@@ -141,7 +143,7 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Earlie
     return _checked(Remedy(operation, {"path": path, **kept, "body": values}))
 
 
-def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Earlier) -> Remedy | Irreversible:
+def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> Remedy | Irreversible:
     """Call the operation that creates such a resource with the deleted values."""
     before = earlier["value"]
     if earlier["known"] == "absent" or not isinstance(before, Mapping):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from restgpt.calling.origin.evidence import Evidence
-from restgpt.calling.origin.grounding import Answers, Sources, ungrounded
+from restgpt.calling.origin.grounding import Answers, IdSources, ungrounded
 from restgpt.specs import load_api
 
 API = load_api(
@@ -130,7 +130,7 @@ def test_an_id_that_a_program_invents_is_not(value: object) -> None:
 
 
 def test_ids_of_one_list_may_come_from_the_user_and_from_an_answer() -> None:
-    both = Sources(SAID, Answers(BODIES))
+    both = IdSources(SAID, Answers(BODIES))
     assert ungrounded(QUEUE, {"body": {"ids": "4711,63926"}}, both) == []
     assert ungrounded(QUEUE, {"body": {"ids": ["4711", 63926]}}, both) == []
     assert ungrounded(QUEUE, {"body": {"ids": "4711,63926,5"}}, both) == ['body.ids = "4711,63926,5"']
@@ -151,4 +151,4 @@ def test_answers_are_read_once_and_only_when_asked() -> None:
 
 def test_no_answer_grounds_nothing() -> None:
     assert not Answers([]).has_id(1)
-    assert not Sources().has_id("a,b")
+    assert not IdSources().has_id("a,b")

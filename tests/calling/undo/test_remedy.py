@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.target import UNREAD, Earlier
+from restgpt.calling.target import UNREAD, TargetState
 from restgpt.calling.undo.remedy import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.specs import Api, load_api
 from restgpt.tools.text.redaction import MARK
@@ -80,12 +80,12 @@ def api() -> Api:
     return load_api(DOCUMENT)
 
 
-def present(value: Any) -> Earlier:
+def present(value: Any) -> TargetState:
     return {"known": "present", "value": value}
 
 
 def way_back(
-    api: Api, key: str, arguments: dict[str, Any], earlier: Earlier = UNREAD, made: Made | None = None
+    api: Api, key: str, arguments: dict[str, Any], earlier: TargetState = UNREAD, made: Made | None = None
 ) -> tuple[str, dict[str, Any]] | str:
     """The reversing request as `METHOD /path` and arguments, or why there is none."""
     found = remedy(api.operation(key), arguments, earlier, made or Made())
@@ -153,7 +153,7 @@ def test_a_patch_goes_back_to_the_earlier_values_of_what_it_changes(api: Api) ->
         (present({"amount": "many"}), "would refuse what is known"),
     ],
 )
-def test_what_was_not_read_is_not_restored(api: Api, earlier: Earlier, reason: str) -> None:
+def test_what_was_not_read_is_not_restored(api: Api, earlier: TargetState, reason: str) -> None:
     assert reason in way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, earlier)
 
 
@@ -174,7 +174,7 @@ def test_a_put_that_made_something_is_undone_by_its_deletion(api: Api) -> None:
     assert found == ("DELETE /orders/{order_id}", PATH)
 
 
-ABSENT: Earlier = {"known": "absent", "value": None}
+ABSENT: TargetState = {"known": "absent", "value": None}
 
 
 def test_the_way_back_goes_to_the_same_target(api: Api) -> None:
@@ -216,7 +216,7 @@ def test_what_was_deleted_is_made_again_with_what_can_be_written(api: Api) -> No
 
 
 @pytest.mark.parametrize("earlier", [UNREAD, {"known": "absent", "value": None}, present("text")])
-def test_what_was_not_there_as_a_whole_is_not_made_again(api: Api, earlier: Earlier) -> None:
+def test_what_was_not_there_as_a_whole_is_not_made_again(api: Api, earlier: TargetState) -> None:
     assert isinstance(way_back(api, "DELETE /orders/{order_id}", PATH, earlier), str)
 
 
