@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from restgpt.specs.api import slug
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings.dotenv import reason
 from restgpt.tools.settings.entry import MODEL, ApiEntry, EffectRule, PolicyRule
+from restgpt.tools.settings.environment import reason
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRETS = ("auth", "headers", "query", "cookies")
