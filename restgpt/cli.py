@@ -174,7 +174,7 @@ def main() -> None:
 def _read_dotenv(path: Path) -> None:
     """Set the variables of `.env` in the working directory that the environment does not set."""
     if path.is_file():
-        from restgpt.tools.settings.dotenv import load_dotenv
+        from restgpt.tools.settings.environment import load_dotenv
 
         load_dotenv(path)
 

@@ -12,8 +12,7 @@ from restgpt.calling.record import FlowRecord, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.entry import MODEL
-from restgpt.tools.settings.rule import Decision
+from restgpt.tools.settings.entry import MODEL, Decision
 
 Verdict = Literal["allow", "ask", "deny", "hold"]
 Writes = Literal["ask", "allow", "deny", "dry-run"]

@@ -41,7 +41,7 @@ def offer(address: str = USUAL_ADDRESS, *, seconds: float = TIMEOUT_S) -> str:
 def say_address_of_dotenv(terminal: Terminal) -> None:
     """Say where `.env` sends what the model reads, and with whose key: the folder may be somebody else's."""
     from restgpt.specs.reading.download import public_url
-    from restgpt.tools.settings.dotenv import addresses_of_dotenv
+    from restgpt.tools.settings.environment import addresses_of_dotenv
 
     for address in addresses_of_dotenv():
         try:

@@ -10,7 +10,7 @@ from wrongserver import WRONG, wrong_server
 
 from restgpt.commands.model_server import say_address_of_dotenv
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.tools.settings.dotenv import load_dotenv
+from restgpt.tools.settings.environment import load_dotenv
 from restgpt_bench.worlds.server import WorldServer
 
 COMMON = ("a web page", "a gateway", "an error with 200", "an empty object", "nesting")

@@ -16,8 +16,7 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
-from restgpt.tools.settings.dotenv import load_dotenv
-from restgpt.tools.settings.variables import auth_variable
+from restgpt.tools.settings.environment import auth_variable, load_dotenv
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},

@@ -12,7 +12,7 @@ import pytest
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.graphs.thread_pool import ThreadPool
 from restgpt.tools.http.cancellation import cancellation
-from restgpt.tools.settings.variables import CONCURRENCY, concurrency_from_env
+from restgpt.tools.settings.environment import CONCURRENCY, concurrency_from_env
 
 WORD: ContextVar[str] = ContextVar("word", default="none")
 

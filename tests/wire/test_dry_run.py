@@ -12,7 +12,7 @@ from restgpt.cli import app
 from restgpt.specs import load_api
 from restgpt.tools.request.build import build_request
 from restgpt.tools.request.view import view
-from restgpt.tools.settings.variables import auth_variable
+from restgpt.tools.settings.environment import auth_variable
 from restgpt.tools.text.redaction import Redactor
 
 SHOWN = [case for case in CASES if isinstance(case.expect, Sent)]

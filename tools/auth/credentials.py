@@ -20,7 +20,7 @@ from restgpt.specs.security import Requirement, SecurityScheme
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.settings import ApiEntry, Secret, Settings
-from restgpt.tools.settings.variables import variable_part
+from restgpt.tools.settings.environment import variable_part
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
 LEAST_TOKEN = 16

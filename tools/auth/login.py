@@ -7,9 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
-from restgpt.tools.auth.oauth import OAuthTokens
+from restgpt.tools.auth.oauth import OAuthTokens, own_servers
 from restgpt.tools.errors import LoginError
-from restgpt.tools.network.addresses import origins_of
 
 PATH = "/callback"
 _PAGE = b"<!doctype html><title>RestGPT</title><p>You can close this window and go back to the program."
@@ -58,8 +57,8 @@ def _check_servers(api: Api, strangers: Sequence[str], confirm: Callable[[str], 
     """Ask the user about the servers of a login that are not the API's; raises LoginError unless the user agrees."""
     if not strangers:
         return
-    servers, own = " and ".join(strangers), ", ".join(map(str, origins_of(api))) or "no server"
-    if not confirm(f"Log in at {servers}? The document of {api.name} names it; the API is at {own}."):
+    servers = " and ".join(strangers)
+    if not confirm(f"Log in at {servers}? The document of {api.name} names it; the API is at {own_servers(api)}."):
         raise LoginError(
             f"you did not agree to log in to {api.name} at {servers}; agree at the terminal or with --yes, or name the "
             "server under auth_servers in apis.yaml"

@@ -9,13 +9,12 @@ if the user named it (`token_url`, or `auth_servers` in `apis.yaml`), or if the 
 """
 
 import io
-import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import requests
 import urllib3
@@ -23,8 +22,7 @@ import urllib3
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials, login_name
-from restgpt.tools.auth.token_answer import read_discovery, read_token_answer
-from restgpt.tools.auth.token_file import Token, TokenFile
+from restgpt.tools.auth.token import Token, TokenFile, read_discovery, read_token_answer
 from restgpt.tools.errors import AddressFault, BoundFault, HttpFault, LoginError, TimeoutFault
 from restgpt.tools.network.addresses import (
     Exchange,
@@ -39,9 +37,6 @@ from restgpt.tools.network.addresses import (
 from restgpt.tools.network.exceptions import fault_of
 from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.span import answered, http_span
-
-if TYPE_CHECKING:
-    from authlib.integrations.requests_client import OAuth2Session
 
 Answer = TypeVar("Answer")
 
@@ -58,7 +53,7 @@ RENEWAL_S = 4 * SECONDS
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Client:
     """The OAuth2 client: its id, its secret and the endpoints of the server; its repr shows none of them.
 
@@ -72,11 +67,8 @@ class Client:
     scopes: str
     named: frozenset[str]
 
-    def __repr__(self) -> str:
-        return "Client(…)"
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AuthorizationRequest:
     """An authorization request (RFC 6749 section 4.1.1): its URL, and the values to check the redirect by.
 
@@ -89,9 +81,6 @@ class AuthorizationRequest:
     redirect_uri: str
     client: Client
     strangers: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return "AuthorizationRequest(…)"
 
 
 class OAuthTokens:
@@ -123,30 +112,22 @@ class OAuthTokens:
         if scheme.type not in ("oauth2", "openIdConnect"):
             return False
         kept = self._file.get(api, scheme.key)
-        if kept is not None and self._is_fresh(kept):
-            return True
-        return self._could_ask(api, scheme, kept) and not self._distrust(
-            api, scheme, self._known_url(api, scheme), kept
-        )
+        return self._is_fresh(kept) or self._obstacle(api, scheme, kept) == ""
 
     def obstacle(self, api: Api, scheme: SecurityScheme) -> str:
         """The reason why a token server that the document names is not asked, and the remedy; empty if it is asked."""
         if scheme.type not in ("oauth2", "openIdConnect"):
             return ""
-        kept = self._file.get(api, scheme.key)
-        return (
-            self._distrust(api, scheme, self._known_url(api, scheme), kept)
-            if self._could_ask(api, scheme, kept)
-            else ""
-        )
+        return self._obstacle(api, scheme, self._file.get(api, scheme.key)) or ""
 
-    def _could_ask(self, api: Api, scheme: SecurityScheme, kept: Token | None) -> bool:
-        """Whether the settings and the stored token suffice for the request of a token."""
-        if kept is not None and kept.get("refresh_token"):
-            return True
-        has_client = self._part(api, scheme, "client_id") is not None
-        has_secret = self._part(api, scheme, "client_secret") is not None
-        return has_client and (has_secret or self._part(api, scheme, "refresh_token") is not None)
+    def _obstacle(self, api: Api, scheme: SecurityScheme, kept: Token) -> str | None:
+        """The same; None if settings and stored token do not suffice for the request of a token."""
+        has_client, has_secret, has_refresh = (
+            self._part(api, scheme, part) is not None for part in ("client_id", "client_secret", "refresh_token")
+        )
+        if not kept.get("refresh_token") and not (has_client and (has_secret or has_refresh)):
+            return None
+        return self._distrust(api, scheme, self._known_url(api, scheme), kept)
 
     def token(
         self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, refused: Container[str] = ()
@@ -159,28 +140,27 @@ class OAuthTokens:
             kept, usable = self._stored(api, scheme, refused)
             if usable is not None:
                 return usable
-            refresh = (kept or {}).get("refresh_token") or self._part(api, scheme, "refresh_token")
+            refresh = kept.get("refresh_token") or self._part(api, scheme, "refresh_token")
             client = self._client(api, scheme, scopes)
             if client is None:
                 return None
             if distrust := self._distrust(api, scheme, client.token_url, kept):
                 raise LoginError(f"no token for {scheme.key} of {api.name} was requested: {distrust}")
             if refresh:
-                found = self._refresh(api, client, str(refresh))
+                grant = {"grant_type": "refresh_token", "refresh_token": str(refresh), "scope": client.scopes}
+                found: Token = {"refresh_token": refresh, **self._ask(api, client, grant)}
             elif client.secret is not None:
-                found = self._ask(api, client, grant_type="client_credentials", scope=client.scopes or None)
+                found = self._ask(api, client, {"grant_type": "client_credentials", "scope": client.scopes})
             else:
                 return None
-            if found.get("refresh_token") or (kept or {}).get("auth_server"):
+            if found.get("refresh_token") or kept.get("auth_server"):
                 found = {**found, "auth_server": str(origin_of(client.token_url))}
             return self._keep(api, scheme, found)
 
-    def _stored(self, api: Api, scheme: SecurityScheme, refused: Container[str]) -> tuple[Token | None, str | None]:
-        """The stored token, and its access token if that can be used."""
+    def _stored(self, api: Api, scheme: SecurityScheme, refused: Container[str]) -> tuple[Token, str | None]:
+        """The stored token, empty if there is none, and its access token if that can be used."""
         kept = self._file.get(api, scheme.key)
-        if kept is None:
-            return None, None
-        access = self._note(api, kept)
+        access = self._note(api, kept) if kept else ""
         return kept, access if self._is_fresh(kept) and access not in refused else None
 
     def secrets(self, api: Api) -> Iterable[str]:
@@ -192,6 +172,9 @@ class OAuthTokens:
         self, api: Api, scheme: SecurityScheme, redirect_uri: str, scopes: Iterable[str] = ()
     ) -> AuthorizationRequest:
         """Start a login: the authorization request for the user's browser (RFC 6749 section 4.1, PKCE of RFC 7636)."""
+        from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+        from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
         client = self._client(api, scheme, scopes)
         if client is None or not client.authorization_url:
             raise LoginError(
@@ -201,9 +184,10 @@ class OAuthTokens:
         # Only a URL may go to the browser: other text could be a command-line option or a file.
         servers = {url: _encrypted(url) for url in (client.authorization_url, client.token_url)}
         strangers = [str(origin) for url, origin in servers.items() if not self._is_known(api, url, client.named)]
-        verifier = secrets.token_urlsafe(48)
-        url, state = self._session(client, redirect_uri).create_authorization_url(
-            client.authorization_url, state=secrets.token_urlsafe(24), code_verifier=verifier
+        verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
+        challenge = {"code_challenge": create_s256_code_challenge(verifier), "code_challenge_method": "S256"}
+        url = prepare_grant_uri(
+            client.authorization_url, client.identifier, "code", redirect_uri, client.scopes, state, **challenge
         )
         return AuthorizationRequest(url, state, verifier, redirect_uri, client, tuple(dict.fromkeys(strangers)))
 
@@ -213,20 +197,15 @@ class OAuthTokens:
         Code and client secret go to the token server of the authorization request, which is kept with the token.
         """
         client = authorization.client
-        found = self._ask(
-            api,
-            client,
-            grant_type="authorization_code",
-            code=code,
-            code_verifier=authorization.verifier,
-            redirect_uri=authorization.redirect_uri,
-        )
+        grant = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "code_verifier": authorization.verifier,
+            "redirect_uri": authorization.redirect_uri,
+        }
+        found = self._ask(api, client, grant)
         with self._file.renewal(api, scheme.key, RENEWAL_S):
             self._keep(api, scheme, {**found, "auth_server": str(origin_of(client.token_url))})
-
-    def forget(self, api: Api, scheme: SecurityScheme) -> None:
-        """Delete the stored token."""
-        self._file.forget(api, scheme.key)
 
     def _part(self, api: Api, scheme: SecurityScheme, part: str) -> str | None:
         return self._credentials.find(api, f"{scheme.key}_{part}")
@@ -247,7 +226,7 @@ class OAuthTokens:
         entry = self._credentials.entry(api)
         return entry is not None and origin_of(url) in map(origin_of, entry.auth_servers)
 
-    def _distrust(self, api: Api, scheme: SecurityScheme, url: str, kept: Token | None) -> str:
+    def _distrust(self, api: Api, scheme: SecurityScheme, url: str, kept: Token) -> str:
         """The reason why client secret and refresh token do not go to a token URL, and the remedy; empty if they do.
 
         A refresh token, or any token of a login, is kept with its token server; then only that server is trusted, and
@@ -259,11 +238,13 @@ class OAuthTokens:
             server = origin_of(url)
         except AddressFault as fault:
             return f"its document has no token URL that can be read ({fault})"
-        pinned = (kept or {}).get("auth_server")
+        pinned = kept.get("auth_server")
         if self._is_named(api, url) or str(server) == pinned or (pinned is None and server in origins_of(api)):
             return ""
         known = (
-            f"not {pinned}, which the stored token is from" if pinned else f"not a server of the API ({_listed(api)})"
+            f"not {pinned}, which the stored token is from"
+            if pinned
+            else f"not a server of the API ({own_servers(api)})"
         )
         remedy = self._permit(api, scheme, server)
         return f"its document names the token server {server}, {known}; if that is right, {remedy}"
@@ -295,23 +276,17 @@ class OAuthTokens:
         documented = _documented(scheme)
         if documented["token_endpoint"] or not scheme.open_id_connect_url:
             return documented
-        session = requests.Session()
-        self._guard(session)
+        url, session = scheme.open_id_connect_url, self._session()
 
         def discover() -> dict[str, str]:
-            url = scheme.open_id_connect_url
             answer = session.get(url, timeout=self._seconds, allow_redirects=False)
             return read_discovery(answer.status_code, answer.content, origin_of(url))
 
-        return self._call(api, scheme.open_id_connect_url, discover)
+        return self._call(api, url, discover)
 
     def _is_fresh(self, token: Token) -> bool:
         expires = token.get("expires_at")
-        return not isinstance(expires, int | float) or expires > self._clock() + LEEWAY
-
-    def _refresh(self, api: Api, client: Client, refresh: str) -> Token:
-        found = self._ask(api, client, grant_type="refresh_token", refresh_token=refresh)
-        return {"refresh_token": refresh, **found}
+        return bool(token) and (not isinstance(expires, int | float) or expires > self._clock() + LEEWAY)
 
     def _keep(self, api: Api, scheme: SecurityScheme, token: Token) -> str:
         self._file.put(api, scheme.key, token)
@@ -324,58 +299,42 @@ class OAuthTokens:
             self._seen[api.identity] = dict.fromkeys([*older, *values][-MOST_SEEN:])
         return str(token["access_token"])
 
-    def _ask(self, api: Api, client: Client, **grant: Any) -> Token:
+    def _ask(self, api: Api, client: Client, grant: Mapping[str, str]) -> Token:
         """Request a token; if the endpoint refuses the client in the header, send it in the body."""
-        code, found = self._try(api, client, None, grant)
-        if code == "invalid_client" and client.secret is not None:
-            code, found = self._try(api, client, "client_secret_post", grant)
-        if code or not found.get("access_token"):
+        basic = None if client.secret is None else (client.identifier, client.secret)
+        found = self._try(api, client, grant, basic)
+        if found.get("error") == "invalid_client" and basic is not None:
+            found = self._try(api, client, {**grant, "client_secret": basic[1]}, None)
+        if not found.get("access_token"):
             raise LoginError(
                 f"the authorization server of {api.name} refused the token request "
-                f"({code or 'no token in its response'}); log in again"
+                f"({found.get('error', 'no token in its response')}); log in again"
             )
-        expires = found.get("expires_in")
-        if expires is not None:
-            found = {**found, "expires_at": self._clock() + expires}
-        names = ("access_token", "refresh_token", "id_token", "expires_at", "scope", "token_type")
-        return {name: found[name] for name in names if name in found}
+        lifetime = found.pop("expires_in", None)
+        return found if lifetime is None else {**found, "expires_at": self._clock() + lifetime}
 
-    def _try(self, api: Api, client: Client, method: str | None, grant: dict[str, Any]) -> tuple[str, Token]:
-        from authlib.integrations.base_client import OAuthError
+    def _try(self, api: Api, client: Client, grant: Mapping[str, str], basic: tuple[str, str] | None) -> dict[str, Any]:
+        """The answer to a token request, whose client is in the header or in the body (RFC 6749 section 2.3.1)."""
+        url, session = client.token_url, self._session()
+        form = {name: value for name, value in grant.items() if value}
+        if basic is None:
+            form["client_id"] = client.identifier
 
-        session = self._session(client, None, method)
-        session.register_compliance_hook("access_token_response", _clean)
-        values = {name: value for name, value in grant.items() if value}
+        def fetch() -> dict[str, Any]:
+            answer = session.post(url, form, auth=basic, timeout=self._seconds, allow_redirects=False)
+            return read_token_answer(answer.status_code, answer.content, origin_of(url))
 
-        def fetch() -> tuple[str, Token]:
-            try:
-                found = session.fetch_token(client.token_url, timeout=self._seconds, allow_redirects=False, **values)
-            except OAuthError as error:
-                return str(error.error), {}
-            return "", dict(found)
+        return self._call(api, url, fetch, is_named=url in client.named)
 
-        return self._call(api, client.token_url, fetch, is_named=client.token_url in client.named)
-
-    def _session(self, client: Client, redirect_uri: str | None = None, method: str | None = None) -> "OAuth2Session":
-        from authlib.integrations.requests_client import OAuth2Session
-
-        session = OAuth2Session(
-            client.identifier,
-            client.secret,
-            token_endpoint_auth_method=method,
-            scope=client.scopes or None,
-            redirect_uri=redirect_uri,
-            code_challenge_method="S256",
-        )
-        self._guard(session)
-        return session
-
-    def _guard(self, session: requests.Session) -> None:
+    def _session(self) -> requests.Session:
+        session = requests.Session()
         # No proxy and no .netrc of the environment is used, because the requests hold secrets.
         session.trust_env = False
         session.verify = self._ca_bundle or True
+        session.headers["Accept"] = "application/json"
         session.mount("http://", self._adapter)
         session.mount("https://", self._adapter)
+        return session
 
     def _call(self, api: Api, url: str, action: Callable[[], Answer], *, is_named: bool = False) -> Answer:
         """Check a token URL, run the requests of `action`, and map their exceptions to faults.
@@ -404,15 +363,6 @@ class OAuthTokens:
         raise fault
 
 
-def _clean(response: requests.Response) -> requests.Response:
-    """The answer of a token endpoint with only what `read_token_answer` reads from it; Authlib reads it unchecked."""
-    clean = requests.Response()
-    clean.status_code = 200
-    answer = read_token_answer(response.status_code, response.content, origin_of(str(response.url)))
-    clean.raw = io.BytesIO(json.dumps(answer).encode())
-    return clean
-
-
 def _documented(scheme: SecurityScheme) -> dict[str, str]:
     """The token and authorization endpoints that the document names, each possibly empty."""
     flows = [scheme.flows[kind] for kind in ("authorizationCode", "clientCredentials") if kind in scheme.flows]
@@ -423,7 +373,8 @@ def _documented(scheme: SecurityScheme) -> dict[str, str]:
     }
 
 
-def _listed(api: Api) -> str:
+def own_servers(api: Api) -> str:
+    """The origins of an API, as text."""
     return ", ".join(str(origin) for origin in origins_of(api)) or "no server"
 
 

@@ -19,7 +19,7 @@ from langchain_core.runnables.config import run_in_executor
 from langgraph.graph import StateGraph
 
 from restgpt.tools.http.cancellation import Cancellation, cancellable
-from restgpt.tools.settings.variables import concurrency_from_env
+from restgpt.tools.settings.environment import concurrency_from_env
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -11,14 +11,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from restgpt.specs.api import slug
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings.dotenv import reason
-from restgpt.tools.settings.entry import MODEL, ApiEntry
-from restgpt.tools.settings.rule import EffectRule, PolicyRule
+from restgpt.tools.settings.entry import MODEL, ApiEntry, EffectRule, PolicyRule
+from restgpt.tools.settings.environment import reason
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRETS = ("auth", "headers", "query", "cookies")
 _OWN_SOURCES = ("user", "document", "self")
+_UNSET = object()
+"""The value of a secret whose variable is not set."""
 _SENTENCES = {
+    "missing": "must be read or change",
     "string_type": "must be text",
     "path_type": "must be text",
     "bool_type": "must be true or false",
@@ -60,21 +62,25 @@ class _ApisFile:
         """All entries by name."""
         if not isinstance(raw, dict):
             raise self._error("the file", "must be a mapping")
-        self._refuse_duplicates([str(name) for name in raw])
+        names = self._names([str(name) for name in raw])
         found = {str(name): self._entry(str(name), item) for name, item in raw.items()}
-        return {name: replace(entry, sources=self._sources(entry, found)) for name, entry in found.items()}
+        return {name: replace(entry, sources=self._sources(entry, names)) for name, entry in found.items()}
 
     def _error(self, place: str, message: str) -> SettingsError:
         return SettingsError(f"{self._path}: {place} {message}")
 
-    def _refuse_duplicates(self, names: list[str]) -> None:
-        """Raise SettingsError if two names have the same slug: the policy of one API would also apply to the other."""
-        seen: dict[str, str] = {}
+    def _names(self, names: list[str]) -> dict[str, str]:
+        """The names by slug.
+
+        Raises SettingsError if two names have the same slug: the policy of one API would also apply to the other.
+        """
+        found: dict[str, str] = {}
         for name in names:
-            if (other := seen.setdefault(slug(name), name)) != name:
+            if (other := found.setdefault(slug(name), name)) != name:
                 raise self._error(
                     name, f"is the same name as {other}, because case and punctuation do not count; rename one of them"
                 )
+        return found
 
     def _entry(self, name: str, raw: Any) -> ApiEntry:
         """One API; a plain string is its spec."""
@@ -83,69 +89,47 @@ class _ApisFile:
             raise self._error(name, "must be a mapping")
         if unknown := [key for key in given if key not in _keys_of(ApiEntry)]:
             raise self._error(f"{name}.{unknown[0]}", _unknown(ApiEntry))
-        missing: list[str] = []
+        missing: dict[str, None] = {}
         values: dict[str, Any] = {"name": name}
         for key, value in given.items():
-            place = f"{name}.{key}"
-            values[key] = self._secrets(value, place, missing) if key in _SECRETS else self._filled(value, place)
+            values[key] = self._filled(value, f"{name}.{key}", missing if key in _SECRETS else None)
         try:
             entry = _reader().validate_python(values, context=self._path.parent)
         except ValidationError as error:
             raise self._error(*_told(name, error)) from None
-        return replace(entry, missing=tuple(dict.fromkeys(missing)))
+        return replace(entry, missing=tuple(missing))
 
-    def _filled(self, raw: Any, place: str) -> Any:
-        """A value with `${NAME}` replaced wherever it occurs."""
-        if isinstance(raw, dict):
-            return {key: self._filled(value, f"{place}.{key}") for key, value in raw.items()}
-        if isinstance(raw, list):
-            return [self._filled(value, f"{place}[{number}]") for number, value in enumerate(raw)]
+    def _filled(self, raw: Any, place: str, missing: dict[str, None] | None = None) -> Any:
+        """A value with `${NAME}` replaced wherever it occurs.
 
-        def variable(match: re.Match[str]) -> str:
-            value = self._environ.get(match.group(1), match.group(2))
-            if value is None:
-                raise self._error(place, f"needs the environment variable {match.group(1)}, which is not set")
-            return value
-
-        return _REFERENCE.sub(variable, raw) if isinstance(raw, str) else raw
-
-    def _secrets(self, raw: Any, place: str, missing: list[str]) -> Any:
-        """Named secrets; a nested mapping (`client_id`, `client_secret`, …) is flattened to `SCHEME.client_id`.
-
-        Those whose variables are not set are left out, and the variables added to `missing`.
+        Secrets have a place for `missing` variables: a secret with one that is not set is left out of its mapping.
         """
-        if not isinstance(raw or {}, dict):
+        if isinstance(raw, dict):
+            found = {key: self._filled(value, f"{place}.{key}", missing) for key, value in raw.items()}
+            return {key: value for key, value in found.items() if value is not _UNSET}
+        if isinstance(raw, list):
+            return [self._filled(value, f"{place}[{number}]", missing) for number, value in enumerate(raw)]
+        if not isinstance(raw, str):
             return raw
-        found: dict[str, Any] = {}
-        for name, value in (raw or {}).items():
-            if isinstance(value, dict):
-                inner = self._secrets(value, f"{place}.{name}", missing)
-                found |= {f"{name}.{key}": secret for key, secret in inner.items()}
-            elif unset := self._unset_variables(value):
-                missing += unset
-            else:
-                found[str(name)] = self._filled(value, f"{place}.{name}")
-        return found
+        unset = [item[1] for item in _REFERENCE.finditer(raw) if self._environ.get(item[1], item[2]) is None]
+        if not unset:
+            return _REFERENCE.sub(lambda item: self._environ.get(item[1], item[2]), raw)
+        if missing is None:
+            raise self._error(place, f"needs the environment variable {unset[0]}, which is not set")
+        missing |= dict.fromkeys(unset)
+        return _UNSET
 
-    def _unset_variables(self, raw: Any) -> list[str]:
-        """The unset environment variables in a text that have no default there."""
-        named = _REFERENCE.finditer(raw) if isinstance(raw, str) else ()
-        return [item.group(1) for item in named if item.group(2) is None and item.group(1) not in self._environ]
-
-    def _sources(self, entry: ApiEntry, entries: Mapping[str, ApiEntry]) -> tuple[str, ...]:
+    def _sources(self, entry: ApiEntry, names: Mapping[str, str]) -> tuple[str, ...]:
         """The entries in `from` as the file spells them, and `MODEL`; values of the API's own sources always pass."""
-        place, spelled = f"{entry.name}.from", {slug(name): name for name in entries}
-        words = (*_OWN_SOURCES, MODEL)
-        found: list[str] = []
+        place, words = f"{entry.name}.from", (*_OWN_SOURCES, MODEL)
         for source in entry.sources:
-            if source in words and slug(source) in spelled:
+            is_word, is_name = source in words, slug(source) in names
+            if is_word and is_name:
                 raise self._error(place, f"names {source}, which is a word of its own here; rename the API {source}")
-            if source not in words and slug(source) not in spelled:
-                known = ", ".join([*words, *entries])
+            if not is_word and not is_name:
+                known = ", ".join([*words, *names.values()])
                 raise self._error(place, f"names {source}, which is no API of this file; the known names are {known}")
-            if source not in _OWN_SOURCES:
-                found.append(source if source == MODEL else spelled[slug(source)])
-        return tuple(found)
+        return tuple(names.get(slug(source), MODEL) for source in entry.sources if source not in _OWN_SOURCES)
 
 
 @lru_cache(maxsize=1)
@@ -166,18 +150,12 @@ def _unknown(kind: type[Any]) -> str:
 def _told(name: str, error: ValidationError) -> tuple[str, str]:
     """The place of the first error, and our sentence about it."""
     first = error.errors(include_url=False, include_input=False)[0]
-    kind, at = first["type"], list(first["loc"])
-    if kind == "missing" and at == ["spec"]:
+    kind, at = first["type"], first["loc"]
+    if kind == "missing" and at == ("spec",):
         return name, "needs a spec: the path or URL of its OpenAPI document"
-    if kind == "string_type" and isinstance(at[-1], int) and at[0] != "auth_servers":
-        # One text stands for a list of one.
-        at.pop()
     place = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
     if kind == "value_error":
         return place, str(first["ctx"]["error"])
     if kind == "literal_error":
         return place, f"must be {first['ctx']['expected']}".replace("'", "")
-    if kind == "missing":
-        return place, "must be read or change"
-    rule = PolicyRule if at[0] == "policy" else EffectRule
-    return place, _SENTENCES.get(kind) or _unknown(rule)
+    return place, _SENTENCES.get(kind) or _unknown(PolicyRule if at[0] == "policy" else EffectRule)

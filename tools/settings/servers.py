@@ -36,14 +36,13 @@ class ServerAccess:
     writes: str = "ask"
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None) -> "ServerAccess":
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> "ServerAccess":
         """Read the variables that begin with `RESTGPT_SERVER_`; raises SettingsError."""
-        given = os.environ if environ is None else environ
-        hosts, origins = (_listed(given.get(name, "")) for name in (SERVER_HOSTS, SERVER_ORIGINS))
-        writes = given.get(SERVER_WRITES, "").strip() or "ask"
+        hosts, origins = (_listed(environ.get(name, "")) for name in (SERVER_HOSTS, SERVER_ORIGINS))
+        writes = environ.get(SERVER_WRITES, "").strip() or "ask"
         if writes not in WRITES:
             raise SettingsError(f"{SERVER_WRITES}: {writes!r} is none of {', '.join(WRITES)}.")
-        token = _server_token(given.get(SERVER_TOKEN))
+        token = _server_token(environ.get(SERVER_TOKEN))
         return cls(tuple(map(_named_host, hosts)), tuple(map(_named_origin, origins)), token, writes)
 
     def check_run(self, context: Mapping[str, Any]) -> None:

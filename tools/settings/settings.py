@@ -11,11 +11,10 @@ from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.settings.apis_file import load_apis
-from restgpt.tools.settings.dotenv import read_dotenv
 from restgpt.tools.settings.entry import ApiEntry
+from restgpt.tools.settings.environment import AUTH_PREFIX, auth_variable, bearer_tokens, read_dotenv
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.settings.servers import ServerAccess
-from restgpt.tools.settings.variables import AUTH_PREFIX, auth_variable, bearer_tokens
 
 APIS_FILE = "apis.yaml"
 RECIPES_FOLDER = "recipes"
@@ -51,27 +50,31 @@ class Settings:
 
     @classmethod
     def from_env(
-        cls, environ: Mapping[str, str] | None = None, *, dotenv: Path | None = None, apis: Path | None = None
+        cls, environ: Mapping[str, str] = os.environ, *, dotenv: Path | None = None, apis: Path | None = None
     ) -> "Settings":
         """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
 
         `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
         folder. Raises SettingsError.
         """
-        values = {**read_dotenv(dotenv), **(os.environ if environ is None else environ)}
-        values = {name: value for name, value in values.items() if value != ""}
-        home = Path(values.get("RESTGPT_HOME") or Path.home() / ".restgpt").expanduser()
-        data, database = values.get("RESTGPT_DATA"), values.get("RESTGPT_DATABASE_URL")
-        recipes, named = values.get("RESTGPT_RECIPES"), values.get("RESTGPT_APIS")
-        file = _apis_file(apis or (Path(named).expanduser() if named else None), home)
+        values = {name: value for name, value in {**read_dotenv(dotenv), **environ}.items() if value != ""}
+
+        def path(name: str) -> Path | None:
+            return Path(values[name]).expanduser() if name in values else None
+
+        def secret(name: str) -> Secret | None:
+            return Secret(values[name]) if name in values else None
+
+        home = path("RESTGPT_HOME") or Path.home() / ".restgpt"
+        file = _apis_file(apis or path("RESTGPT_APIS"), home)
         return cls(
             model=values.get("RESTGPT_MODEL"),
             models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
             has_openai_api_key="OPENAI_API_KEY" in values,
             openai_base_url=values.get("OPENAI_BASE_URL"),
-            data=Path(data).expanduser() if data else None,
+            data=path("RESTGPT_DATA"),
             home=home,
-            database_url=Secret(database) if database else None,
+            database_url=secret("RESTGPT_DATABASE_URL"),
             embeddings=values.get("RESTGPT_EMBEDDINGS"),
             auth={
                 name.removeprefix(AUTH_PREFIX).upper(): Secret(value)
@@ -80,8 +83,8 @@ class Settings:
             },
             apis=load_apis(file, values),
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
-            recipes=Path(recipes).expanduser() if recipes else (file.parent if file else Path()) / RECIPES_FOLDER,
-            mcp_key=Secret(values["RESTGPT_MCP_KEY"]) if "RESTGPT_MCP_KEY" in values else None,
+            recipes=path("RESTGPT_RECIPES") or (file.parent if file else Path()) / RECIPES_FOLDER,
+            mcp_key=secret("RESTGPT_MCP_KEY"),
             mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
             server=ServerAccess.from_env(values),
         )

@@ -87,7 +87,7 @@ class RedactingFormatter(logging.Formatter):
 
 def _everything(redactor: Redactor | None) -> Redactor:
     # Late, because settings know API documents, and every command formats a log.
-    from restgpt.tools.settings.variables import environment_secrets
+    from restgpt.tools.settings.environment import environment_secrets
 
     return (redactor or Redactor()).extended(registered().secrets).extended(environment_secrets())
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
-from restgpt.tools.settings.variables import captures_content
+from restgpt.tools.settings.environment import captures_content
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.span import Span
 

@@ -7,7 +7,7 @@ import logging
 import sys
 from importlib.util import find_spec
 
-from restgpt.tools.settings.variables import exports_traces
+from restgpt.tools.settings.environment import exports_traces
 from restgpt.tools.tracing.span import tracer
 
 log = logging.getLogger("restgpt.tracing")

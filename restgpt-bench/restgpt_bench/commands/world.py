@@ -64,7 +64,7 @@ def serve(
 def _greeting(
     name: str, seed: int, url: str, control_url: str, document: str, schemes: list[str], credential: str
 ) -> str:
-    from restgpt.tools.settings.variables import auth_variable
+    from restgpt.tools.settings.environment import auth_variable
 
     lines = [
         f"The simulated {name} (seed {seed}) is served at {url}",

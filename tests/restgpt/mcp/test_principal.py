@@ -9,7 +9,7 @@ import pytest
 from restgpt.mcp.principal import Tokens, process_owner
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import Secret
-from restgpt.tools.settings.variables import bearer_tokens
+from restgpt.tools.settings.environment import bearer_tokens
 
 ANN, BOB = "a" * 32, "b" * 32
 

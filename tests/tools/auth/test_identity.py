@@ -17,7 +17,7 @@ from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.effect import effect_of
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.auth.token_file import TokenFile
+from restgpt.tools.auth.token import TokenFile
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.network.addresses import address_policy_of, origin_of

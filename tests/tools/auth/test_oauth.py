@@ -33,7 +33,7 @@ from restgpt.outcome import Pending
 from restgpt.specs import Api
 from restgpt.tools.auth.login import log_in, login_scheme
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.auth.token_file import TokenFile
+from restgpt.tools.auth.token import TokenFile
 from restgpt.tools.errors import (
     AddressFault,
     BoundFault,

@@ -10,7 +10,7 @@ from loopback import Handler, Server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from lab.kit.port import held_port
-from restgpt.tools.settings.variables import exports_traces
+from restgpt.tools.settings.environment import exports_traces
 
 
 class Collector:

@@ -15,7 +15,7 @@ from plantrecipe import plant_recipe
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.tools.graphs.served_graph import ServedGraph
-from restgpt.tools.settings.variables import CAPTURE, captures_content
+from restgpt.tools.settings.environment import CAPTURE, captures_content
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import NO_SPAN, span

@@ -1,12 +1,21 @@
-"""The answers of an authorization server: JSON objects whose tokens and error codes are read, and nothing else."""
+"""OAuth2 tokens: read from the answers of an authorization server, and kept in a file that only its owner can read."""
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+from restgpt.specs.api import Api
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.tools.errors import BrokenFault, LoginError
+from restgpt.tools.errors import BrokenFault, LoginError, SettingsError
+from restgpt.tools.file_lock import file_lock
+
+Token = Mapping[str, Any]
 
 ERROR_CODES = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
@@ -23,6 +32,9 @@ _TOKENS = ("access_token", "refresh_token", "id_token")
 # VSCHAR, of which tokens consist (RFC 6749 appendix A.12); headers, files and redaction take nothing else.
 _VISIBLE = re.compile(r"[\x20-\x7e]+")
 _SECONDS = re.compile(r"[0-9]{1,12}")
+
+WRITE_S = 30.0
+"""How long a write waits for those of other processes, in seconds."""
 
 
 def read_token_answer(status: int, body: bytes, origin: object) -> dict[str, Any]:
@@ -84,3 +96,60 @@ def _seconds(given: Any) -> int | None:
     if not isinstance(given, int | float) or not 0 <= given <= LONGEST_LIFE:
         return None
     return int(given)
+
+
+class TokenFile:
+    """Tokens by identity of the API and scheme in one JSON file of mode 600.
+
+    Safe across threads and processes; each change replaces the whole file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, api: Api, scheme: str) -> Token:
+        """The token of a scheme, empty if there is none; raises SettingsError if the file cannot be read."""
+        return self._read().get(_key(api, scheme), {})
+
+    def put(self, api: Api, scheme: str, token: Token) -> None:
+        """Store a token; it replaces the earlier one."""
+        with self._locked("file", WRITE_S):
+            self._write({**self._read(), _key(api, scheme): dict(token)})
+
+    def renewal(self, api: Api, scheme: str, seconds: float) -> AbstractContextManager[None]:
+        """Lock one token, to read, renew and store it; raises SettingsError if it stays locked for so many seconds.
+
+        A refresh token that rotates is good for one request, and the second one revokes all tokens (RFC 9700, section
+        4.14.2).
+        """
+        return self._locked(sha256(_key(api, scheme).encode()).hexdigest()[:32], seconds)
+
+    def _locked(self, name: str, seconds: float) -> AbstractContextManager[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        busy = SettingsError(f"another process or run keeps {self._path} locked; wait until it ends, or stop it")
+        return file_lock(self._path.parent / f".tokens-{name}.lock", busy, seconds=seconds, is_kept=False)
+
+    def _read(self) -> dict[str, Token]:
+        try:
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(key): dict(token) for key, token in data.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError, TypeError):
+            raise SettingsError(f"{self._path} cannot be read; delete it and log in again") from None
+
+    def _write(self, tokens: Mapping[str, Token]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # mkstemp creates the file with mode 600.
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".tokens-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump(tokens, stream)
+            os.replace(name, self._path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _key(api: Api, scheme: str) -> str:
+    return json.dumps([api.identity, scheme])
