@@ -25,7 +25,8 @@ from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
 from restgpt.nodes.planner import make_planner
 from restgpt.nodes.run.context import MAX_STEPS, Context
-from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.run.run import check_store
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.selector import make_selector
 from restgpt.nodes.sender import make_sender
 from restgpt.nodes.state.rounds import MAX_REPAIRS
@@ -49,7 +50,7 @@ def build_graph(
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
     concurrency: int | None = None,
     name: str = "RestGPT",
 ) -> Graph:
@@ -58,30 +59,30 @@ def build_graph(
     `model` is the model of all roles, `models` the models of single roles (planner, selector, caller, parser).
     `context` gives defaults for the settings of a run. For a subgraph, leave `checkpointer=None`: it uses its parent's.
     This function reads no file and opens no connection: a run loads models and documents when it first needs them.
-    `resources` replaces `apis`, `model`, `models` and `context`. `concurrency` is the number of threads that the graph
+    `services` replaces `apis`, `model`, `models` and `context`. `concurrency` is the number of threads that the graph
     gets for `ainvoke`, `astream` and `abatch`; without it, the graph uses the thread pool that all graphs share.
-    Raises `ValueError` if `resources` is given with an argument that it replaces, and for a persistent checkpointer
+    Raises `ValueError` if `services` is given with an argument that it replaces, and for a persistent checkpointer
     without a store, because the store holds the write journal and the response bodies.
     """
     check_store(checkpointer, store)
-    resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
+    services = make_resources(apis, model=model, models=models, context=context, store=store, services=services)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
-        node_of("intake", lambda state, runtime, config: intake(state), resources),
+        node_of("intake", lambda state, runtime, config: intake(state), services),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(resources), resources),
+        node_of("planner", make_planner(services), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(
         "selector",
-        node_of("selector", make_selector(resources), resources),
+        node_of("selector", make_selector(services), services),
         metadata=_about("Chooses operations for the sub-task, by search for a program."),
     )
-    add_executor(builder, resources)
+    add_executor(builder, services)
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "planner")
     builder.add_conditional_edges("planner", after_planner, {"plan / continue": "selector", "end": END})
@@ -99,22 +100,22 @@ def make_resources(
     models: Mapping[str, str | BaseChatModel] | None,
     context: Context | Mapping[str, Any] | None,
     store: BaseStore | None,
-    resources: Resources | None,
-) -> Resources:
-    """Return the given resources, or create them from the other arguments; raises `ValueError` if both are given."""
-    if resources is None:
+    services: Services | None,
+) -> Services:
+    """Return the given services, or create them from the other arguments; raises `ValueError` if both are given."""
+    if services is None:
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
-        return Resources(apis, model=model, models=models, defaults=defaults, store=store)
+        return Services(apis, model=model, models=models, defaults=defaults, store=store)
     given = {"apis": apis, "model": model, "models": models, "context": context}
     if twice := [name for name, value in given.items() if value is not None]:
         raise ValueError(
-            f"{' and '.join(twice)} cannot be given together with resources. Give them to Resources instead: "
-            "build_graph(resources=Resources(apis, model=…, models=…, defaults=Context(…)))"
+            f"{' and '.join(twice)} cannot be given together with services. Give them to Services instead: "
+            "build_graph(services=Services(apis, model=…, models=…, defaults=Context(…)))"
         )
-    return resources
+    return services
 
 
-def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, programs: bool = True) -> None:
+def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *, programs: bool = True) -> None:
     """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
 
     Without `programs` the caller writes no programs, whatever the run's setting is. `add_loop` adds the edges out of
@@ -122,14 +123,14 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], resources: Resources, 
     """
     builder.add_node(
         "caller",
-        node_of("caller", make_caller(resources, programs=programs), resources),
+        node_of("caller", make_caller(services, programs=programs), services),
         metadata=_about("Writes a program that makes the calls, or their arguments."),
     )
-    add_sending(builder, resources, after="parser")
+    add_sending(builder, services, after="parser")
     builder.add_edge("sender", "parser")
     builder.add_node(
         "parser",
-        parser_node(resources),
+        parser_node(services),
         metadata=_about("Runs a program up to its next calls, or reads responses."),
     )
 
@@ -144,19 +145,19 @@ def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str
     )
 
 
-def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *, after: str) -> None:
+def add_sending(builder: StateGraph[Any, Any, Any, Any], services: Services, *, after: str) -> None:
     """Add approval and sender to a builder with `State`, without an edge out of the sender.
 
     The node `after` gets the requests that were not approved.
     """
     builder.add_node(
         "approval",
-        approval_node(resources),
+        approval_node(services),
         metadata=_about("Pauses before a change, if policy asks."),
     )
     builder.add_node(
         "sender",
-        sender_node(resources),
+        sender_node(services),
         metadata=_about("Sends requests; changes exactly once."),
     )
     builder.add_conditional_edges(
@@ -164,19 +165,19 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], resources: Resources, *
     )
 
 
-def approval_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+def approval_node(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node approval of a graph: fenced, with an event and a span for each of its runs."""
-    return node_of("approval", make_approval(resources), resources)
+    return node_of("approval", make_approval(services), services)
 
 
-def sender_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+def sender_node(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node sender of a graph: fenced, with events and spans; several senders may run in one step."""
-    return node_of("sender", make_sender(resources), resources, parallel=True)
+    return node_of("sender", make_sender(services), services, parallel=True)
 
 
-def parser_node(resources: Resources) -> Callable[..., dict[str, Any]]:
+def parser_node(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node parser of a graph: fenced, with events and spans."""
-    return node_of("parser", make_parser(resources), resources)
+    return node_of("parser", make_parser(services), services)
 
 
 def recursion_limit(max_steps: int) -> int:

@@ -17,7 +17,7 @@ from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import (
     FORMAT,
     Request,
@@ -58,7 +58,7 @@ def calls_input(drafts: Iterable[Draft], *, round_number: int = 1) -> CallsState
 
 
 def build_calls(
-    resources: Resources,
+    services: Services,
     *,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
@@ -68,8 +68,8 @@ def build_calls(
     Without a checkpointer it is a subgraph, and uses that of its parent.
     """
     builder = StateGraph(CallsState, context_schema=Context)
-    builder.add_node("approval", approval_node(resources))
-    builder.add_node("sender", sender_node(resources))
+    builder.add_node("approval", approval_node(services))
+    builder.add_node("sender", sender_node(services))
     builder.add_edge(START, "approval")
     builder.add_conditional_edges(
         "approval", after_decisions, {"asked": "approval", "approved": "sender", "not approved": END}

@@ -11,14 +11,15 @@ from langgraph.runtime import Runtime
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import events_of
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.tools.text.exits import withholding
 from restgpt.tools.tracing.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]
 
 
-def node_of(name: str, node: Node, resources: Resources, *, parallel: bool = False) -> Node:
+def node_of(name: str, node: Node, services: Services, *, parallel: bool = False) -> Node:
     """Return the function as the node `name` of a graph.
 
     Under asyncio the node gets a thread of the pool (`run_in_threads`). Then, from the outside to the inside:
@@ -29,12 +30,12 @@ def node_of(name: str, node: Node, resources: Resources, *, parallel: bool = Fal
        several in one step: if they are the first of a run, they share its claim;
     4. its update is told as events to the stream mode `custom`, before the next node runs (`_told`).
     """
-    told = _told(node, resources)
-    claimed = _claimed(told, resources, parallel=parallel)
-    return withholding(observed(name, claimed), resources.redactor)
+    told = _told(node, services)
+    claimed = _claimed(told, services, parallel=parallel)
+    return withholding(observed(name, claimed), services.redactor)
 
 
-def _claimed(node: Node, resources: Resources, *, parallel: bool) -> Node:
+def _claimed(node: Node, services: Services, *, parallel: bool) -> Node:
     """Wrap a node so that it runs under the claim of its run; raises `LostClaimError` once that is lost.
 
     The first node of a run takes the next number of the thread, and a channel that no checkpoint holds keeps it for the
@@ -44,8 +45,8 @@ def _claimed(node: Node, resources: Resources, *, parallel: bool) -> Node:
 
     @wraps(node)
     def in_run(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> Any:
-        store = resources.store_of(runtime)
-        claim = resources.claims.claim(state.get("claim"), store, runtime, config, parallel=parallel)
+        store = services.store_of(runtime)
+        claim = services.claims.claim(state.get("claim"), store, runtime, config, parallel=parallel)
         if claim is None:
             return node(state, runtime, config)
         configurable = {**config.get("configurable", {}), CLAIM: claim}
@@ -60,7 +61,7 @@ def _claimed(node: Node, resources: Resources, *, parallel: bool) -> Node:
     return in_run
 
 
-def _told(node: Node, resources: Resources) -> Node:
+def _told(node: Node, services: Services) -> Node:
     """Wrap a node so that the events of its update are written, without secrets."""
 
     @wraps(node)
@@ -68,7 +69,7 @@ def _told(node: Node, resources: Resources) -> Node:
         update = node(state, runtime, config)
 
         def redacted(text: str) -> str:
-            return resources.open(runtime, config).session.redacted(text)
+            return Run.open(services, runtime, config).session.redacted(text)
 
         for event in events_of(state, update, redacted=redacted):
             runtime.stream_writer(event)

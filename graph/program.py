@@ -25,7 +25,8 @@ from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
 from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.run.run import Run, check_store
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ProgramEnd, Request, Step
 from restgpt.specs import Api
 
@@ -98,7 +99,7 @@ def build_program(
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
     concurrency: int | None = None,
 ) -> ProgramGraph:
     """Build the graph that runs the Python program of its input, `{"code": …}`, over the operations as functions.
@@ -107,15 +108,15 @@ def build_program(
     and the APIs do not have, and `UnfinishedProgramError` for a new program while the thread's last one has not ended.
     """
     check_store(checkpointer, store)
-    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
     builder = StateGraph(
         ProgramGraphState, context_schema=Context, input_schema=ProgramInput, output_schema=OutputState
     )
     graph: ProgramGraph = compile_program_graph(
         builder,
-        resources,
+        services,
         name="Program",
-        opening=make_opening(resources),
+        opening=make_opening(services),
         opens="Opens a run of the given program.",
         checkpointer=checkpointer,
         store=store,
@@ -124,11 +125,11 @@ def build_program(
     return graph
 
 
-def make_opening(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_opening(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that opens a run of a client's program: a turn of its own, or a correction of the last program."""
 
     def opening(state: ProgramGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         before = corrected(state, run.thread)
         opened: dict[str, Any] = {} if before else opened_turn(state)  # type: ignore[arg-type]
         begun: Any = {**state, **opened, "messages": state.get("messages", [])}

@@ -27,7 +27,8 @@ from restgpt.graph.state import State
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import add_usage, merge_requests
 from restgpt.nodes.state.rounds import of_turn
 from restgpt.tools.graphs.compiled_graph import DurableGraph
@@ -45,7 +46,7 @@ MOST_PARALLEL_READS = 4
 
 def compile_program_graph(
     builder: StateGraph[Any, Any, Any, Any],
-    resources: Resources,
+    services: Services,
     *,
     name: str,
     opening: Node,
@@ -58,13 +59,13 @@ def compile_program_graph(
 
     `opens` describes the node `open` in drawings. The other arguments are those of `build_graph`.
     """
-    builder.add_node("open", node_of("open", opening, resources), metadata={"description": opens})
+    builder.add_node("open", node_of("open", opening, services), metadata={"description": opens})
     builder.add_node(
         "parser",
-        make_running(resources),
+        make_running(services),
         metadata={"description": "Runs the program and sends its reads, up to its next change."},
     )
-    add_sending(builder, resources, after="parser")
+    add_sending(builder, services, after="parser")
     builder.add_edge("sender", "parser")
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
@@ -81,16 +82,16 @@ def _after_parser(state: State) -> Literal["calls", "end"]:
     return "calls" if is_running(state.get("program")) else "end"
 
 
-def make_running(resources: Resources) -> Node:
+def make_running(services: Services) -> Node:
     """Make the node that runs the program of a recipe or of a client and sends its plain reads."""
-    parser, approval, sender = parser_node(resources), approval_node(resources), sender_node(resources)
+    parser, approval, sender = parser_node(services), approval_node(services), sender_node(services)
 
     def running(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        begun = resources.clock()
+        begun = services.clock()
         update = parser(state, runtime, config)
         while (
             _has_few_reads(now := _merged(state, update))
-            and resources.clock() - begun < MOST_SECONDS
+            and services.clock() - begun < MOST_SECONDS
             and not _is_stopped(runtime)
         ):
             update = _merged(update, approval(now, runtime, config))
@@ -104,7 +105,7 @@ def make_running(resources: Resources) -> Node:
                 update = _merged(update, sent)
             update = _merged(update, parser(_merged(state, update), runtime, config))
         if proposal := update.pop("proposal", None):
-            run, steps = resources.open(runtime, config, state=state), [*of_turn(state), *update["steps"]]
+            run, steps = Run.open(services, runtime, config, state=state), [*of_turn(state), *update["steps"]]
             update |= {**proposed_end(run, state, steps, proposal), "usage": update["usage"]}
         return update
 

@@ -19,7 +19,8 @@ from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.text import Text
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.graphs.compiled_graph import DurableGraph
@@ -70,12 +71,12 @@ class UndoState(CallsState):
 UndoGraph = CompiledStateGraph[UndoState, Context, UndoInput, UndoOutput]
 
 
-def build_undo(resources: Resources | None = None, *, checkpointer: Any = None, store: Any = None) -> UndoGraph:
+def build_undo(services: Services | None = None, *, checkpointer: Any = None, store: Any = None) -> UndoGraph:
     """Build the graph that undoes the changes of a thread, newest first; a person is asked about each reversal.
 
     It runs in the thread `undo_thread_id(thread)`. Changes that cannot be reversed are left out.
     """
-    opened = resources or Resources()
+    opened = services or Services()
     builder = StateGraph(UndoState, context_schema=Context, input_schema=UndoInput, output_schema=UndoOutput)
     builder.add_node("open", node_of("open", _make_open(opened), opened))
     builder.add_node("approval", approval_node(opened))
@@ -97,11 +98,11 @@ def _after_open(state: UndoState) -> Literal["reversals", "nothing"]:
     return "reversals" if state["requests"] else "nothing"
 
 
-def _make_open(resources: Resources) -> Node:
+def _make_open(services: Services) -> Node:
     """Make the node that drafts the reversals of a thread."""
 
     def opening(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run, thread = resources.open(runtime, config), state["thread"]
+        run, thread = Run.open(services, runtime, config), state["thread"]
         if run.thread != undo_thread_id(thread):
             raise WrongUndoThreadError(thread)
         found = reversals(Journal(run.store, thread), run.catalogue, steps=_number(state.get("changes")))
@@ -118,11 +119,11 @@ def _number(given: Any) -> int | None:
     return given if isinstance(given, int) and given > 0 else None
 
 
-def _make_settle(resources: Resources) -> Node:
+def _make_settle(services: Services) -> Node:
     """Make the node that notes in the journal of the thread what was undone, and says it."""
 
     def settling(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         records = [record for record in state["requests"] if record["round"] == state["round"]]
         settle_reversals(Journal(run.store, state["thread"]), records)
         answer = told(records) or NOTHING

@@ -33,7 +33,8 @@ from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import Program, RecipeRun, Request, Usage, advanced, seconds_spent
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
@@ -51,11 +52,11 @@ class ApprovalState(TypedDict):
     baseline: Usage
 
 
-def make_approval(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_approval(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the approval node."""
 
     def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), state=state)
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), state=state)
         asked = [request for request in state["requests"] if request["status"] == "asked"]
         waiting = [request for request in state["requests"] if request["status"] in ("approved", "planned")]
         if asked:

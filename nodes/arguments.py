@@ -18,7 +18,7 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage

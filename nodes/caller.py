@@ -29,7 +29,8 @@ from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     FunctionChoice,
@@ -54,11 +55,11 @@ class CallerState(ProgramState):
     selection: FunctionChoice | None
 
 
-def make_caller(resources: Resources, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
+def make_caller(services: Services, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
     """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
     def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         if programs and state["decision"]["kind"] == "program":
             return _whole(run, state)
         if is_closed(state):

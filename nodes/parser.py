@@ -16,7 +16,8 @@ from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
@@ -58,11 +59,11 @@ class ParserState(ProgramState):
     proposal: NotRequired[Proposal | None]
 
 
-def make_parser(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_parser(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the parser node."""
 
     def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         requests = of_round(state)
         if state.get("proposal") or is_closed(state) or any(waits(request) for request in requests):
             return {"usage": run.usage()}

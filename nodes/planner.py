@@ -13,9 +13,9 @@ from restgpt.nodes.dialogue.conversation import ConversationState, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import remarks, repeated
-from restgpt.nodes.run.budget import allows_a_last_question, used_up
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.context import Context, allows_a_last_question, used_up
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     Decision,
@@ -72,11 +72,11 @@ class PlannerState(ConversationState):
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         steps = of_turn(state)
         if proposal := state.get("proposal"):
             return _accepted(run, state, steps, proposal)

@@ -22,7 +22,8 @@ from restgpt.nodes.dialogue.selection import (
     plan_message,
 )
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
@@ -43,11 +44,11 @@ class SelectorState(RoundState):
     baseline: Usage
 
 
-def make_selector(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
         if state["decision"]["kind"] == "program":
             return _by_search(run, state)
         round_number = state["round"] + 1

@@ -12,7 +12,8 @@ from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import RecipeRun, Request, advanced
 from restgpt.tools.errors import HttpFault, StoppingError
 from restgpt.tools.text.exits import note_sent
@@ -40,11 +41,11 @@ class SenderState(TypedDict):
     recipe: NotRequired[RecipeRun | None]
 
 
-def make_sender(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_sender(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the sender node."""
 
     def sender(state: SenderState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config, spent=state.get("seconds", 0.0), state=state)
+        run = Run.open(services, runtime, config, spent=state.get("seconds", 0.0), state=state)
         sent: list[Request] = []
         touched: set[str] = set()
         for request in (item for item in state["requests"] if item["status"] == "approved"):

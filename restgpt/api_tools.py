@@ -25,7 +25,7 @@ from restgpt.host.preview import preview, preview_ran
 from restgpt.host.reading import read
 from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Ran
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import RepairableError, StoppingError
@@ -60,7 +60,7 @@ def as_tools(
     direct: Sequence[str] | bool = False,
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
 ) -> list[StructuredTool]:
     """Return a few tools for all operations of `apis`: find, describe and call operations, run programs, read results.
 
@@ -70,19 +70,19 @@ def as_tools(
     middleware, and the graph is resumed with its decisions. Raises `SettingsError` if there is no API, and for too many
     direct tools.
     """
-    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
-    return _Toolset(resources, store).direct(direct) if direct else _Toolset(resources, store).few()
+    services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
+    return _Toolset(services, store).direct(direct) if direct else _Toolset(services, store).few()
 
 
 class _Toolset:
     """The tools of some APIs, which share their connections, and what models have read in each thread of the host."""
 
-    def __init__(self, resources: Resources, store: BaseStore | None) -> None:
-        self._resources = resources
+    def __init__(self, services: Services, store: BaseStore | None) -> None:
+        self._resources = services
         self._own = store or BoundedMemory()
         self._given = store
-        self._calls = build_calls(resources)
-        self._programs = build_program(resources=resources)
+        self._calls = build_calls(services)
+        self._programs = build_program(services=services)
         self._clients: dict[int, Client] = {}
         self._earlier = Earlier()
         self._lock = Lock()
@@ -236,7 +236,7 @@ class _Toolset:
         return client
 
     def _opened(self, store: BaseStore) -> Client:
-        client = Client(resources=self._resources, store=store)
+        client = Client(services=self._resources, store=store)
         # What a model has read in a thread stays known, whatever store object its host passes next.
         client.earlier = self._earlier.on(locked(store))
         return client

@@ -36,7 +36,8 @@ from restgpt.nodes.dialogue.conversation import (
 )
 from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run, check_store
+from restgpt.nodes.run.run import Run, check_store
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import call_of, placed
 from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
@@ -67,7 +68,7 @@ class Client(Calls):
         context: Context | Mapping[str, Any] | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
-        resources: Resources | None = None,
+        services: Services | None = None,
     ) -> None:
         """Make a client of `apis`, or of the APIs of `apis.yaml`; nothing is read or opened yet.
 
@@ -76,12 +77,12 @@ class Client(Calls):
         """
         check_store(checkpointer, store)
         self._store = locked(store or BoundedMemory())
-        self.resources = make_resources(
-            apis, model=None, models=None, context=context, store=self._store, resources=resources
+        self.services = make_resources(
+            apis, model=None, models=None, context=context, store=self._store, services=services
         )
         saver = checkpointer or InMemorySaver()
-        self._graph = build_calls(self.resources, checkpointer=saver, store=self._store)
-        self._programs = build_program(resources=self.resources, checkpointer=saver, store=self._store)
+        self._graph = build_calls(self.services, checkpointer=saver, store=self._store)
+        self._programs = build_program(services=self.services, checkpointer=saver, store=self._store)
         self.earlier = Earlier(self._store)
         self.threads = Threads(self._store)
 
@@ -98,8 +99,8 @@ class Client(Calls):
         settings = settings or Settings.from_env()
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
         with open_persistence(settings) as kept:
-            resources = Resources(apis, defaults=defaults, settings=settings, store=kept.store)
-            yield cls(resources=resources, **kept.saved)
+            services = Services(apis, defaults=defaults, settings=settings, store=kept.store)
+            yield cls(services=services, **kept.saved)
 
     @property
     def learned(self) -> Learned:
@@ -108,7 +109,7 @@ class Client(Calls):
 
     def describe(self, key: str) -> str:
         """Return the documentation of an operation and its function for `run`, within `documentation_budget` tokens."""
-        budget = self.resources.defaults.documentation_budget
+        budget = self.services.defaults.documentation_budget
         return description(
             self.catalogue, [self.operation(key)], budget=budget, effects=self.effect, learned=self.learned
         )
@@ -116,7 +117,7 @@ class Client(Calls):
     @property
     def catalogue(self) -> Catalogue:
         """The operations of the APIs."""
-        return self.resources.catalogue(self.resources.defaults.apis)
+        return self.services.catalogue(self.services.defaults.apis)
 
     def draft(
         self,
@@ -136,7 +137,7 @@ class Client(Calls):
         """
         found = self.operation(operation)
         origin = None if conversation is None else self._origin(found, conversation)
-        id = f"{self.resources.new_id()}.0"
+        id = f"{self.services.new_id()}.0"
         return self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
 
     def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
@@ -337,7 +338,7 @@ class Client(Calls):
             base = self._record(undone)
             about = f"Undo: {base.instruction}"
             return replace(base, thread=thread, instruction=about, turn=0, recipe=None, is_delivered=True)
-        context = self.resources.defaults.model_dump(mode="json", exclude_unset=True)
+        context = self.services.defaults.model_dump(mode="json", exclude_unset=True)
         return ThreadRecord(thread, instruction or thread, Sources.of(self.catalogue.apis), context, turn=0)
 
     def _invoke(self, record: ThreadRecord, given: Any) -> Any:
@@ -381,11 +382,13 @@ class Client(Calls):
         return self._run(thread).session
 
     def _run(self, thread: str) -> Run:
-        return self.resources.open(Runtime(context=self.resources.defaults, store=self._store), thread_config(thread))
+        return Run.open(
+            self.services, Runtime(context=self.services.defaults, store=self._store), thread_config(thread)
+        )
 
     def _context(self, thread: str) -> Context:
         """Return the settings of a thread: an undo asks about every call, whatever the settings of this client are."""
-        defaults = self.resources.defaults
+        defaults = self.services.defaults
         return defaults if undone_by(thread) is None else defaults.model_copy(update={"writes": "ask"})
 
 

@@ -244,11 +244,11 @@ class SavedStates:
         from restgpt.graph.calls import build_calls
         from restgpt.graph.program import build_program
         from restgpt.graph.recipes.build import build_recipe
-        from restgpt.nodes.run.resources import Resources
+        from restgpt.nodes.run.services import Services
         from restgpt.recipes.recipe import Recipe
 
         if kind == "call":
-            return build_calls(Resources([]), **self._saved)
+            return build_calls(Services([]), **self._saved)
         if kind == "recipe" and recipe is not None:
             return build_recipe(Recipe.model_validate(recipe["recipe"]), [], **self._saved)
         return build_program([], **self._saved) if kind == "program" else build_graph([], **self._saved)

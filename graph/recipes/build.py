@@ -20,7 +20,8 @@ from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.run.run import Run, check_store
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import GivenRecipe, recipe_record
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
@@ -49,28 +50,28 @@ def build_recipe(
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
     concurrency: int | None = None,
     is_tool: bool = False,
 ) -> RecipeGraph:
     """Build the graph that runs a recipe without a model; its input is `{"inputs": {…}}`, its output has `answer`.
 
     The arguments are those of `build_graph`. With `is_tool` the inputs are not the user's words. Without `apis` and
-    `resources`, the APIs that the recipe names are read from `apis.yaml`. Raises `ValueError` as `build_graph` does.
+    `services`, the APIs that the recipe names are read from `apis.yaml`. Raises `ValueError` as `build_graph` does.
     """
     check_store(checkpointer, store)
-    is_configured = apis is None and resources is None
-    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    is_configured = apis is None and services is None
+    services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
     if is_configured:
-        resources = narrowed(resources, recipe)
+        services = narrowed(services, recipe)
     builder = StateGraph(
         RecipeGraphState, context_schema=Context, input_schema=_input_of(recipe), output_schema=OutputState
     )
     graph: RecipeGraph = compile_program_graph(
         builder,
-        resources,
+        services,
         name=recipe.name,
-        opening=make_opening(recipe, resources, is_tool=is_tool),
+        opening=make_opening(recipe, services, is_tool=is_tool),
         opens="Opens a run of the recipe with its inputs.",
         checkpointer=checkpointer,
         store=store,
@@ -79,9 +80,9 @@ def build_recipe(
     return graph
 
 
-def narrowed(resources: Resources, recipe: Recipe) -> Resources:
-    """Return resources whose runs use the APIs of a recipe only, unless the settings of runs name APIs."""
-    return resources if resources.defaults.apis else resources.with_defaults(apis=[api.name for api in recipe.apis])
+def narrowed(services: Services, recipe: Recipe) -> Services:
+    """Return services whose runs use the APIs of a recipe only, unless the settings of runs name APIs."""
+    return services if services.defaults.apis else services.with_defaults(apis=[api.name for api in recipe.apis])
 
 
 def _input_of(recipe: Recipe) -> type[RecipeInput]:
@@ -91,13 +92,13 @@ def _input_of(recipe: Recipe) -> type[RecipeInput]:
     return TypedDict("RecipeInput", keys, total=False)  # type: ignore[operator,no-any-return]
 
 
-def make_opening(recipe: Recipe, resources: Resources, *, is_tool: bool = False) -> Callable[..., dict[str, Any]]:
+def make_opening(recipe: Recipe, services: Services, *, is_tool: bool = False) -> Callable[..., dict[str, Any]]:
     """Make the node that opens a run of a recipe; it raises `RecipeInputError` for inputs that do not fit."""
 
     def opening(state: RecipeGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         record = recipe_record(recipe, state.get("inputs") or {}, is_passed=is_tool)
         opened = intake({**state, "recipe": GivenRecipe(record)})  # type: ignore[typeddict-item]
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         begun: Any = {**state, **opened, "messages": [*state.get("messages", ()), *opened["messages"]]}
         return {**opened, **recipe_update(run, begun, opened["recipe"])}
 

@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore
 from restgpt.graph.build import make_resources
 from restgpt.graph.recipes.build import RecipeGraph, RecipeInput, build_recipe, narrowed
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
@@ -39,7 +39,7 @@ def load_recipes(
     apis: Sequence[Api] | None = None,
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
 ) -> list[StructuredTool]:
     """Load recipes as tools: those of a folder, of a list of names and files, or all of the configured folder.
 
@@ -48,13 +48,13 @@ def load_recipes(
     approval is a pause of that graph. Raises `RecipeFileError` for a file that is no recipe, and for a name that the
     folder does not have.
     """
-    is_configured = apis is None and resources is None
-    resources = make_resources(apis, model=None, models=None, context=context, store=store, resources=resources)
+    is_configured = apis is None and services is None
+    services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
     tools = []
     for recipe in _recipes(source):
-        own = narrowed(resources, recipe) if is_configured else resources
+        own = narrowed(services, recipe) if is_configured else services
         # A model may call the tool, so its inputs are not what the user said.
-        tools.append(_tool(recipe, build_recipe(recipe, store=store, resources=own, is_tool=True)))
+        tools.append(_tool(recipe, build_recipe(recipe, store=store, services=own, is_tool=True)))
     return tools
 
 

@@ -32,7 +32,7 @@ from pydantic import PrivateAttr
 from lab.kit.memory import forget_peak, memory
 from lab.kit.template import filled, filled_text
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.client import HttpClient
@@ -221,9 +221,9 @@ def _both_runs(sent: bytes) -> tuple[str, ...]:
 def _ending(api: Api, context: Mapping[str, Any]) -> str:
     """Run the agent once, and return its answer and the notices of its requests, or its error."""
     settings = Settings(home=Path("/nonexistent"))
-    with_client = Resources([api], model=ReadingModel(), http=HttpClient(settings=settings), settings=settings)
-    resources = with_client.with_defaults(writes="allow", **context)
-    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    with_client = Services([api], model=ReadingModel(), http=HttpClient(settings=settings), settings=settings)
+    services = with_client.with_defaults(writes="allow", **context)
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
     try:
         state = graph.invoke({"instruction": "List the things in the note n-1"}, _config())
     except RestgptError as error:

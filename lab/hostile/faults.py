@@ -27,7 +27,7 @@ from lab.kills.ledger import ledger, unstamped
 from lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
 from lab.kit.tally import Sum
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
@@ -194,8 +194,8 @@ class Proving:
         http = HttpClient(settings=Settings(), limits=self.limits, adapter=adapter)
         errand = self.errand
         model = JobModel.over(errand, keep=True) if isinstance(errand, Job) else ErrandModel.over(errand, keep=True)
-        resources = Resources([self._api], model=model, settings=Settings(), http=http)
-        graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+        services = Services([self._api], model=model, settings=Settings(), http=http)
+        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
         try:
             return self._drive(graph, {"instruction": self.errand.instruction}), False
         except (RestgptError, HttpFault):

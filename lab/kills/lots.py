@@ -10,7 +10,7 @@ import re
 from lab.kills.job import BOARD, Job, JobModel
 from lab.kit.errand import DONE
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt_bench.worlds import served_api
 
 WORLD = "toy"
@@ -56,4 +56,4 @@ def lot_of_change(body: object) -> int | None:
 def serve_lots() -> Graph:
     """Build the graph of lots over the world at the address in the environment."""
     api = served_api(WORLD, os.environ[API_URL])
-    return build_graph(resources=Resources([api], model=JobModel.choosing(lot_of_prompt)))
+    return build_graph(services=Services([api], model=JobModel.choosing(lot_of_prompt)))

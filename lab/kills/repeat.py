@@ -11,7 +11,7 @@ from lab.kills.job import Job, JobModel, make_jobs
 from restgpt.graph.build import build_graph
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import open_world, served_api
@@ -39,12 +39,12 @@ def _repeat(job: Job, number: int) -> Repeat:
     with serve(open_world(job.world)) as server:
         api = served_api(job.world, server.url)
         defaults = Context(writes="allow")
-        resources = Resources([api], model=JobModel.over(job), settings=Settings(), defaults=defaults)
+        services = Services([api], model=JobModel.over(job), settings=Settings(), defaults=defaults)
         store = InMemoryStore()
-        graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store)
+        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
         config: Any = {"configurable": {"thread_id": THREAD}}
         given: Any = {"instruction": job.instruction}
         graph.invoke(given, config)
         values = graph.get_state(config).values
-        recipe = save_run(values, resources, name=f"job-{number}", store=store, thread=THREAD)
+        recipe = save_run(values, services, name=f"job-{number}", store=store, thread=THREAD)
     return Repeat(job.world, job.instruction, job.code, job.changes, recipe)

@@ -9,22 +9,22 @@ from langgraph.checkpoint.memory import InMemorySaver
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import served_api
 
 
-def board_resources(url: str, model: BaseChatModel, defaults: Context) -> Resources:
-    """Return the resources of an agent over the team board at `url`."""
+def board_resources(url: str, model: BaseChatModel, defaults: Context) -> Services:
+    """Return the services of an agent over the team board at `url`."""
     settings, api = Settings(), served_api("toy", url)
-    return Resources([api], model=model, defaults=defaults, settings=settings, http=HttpClient(settings=settings))
+    return Services([api], model=model, defaults=defaults, settings=settings, http=HttpClient(settings=settings))
 
 
-def board_agent(resources: Resources, stack: ExitStack, kept_in: Path | None = None) -> Graph:
+def board_agent(services: Services, stack: ExitStack, kept_in: Path | None = None) -> Graph:
     """Return an agent that keeps its checkpoints in memory, or in SQLite in a folder until the stack is closed."""
     if kept_in is None:
-        return build_graph(resources=resources, checkpointer=InMemorySaver(), store=BoundedMemory())
+        return build_graph(services=services, checkpointer=InMemorySaver(), store=BoundedMemory())
     kept = stack.enter_context(open_persistence(Settings(home=kept_in)))
-    return build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+    return build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)

@@ -18,7 +18,7 @@ from lab.real.server import Running, Server
 from lab.real.task import Task
 from restgpt.graph.build import Graph, build_graph, recursion_limit
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.role import ROLES, Role
@@ -90,8 +90,8 @@ def run_task(
         chosen: Mapping[str, str | BaseChatModel] = {role: models.model(name, role) for role in ROLES}
         entry = ApiEntry(server.name, "-", effects=server.reads)
         settings = Settings(home=Path(home), apis={server.name: entry})
-        resources = Resources([running.api(server.name)], models=chosen, settings=settings, recipes=())
-        graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+        services = Services([running.api(server.name)], models=chosen, settings=settings, recipes=())
+        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
         error = _drive(graph, task, person, watch)
         values = graph.get_state(_config(None)).values
     answer = str(values.get("answer") or "")

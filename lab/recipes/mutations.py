@@ -25,7 +25,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
@@ -121,13 +121,13 @@ class Stage:
     def saved(self, written: Written) -> tuple[Recipe, dict[str, list[Reply]], dict[str, str]]:
         """Run a program and save the run; return also its good replies and its operations by functions."""
         world, api = self._opened(written.world, None)
-        resources = Resources([api], model=_Writer(code=written.literal), settings=Settings())
+        services = Services([api], model=_Writer(code=written.literal), settings=Settings())
         saver, store = InMemorySaver(), InMemoryStore()
-        graph = build_graph(resources=resources, checkpointer=saver, store=store)
+        graph = build_graph(services=services, checkpointer=saver, store=store)
         context: Any = {"writes": "allow", "road": "program"}
         graph.invoke({"instruction": written.said}, THREAD, context=context)
         values = graph.get_state(THREAD).values
-        recipe = save_run(values, resources, name=written.name, store=store, thread="recipe")
+        recipe = save_run(values, services, name=written.name, store=store, thread="recipe")
         functions = {item.function: f"{item.method} {item.path}" for item in recipe.operations}
         called = set(functions.values())
         return recipe, {key: item for key, item in world.replies.items() if key in called}, functions
@@ -138,8 +138,8 @@ class Stage:
         if not is_guarded:
             bare = tuple(item.model_copy(update=UNGUARDED) for item in recipe.operations)
             recipe = recipe.model_copy(update={"operations": bare})
-        resources = Resources([api], settings=Settings(), defaults=Context(writes="allow"))
-        graph = build_recipe(recipe, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources)
+        services = Services([api], settings=Settings(), defaults=Context(writes="allow"))
+        graph = build_recipe(recipe, checkpointer=InMemorySaver(), store=InMemoryStore(), services=services)
         said, given = "", cast(Any, {"inputs": recipe.examples})
         try:
             graph.invoke(given, THREAD)

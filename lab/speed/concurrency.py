@@ -29,7 +29,7 @@ from lab.kit.errand import DONE, Errand, ErrandModel, Step
 from lab.kit.table import markdown
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve
 
@@ -117,8 +117,8 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _resources(url: str, *, seconds: float = 0.0) -> Resources:
-    """The resources over the team board at `url`, with a model that takes `seconds` for each reply."""
+def _resources(url: str, *, seconds: float = 0.0) -> Services:
+    """The services over the team board at `url`, with a model that takes `seconds` for each reply."""
     model = ErrandModel.choosing(_errand_of, seconds=seconds)
     return board_resources(url, model, Context(road="roles", writes="allow", code=False))
 
@@ -162,7 +162,7 @@ def host_many(count: int, seconds: float, mode: Mode) -> HostFigures:
 
 def _measure(url: str, count: int, seconds: float, mode: Mode) -> HostFigures:
     # The first run in a process imports modules, so it is made before the clock starts.
-    build_graph(resources=_resources(url)).invoke(*_given(count + ALONE + 1))
+    build_graph(services=_resources(url)).invoke(*_given(count + ALONE + 1))
     with ExitStack() as stack:
         return asyncio.run(_host(board_agent(_resources(url, seconds=seconds), stack), count, mode))
 

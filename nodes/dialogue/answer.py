@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Step
 from restgpt.nodes.state.results import results_of
 from restgpt.specs.search.stemmer import STOP_STEMS, stems

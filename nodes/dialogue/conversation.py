@@ -17,7 +17,7 @@ from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
 from restgpt.calling.record import CallRecord
 from restgpt.nodes.dialogue.knowledge import notes_of
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
 from restgpt.prompts import fenced, render

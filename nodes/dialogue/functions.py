@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from restgpt.nodes.dialogue.look import AROUND, opened, parts_in, whole_map
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import FunctionChoice, Look
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.overview.areas import areas

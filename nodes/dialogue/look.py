@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.specs.problem import UnknownPartError
 
 MAX_LOOKS = 4

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field
 
 from restgpt.nodes.dialogue.look import whole_map
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.specs import Operation, UnknownOperationError
 

@@ -14,7 +14,7 @@ from restgpt.nodes.dialogue.conversation import (
     sources_of,
 )
 from restgpt.nodes.programs.log import ProgramState
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
 from restgpt.nodes.state.records import CallSite, Program, Request, placed
 from restgpt.specs import Operation

@@ -5,7 +5,7 @@ from typing import Any
 
 from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
 from restgpt.nodes.programs.program import is_running, written
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Program, Usage
 from restgpt.tools.errors import StoppingError
 

@@ -11,7 +11,7 @@ from restgpt.nodes.dialogue.answer import rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Request

@@ -7,7 +7,7 @@ from typing import Any
 
 from restgpt.calling.call import seems_to_read
 from restgpt.nodes.dialogue.conversation import is_answered
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import Comparison, RecipeState, comparison_of, of_program, recipe_of
 from restgpt.nodes.state.records import Program, RecipeRun, Request
 from restgpt.nodes.state.results import result_of

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 
 from restgpt.calling.call import succeeded
 from restgpt.calling.record import UNSENT
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import CallSite, Program, RecipeRun, Request, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success

@@ -15,7 +15,7 @@ from restgpt.nodes.programs.calls import functions_of, maker
 from restgpt.nodes.programs.ending import Ending, as_read, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Request, Writer, spent_since
 from restgpt.nodes.state.rounds import of_round
@@ -173,7 +173,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         # A model's program runs again from its start at each call, which finds calls that differ from run to run.
-        waiting=run.resources.waiting_programs if recipe else None,
+        waiting=run.services.waiting_programs if recipe else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import recipe_record, signature
 from restgpt.nodes.state.records import RecipeRun
 from restgpt.prompts import fenced, render
@@ -48,7 +48,7 @@ class RecipeReply(ProgramReply):
 def offered_recipes(run: Run, instruction: str) -> list[Recipe]:
     """Return the recipes that the caller sees: those of the run's APIs, the best for the instruction first."""
     apis = {slug(api.name) for api in run.catalogue.apis}
-    fitting = [recipe for recipe in run.resources.recipes() if {slug(api.name) for api in recipe.apis} <= apis]
+    fitting = [recipe for recipe in run.services.recipes() if {slug(api.name) for api in recipe.apis} <= apis]
     words = _words(instruction)
     fitting.sort(key=lambda recipe: (-len(words & _words(f"{recipe.name} {recipe.description}")), recipe.name))
     return fitting[:MOST_SHOWN]

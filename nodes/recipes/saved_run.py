@@ -14,7 +14,7 @@ from restgpt.calling.decision import EDITED
 from restgpt.calling.policy import Writes
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
 from restgpt.nodes.state.records import CallSite, Program, Request, Step
 from restgpt.recipes.recipe import Recipe
@@ -40,7 +40,7 @@ STOPPED = {
 
 def save_run(
     values: Mapping[str, Any],
-    resources: Resources,
+    services: Services,
     *,
     name: str,
     store: BaseStore,
@@ -53,16 +53,16 @@ def save_run(
     """
     steps = _steps(values)
     _check_over(values, steps, thread)
-    catalogue = resources.catalogue(resources.defaults.apis)
-    reading = _Reading(catalogue, ResponseStore(store, cache=resources.bodies), resources.defaults.writes)
+    catalogue = services.catalogue(services.defaults.apis)
+    reading = _Reading(catalogue, ResponseStore(store, cache=services.bodies), services.defaults.writes)
     run = _program_of(values, steps, reading)
     return saved(
         run,
         name=name,
-        at=datetime.fromtimestamp(resources.now(), UTC).isoformat(timespec="seconds"),
+        at=datetime.fromtimestamp(services.now(), UTC).isoformat(timespec="seconds"),
         by=_version(),
         description=description,
-        redactor=resources.http.redactor(*catalogue.apis),
+        redactor=services.http.redactor(*catalogue.apis),
     )
 
 

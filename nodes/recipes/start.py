@@ -4,7 +4,7 @@ from typing import Any
 
 from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
 from restgpt.nodes.programs.program import written
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import recipe_of
 from restgpt.nodes.state.records import Decision, RecipeRun
 

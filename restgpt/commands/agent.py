@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from restgpt.graph.persistence import Persistence
     from restgpt.graph.recipes.build import RecipeGraph
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.recipes.recipe import Recipe
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
@@ -68,10 +68,10 @@ class Agent:
     """One thread of the agent over some APIs."""
 
     def __init__(
-        self, graph: "Graph | RecipeGraph", resources: "Resources", apis: "Sequence[Api]", context: "Context"
+        self, graph: "Graph | RecipeGraph", services: "Services", apis: "Sequence[Api]", context: "Context"
     ) -> None:
         self.graph = graph
-        self.resources = resources
+        self.services = services
         self._apis = apis
         self._context = context
 
@@ -91,13 +91,13 @@ class Agent:
         The planner may choose one of `recipes`, without them one of the folder of the settings.
         """
         from restgpt.graph.build import build_graph
-        from restgpt.nodes.run.resources import Resources
+        from restgpt.nodes.run.services import Services
 
-        resources = Resources(apis, settings=settings, model=model, recipes=recipes)
+        services = Services(apis, settings=settings, model=model, recipes=recipes)
         for role in ROLES:
-            resources.model(role, context)
-        graph = build_graph(resources=resources, **persistence.saved)
-        return cls(graph, resources, apis, context)
+            services.model(role, context)
+        graph = build_graph(services=services, **persistence.saved)
+        return cls(graph, services, apis, context)
 
     @classmethod
     def of_recipe(
@@ -117,16 +117,16 @@ class Agent:
         """
         from restgpt.graph.build import build_graph
         from restgpt.graph.recipes.build import build_recipe
-        from restgpt.nodes.run.resources import Resources
+        from restgpt.nodes.run.services import Services
 
-        resources = Resources(apis, settings=settings)
+        services = Services(apis, settings=settings)
         saved = persistence.saved
         graph: Any = (
-            build_graph(resources=resources, **saved)
+            build_graph(services=services, **saved)
             if heals
-            else build_recipe(recipe, resources=resources, is_tool=is_tool, **saved)
+            else build_recipe(recipe, services=services, is_tool=is_tool, **saved)
         )
-        return cls(graph, resources, apis, context)
+        return cls(graph, services, apis, context)
 
     def config(self, thread: str) -> "RunnableConfig":
         """Return the LangGraph config of a thread: its id and the recursion limit."""
@@ -142,12 +142,12 @@ class Agent:
         from restgpt.tools.errors import ArgumentError
         from restgpt.tools.request.build import build_request
 
-        operation = self.resources.catalogue(()).operation(request["operation"])
+        operation = self.services.catalogue(()).operation(request["operation"])
         try:
             prepared = build_request(operation, request["arguments"])
         except ArgumentError:
             return f"{operation.method} {operation.path}"
-        shown = prepared.shown(self.resources.http.redactor(*self._apis))
+        shown = prepared.shown(self.services.http.redactor(*self._apis))
         return f"{shown['method']} {shown['url']}"
 
     def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:

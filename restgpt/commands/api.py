@@ -166,7 +166,8 @@ def functions(
         from restgpt.nodes.arguments import functions_of
         from restgpt.nodes.dialogue.functions import functions_text, select
         from restgpt.nodes.run.context import Context
-        from restgpt.nodes.run.resources import Resources, Run
+        from restgpt.nodes.run.run import Run
+        from restgpt.nodes.run.services import Services
         from restgpt.sources import Sources, find_operation
         from restgpt.tools.settings import Settings
 
@@ -174,7 +175,7 @@ def functions(
         apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
         context = Context() if budget is None else Context(functions_budget=budget, documentation_budget=budget)
         with open_persistence(settings) as persistence:
-            run = Run(Resources(apis, settings=settings), context, persistence.store, thread="", started=0)
+            run = Run(Services(apis, settings=settings), context, persistence.store, thread="", started=0)
             if operation is None:
                 shown = functions_text(run, select(run, text), text)
             else:

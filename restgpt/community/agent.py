@@ -22,7 +22,7 @@ from restgpt.community.reduced_spec import METHODS, ReducedSpec, document_of
 from restgpt.community.requests_wrapper import Wrapper, client_of, entry_of
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import MAX_STEPS, Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs.api import Api, load_api
 from restgpt.tools.settings import PolicyRule, Settings
 
@@ -251,8 +251,8 @@ def create_openapi_agent(
         warnings.warn(f"RestGPT has no use for {', '.join(ignored)} of create_openapi_agent.", stacklevel=2)
     saver = InMemorySaver()
     http = client_of(requests_wrapper, api, settings)
-    resources = Resources([api], model=llm, defaults=defaults, settings=settings, http=http)
-    graph = build_graph(resources=resources, checkpointer=saver, name="OpenAPIAgent")
+    services = Services([api], model=llm, defaults=defaults, settings=settings, http=http)
+    graph = build_graph(services=services, checkpointer=saver, name="OpenAPIAgent")
     return OpenAPIAgent(graph, saver, approve=approve, memories=memories, config=config, shows_steps=shows_steps)
 
 

@@ -44,7 +44,7 @@ def build_functions_graph(
     model: str | BaseChatModel | None = None,
     context: FunctionContext | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
-    resources: FunctionResources | None = None,
+    services: FunctionResources | None = None,
     concurrency: int | None = None,
     name: str = "openfunctions",
 ) -> FunctionGraph:
@@ -54,26 +54,26 @@ def build_functions_graph(
     `on_missing="return"` the run ends with the question instead. `concurrency` gives the graph so many threads of its
     own for `ainvoke`, `astream` and `abatch`. Raises `FunctionError` for unreadable documentation.
     """
-    if resources is None:
+    if services is None:
         defaults = context if isinstance(context, FunctionContext) else FunctionContext(**(context or {}))
         loaded = load_functions(functions) if functions is not None else None
-        resources = FunctionResources(loaded, model=model, defaults=defaults)
+        services = FunctionResources(loaded, model=model, defaults=defaults)
     builder = StateGraph(
         FunctionState, context_schema=FunctionContext, input_schema=FunctionInput, output_schema=FunctionOutput
     )
 
     def add(node: str, function: Node, about: str) -> None:
-        withheld = withholding(observed(node, function), resources.redactor)
+        withheld = withholding(observed(node, function), services.redactor)
         builder.add_node(node, withheld, metadata={"description": about})
 
-    add("intake", make_intake(resources), "Finds the prompt and likely functions.")
-    add("caller", make_caller(resources), "Writes the calls and checks them.")
-    add("follow_up", make_follow_up(resources), "Pauses for a missing value.")
-    add("emitter", make_emitter(resources), "Gives calls, question or refusal.")
+    add("intake", make_intake(services), "Finds the prompt and likely functions.")
+    add("caller", make_caller(services), "Writes the calls and checks them.")
+    add("follow_up", make_follow_up(services), "Pauses for a missing value.")
+    add("emitter", make_emitter(services), "Gives calls, question or refusal.")
     builder.add_edge(START, "intake")
     builder.add_edge("intake", "caller")
     builder.add_conditional_edges(
-        "caller", _after_caller(resources), {"missing value": "follow_up", "answer": "emitter"}
+        "caller", _after_caller(services), {"missing value": "follow_up", "answer": "emitter"}
     )
     builder.add_conditional_edges(
         "follow_up", _after_follow_up, {"words": "caller", "missing value": "follow_up", "values": "emitter"}
@@ -84,10 +84,10 @@ def build_functions_graph(
     return graph.with_config(recursion_limit=10 + 2 * QUESTIONS)
 
 
-def _after_caller(resources: FunctionResources) -> Any:
+def _after_caller(services: FunctionResources) -> Any:
     @on_loop
     def after_caller(state: FunctionState) -> str:
-        context = resources.context(get_runtime(FunctionContext))
+        context = services.context(get_runtime(FunctionContext))
         asks = state["outcome"] == "ask" and context.on_missing == "ask"
         return "missing value" if asks else "answer"
 

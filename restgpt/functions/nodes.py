@@ -50,7 +50,7 @@ class NoFunctionsError(StoppingError):
 
 
 class FunctionResources:
-    """The resources of the nodes: the functions that the graph was built with, the model, the date."""
+    """The services of the nodes: the functions that the graph was built with, the model, the date."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class FunctionResources:
         return today_text(context.today, self._today)
 
 
-def make_intake(resources: FunctionResources) -> Node:
+def make_intake(services: FunctionResources) -> Node:
     """The node that opens a prompt: finds it, and the functions it is likely about."""
 
     def intake(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
@@ -123,12 +123,12 @@ def make_intake(resources: FunctionResources) -> Node:
         prompt = asked or state.get("prompt", "").strip()
         if not prompt:
             raise EmptyPromptError()
-        context = resources.context(runtime)
+        context = services.context(runtime)
         said = _said([*messages, *([] if asked else [HumanMessage(prompt)])])
         return {
             "messages": [] if asked else [HumanMessage(prompt)],
             "prompt": prompt,
-            "offered": shortlist(resources.functions(state), "\n".join(said), context.max_functions),
+            "offered": shortlist(services.functions(state), "\n".join(said), context.max_functions),
             "calls": [],
             "missing": [],
             "question": "",
@@ -152,23 +152,23 @@ def _said(messages: Sequence[BaseMessage]) -> list[str]:
     return said
 
 
-def make_caller(resources: FunctionResources) -> Node:
+def make_caller(services: FunctionResources) -> Node:
     """The node that asks the model for calls, checks them, and lists missing values."""
 
     def caller(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
-        context = resources.context(runtime)
-        functions = resources.offered(state)
+        context = services.context(runtime)
+        functions = services.offered(state)
         partial = _calls(state.get("calls", []))
         judge = _judge(context, functions, state["messages"])
         conversation = _conversation(state["messages"], partial)
         try:
-            spoken = redacted_with(resources.redactor, speak)(
-                resources.model(context),
+            spoken = redacted_with(services.redactor, speak)(
+                services.model(context),
                 conversation,
                 functions,
                 judge,
                 context=context,
-                today=resources.today(context),
+                today=services.today(context),
             )
         except ModelReplyError as error:
             return {"outcome": "failed", "reason": str(error), "usage": _added(state, error.usage)}
@@ -243,7 +243,7 @@ def _added(state: FunctionState, usage: ModelUsage | None) -> FunctionUsage:
     }
 
 
-def make_follow_up(resources: FunctionResources) -> Node:
+def make_follow_up(services: FunctionResources) -> Node:
     """The node that pauses with the question.
 
     It resumes with the person's words, or with values by name or JSON pointer, which need no further model call.
@@ -258,7 +258,7 @@ def make_follow_up(resources: FunctionResources) -> Node:
             said = ", ".join(f"{name}: {value}" for name, value in given.items())
             messages: list[AnyMessage] = [asked, HumanMessage(said)]
             completed = _filled(_calls(state["calls"]), state["missing"], given)
-            judge = _judge(resources.context(runtime), resources.offered(state), [*state["messages"], *messages])
+            judge = _judge(services.context(runtime), services.offered(state), [*state["messages"], *messages])
             try:
                 return {"messages": messages, **_outcome(judge.judge(CallAnswer(tuple(completed))))}
             except ValueError as error:
@@ -278,14 +278,14 @@ def _filled(calls: Sequence[Call], missing: Sequence[MissingValue], given: Mappi
     return filled
 
 
-def make_emitter(resources: FunctionResources) -> Node:
+def make_emitter(services: FunctionResources) -> Node:
     """The node that gives the answer: calls as text, as tool calls and as requests, or the question or refusal."""
 
     def emitter(state: FunctionState, runtime: Runtime[FunctionContext]) -> dict[str, Any]:
-        context = resources.context(runtime)
+        context = services.context(runtime)
         outcome = state["outcome"]
         if outcome == "call":
-            functions = resources.offered(state)
+            functions = services.offered(state)
             calls = _calls(state["calls"])
             text = _text(calls, functions, context)
             found = {"text": text, "tool_calls": to_tool_calls(calls, functions)}

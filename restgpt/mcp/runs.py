@@ -16,7 +16,7 @@ from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.recipes.build import build_recipe, narrowed
 from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
@@ -111,20 +111,20 @@ class RunKind:
         return self.answer(thread, snapshot.values)
 
 
-def recipe_runs(resources: Resources, kept: Persistence) -> RunKind:
+def recipe_runs(services: Services, kept: Persistence) -> RunKind:
     """Return the runs of recipes, which are given `recipe` as its JSON form and `inputs`."""
 
     def graph(given: Mapping[str, Any]) -> Any:
         recipe = Recipe.model_validate(given["recipe"])
-        return build_recipe(recipe, resources=narrowed(resources, recipe), is_tool=True, **kept.saved)
+        return build_recipe(recipe, services=narrowed(services, recipe), is_tool=True, **kept.saved)
 
     return RunKind(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
 
 
-def agent_runs(resources: Resources, kept: Persistence) -> RunKind:
+def agent_runs(services: Services, kept: Persistence) -> RunKind:
     """Return the runs of the agent, which are given an `instruction`."""
-    built = build_graph(resources=resources, **kept.saved)
-    graph = built.with_config(recursion_limit=recursion_limit(resources.defaults.max_steps))
+    built = build_graph(services=services, **kept.saved)
+    graph = built.with_config(recursion_limit=recursion_limit(services.defaults.max_steps))
 
     def message(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"messages": [HumanMessage(given["instruction"], additional_kwargs={RELAYED: True})]}

@@ -100,7 +100,7 @@ class Service:
     ) -> None:
         self._client = client
         self._apis = apis
-        self._catalogue = client.resources.catalogue(client.resources.defaults.apis)
+        self._catalogue = client.services.catalogue(client.services.defaults.apis)
         self._threads = threads
         self._seals = seals
         self._offer = offer

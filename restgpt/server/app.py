@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.server.access import AccessCheck
 from restgpt.server.assistants import AssistantCheck
 from restgpt.server.operation_schema import schema_routes
@@ -55,10 +55,10 @@ class GuardedApp(Starlette):
 
 
 # One for all routes, so that each document is read once; made when a route first needs it.
-_opened = cache(Resources)
+_opened = cache(Services)
 
 
-def _resources(thread: str) -> Resources:
+def _resources(thread: str) -> Services:
     return _opened()
 
 

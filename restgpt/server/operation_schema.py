@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue, Operation, SpecError
 from restgpt.specs.docs.words.keyword import GROUPS
 from restgpt.specs.parameter import RESERVED_HEADERS
@@ -58,4 +58,4 @@ def arguments_schema(operation: Operation) -> dict[str, Any]:
 
 def _configured() -> Catalogue:
     """Return the operations of all configured APIs."""
-    return Resources().catalogue(())
+    return Services().catalogue(())

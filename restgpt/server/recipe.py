@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import NAME
 from restgpt.recipes.recipe_file import recipe_text
 from restgpt.server.kept import Kept, ServerKept, kept_bodies
@@ -22,7 +22,7 @@ PATH = "/debug/recipe"
 WRONG_NAME = "Use 1 to 64 lower-case letters, digits and hyphens for the name of a recipe."
 
 
-def recipe_routes(resources: Callable[[str], Resources], kept: Kept | None = None) -> list[Route]:
+def recipe_routes(services: Callable[[str], Services], kept: Kept | None = None) -> list[Route]:
     """Return the route `GET /debug/recipe?thread=ID&name=NAME`."""
     store = kept or ServerKept()
 
@@ -33,7 +33,7 @@ def recipe_routes(resources: Callable[[str], Resources], kept: Kept | None = Non
         try:
             values = await store.values(thread)
             bodies = await kept_bodies(store, handles_in(values))
-            made = await run_in_threadpool(_made, values, resources(thread), name, bodies, thread)
+            made = await run_in_threadpool(_made, values, services(thread), name, bodies, thread)
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse(made, headers={"Cache-Control": "no-store"})
@@ -41,6 +41,6 @@ def recipe_routes(resources: Callable[[str], Resources], kept: Kept | None = Non
     return [Route(PATH, serve, include_in_schema=False)]
 
 
-def _made(values: Mapping[str, Any], resources: Resources, name: str, bodies: BaseStore, thread: str) -> dict[str, Any]:
-    recipe = save_run(values, resources, name=name, store=bodies, thread=thread)
+def _made(values: Mapping[str, Any], services: Services, name: str, bodies: BaseStore, thread: str) -> dict[str, Any]:
+    recipe = save_run(values, services, name=name, store=bodies, thread=thread)
     return {"recipe": recipe.to_json(), "text": recipe_text(recipe), "examples": recipe.examples}

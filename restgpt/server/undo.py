@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals, undo_thread_id
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.server.kept import Kept, ServerKept, kept_journal
 from restgpt.specs import SpecError
 from restgpt.tools.errors import RestgptError
@@ -19,7 +19,7 @@ PATH = "/debug/undo"
 
 
 def undo_routes(
-    resources: Callable[[str], Resources],
+    services: Callable[[str], Services],
     kept: Kept | None = None,
     undone_in: Callable[[str], str] = undo_thread_id,
 ) -> list[Route]:
@@ -31,7 +31,7 @@ def undo_routes(
         try:
             await store.values(thread)
             journal = await kept_journal(store, thread)
-            changes = await run_in_threadpool(_preview, journal, resources(thread))
+            changes = await run_in_threadpool(_preview, journal, services(thread))
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         shown = {"thread": undone_in(thread), "changes": changes}
@@ -40,10 +40,10 @@ def undo_routes(
     return [Route(PATH, serve, include_in_schema=False)]
 
 
-def _preview(journal: Journal, resources: Resources) -> list[dict[str, Any]]:
+def _preview(journal: Journal, services: Services) -> list[dict[str, Any]]:
     """Return the changes that were made and not undone, newest first, with their reversals or why there is none."""
-    catalogue = resources.catalogue(())
-    redactor = resources.redactor()
+    catalogue = services.catalogue(())
+    redactor = services.redactor()
     return [
         {
             "change": found.shown,

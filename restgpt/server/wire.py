@@ -14,7 +14,7 @@ from starlette.routing import Route
 from restgpt.calling.call import sent_arguments
 from restgpt.calling.journal.journal import entry_id
 from restgpt.calling.record import CallRecord
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.server.kept import Kept, ServerKept, kept_body, kept_journal
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
@@ -35,10 +35,10 @@ class UnknownCallError(RestgptError):
     """The thread has no such call, or the call has no such body."""
 
 
-def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None) -> list[Route]:
+def wire_routes(services: Callable[[str], Services], kept: Kept | None = None) -> list[Route]:
     """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body.
 
-    `resources` gives those of a thread.
+    `services` gives those of a thread.
     """
     store = kept or ServerKept()
     # Who reads one piece of a body reads the next.
@@ -48,7 +48,7 @@ def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None)
         key = f"{thread} {handle}"
         body = hidden.get(key)
         if body is None:
-            body = await run_in_threadpool(_hidden, await kept_body(store, handle), resources(thread))
+            body = await run_in_threadpool(_hidden, await kept_body(store, handle), services(thread))
             hidden.put(key, body)
         return body
 
@@ -57,7 +57,7 @@ def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None)
         try:
             values = await store.values(thread)
             changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
-            calls = await run_in_threadpool(_shown_calls, values, changes, resources(thread))
+            calls = await run_in_threadpool(_shown_calls, values, changes, services(thread))
             # Looks at the targets of changes count, too, and so does what was tried again.
             sent = (values.get("usage") or {}).get("requests", 0)
         except (RestgptError, SpecError) as error:
@@ -70,7 +70,7 @@ def wire_routes(resources: Callable[[str], Resources], kept: Kept | None = None)
         try:
             call = _call(await store.values(thread), given.get("call", ""))
             if given.get("side") == "request":
-                body = await run_in_threadpool(_request_body, call, resources(thread))
+                body = await run_in_threadpool(_request_body, call, services(thread))
             else:
                 body = await answer(thread, _handle(call))
             page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"))
@@ -96,19 +96,19 @@ def _calls(values: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _shown_calls(
-    values: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]], resources: Resources
+    values: Mapping[str, Any], changes: Mapping[str, Mapping[str, Any]], services: Services
 ) -> list[dict[str, Any]]:
     # It reads the documents, whose secrets the redactor knows only then.
-    resources.catalogue(())
-    redactor = resources.redactor()
+    services.catalogue(())
+    redactor = services.redactor()
     return [
-        _shown_call(call, changes.get(entry_id(call["id"], call["fingerprint"])), resources, redactor)
+        _shown_call(call, changes.get(entry_id(call["id"], call["fingerprint"])), services, redactor)
         for call in _calls(values)
     ]
 
 
 def _shown_call(
-    call: Mapping[str, Any], change: Mapping[str, Any] | None, resources: Resources, redactor: Redactor
+    call: Mapping[str, Any], change: Mapping[str, Any] | None, services: Services, redactor: Redactor
 ) -> dict[str, Any]:
     shown = {name: redactor.json(call[name], by_name=name != "api") for name in SHOWN if name in call}
     response = call.get("response") or {}
@@ -118,22 +118,22 @@ def _shown_call(
         "task": call["task"],
         "arguments": redactor.json(call["arguments"], by_name=True),
         "provenance": call.get("provenance", []),
-        "request": change["request"] if change else _built(call, resources, redactor),
+        "request": change["request"] if change else _built(call, services, redactor),
         "isNoted": change is not None,
         "response": redactor.json(response) | {"headers": redactor.headers(response.get("headers") or {})},
     }
 
 
-def _built(call: Mapping[str, Any], resources: Resources, redactor: Redactor) -> dict[str, Any] | None:
+def _built(call: Mapping[str, Any], services: Services, redactor: Redactor) -> dict[str, Any] | None:
     try:
-        return _prepared(call, resources).shown(redactor)
+        return _prepared(call, services).shown(redactor)
     except (RestgptError, SpecError, UnknownOperationError):
         # The document or the arguments are such that there is no request.
         return None
 
 
-def _prepared(call: Mapping[str, Any], resources: Resources) -> PreparedRequest:
-    operation = resources.catalogue(()).operation(call["operation"])
+def _prepared(call: Mapping[str, Any], services: Services) -> PreparedRequest:
+    operation = services.catalogue(()).operation(call["operation"])
     return build_request(operation, sent_arguments(cast(CallRecord, call)))
 
 
@@ -151,8 +151,8 @@ def _handle(call: Mapping[str, Any]) -> str:
     return str(handle)
 
 
-def _request_body(call: Mapping[str, Any], resources: Resources) -> Body:
-    prepared = _prepared(call, resources)
+def _request_body(call: Mapping[str, Any], services: Services) -> Body:
+    prepared = _prepared(call, services)
     if prepared.body is None:
         raise UnknownCallError("The request has no body.")
     declared = next((value for name, value in prepared.headers.items() if name.lower() == "content-type"), "")
@@ -161,13 +161,13 @@ def _request_body(call: Mapping[str, Any], resources: Resources) -> Body:
         prepared.body.decode()
     except UnicodeDecodeError:
         kind = "binary"
-    return _hidden(Body(prepared.body, essence(declared), kind), resources)
+    return _hidden(Body(prepared.body, essence(declared), kind), services)
 
 
-def _hidden(body: Body, resources: Resources) -> Body:
+def _hidden(body: Body, services: Services) -> Body:
     """The body with secrets hidden: all of it, because a secret may lie across two pieces."""
-    resources.catalogue(())
-    return Body(resources.redactor().data(body.raw), body.media_type, body.kind)
+    services.catalogue(())
+    return Body(services.redactor().data(body.raw), body.media_type, body.kind)
 
 
 def _piece(body: Body, pointer: str, page: str) -> Page:

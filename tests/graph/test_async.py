@@ -23,7 +23,7 @@ from scripted import ScriptedModel
 from restgpt.graph.build import build_graph
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
 
@@ -74,8 +74,8 @@ class Held(HttpClient):
 
 def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board) -> None:
     http = Held()
-    resources = Resources([board.api], model=creating(), http=http, defaults=Context(**CALLS))
-    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS))
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
 
     async def run() -> dict[str, Any]:
         task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG, context={"writes": "allow"}))  # type: ignore[arg-type]
@@ -113,8 +113,8 @@ def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
     board: Board, caplog: pytest.LogCaptureFixture
 ) -> None:
     http = Held()
-    resources = Resources([board.api], model=creating(), http=http, defaults=Context(**CALLS))
-    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS))
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
     ended = Ended("sender")
 
     async def run() -> dict[str, Any]:

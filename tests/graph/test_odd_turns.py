@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import build_graph
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import Request, Step, Usage, add_steps
 from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.tools.model.errors import ModelReplyError
@@ -257,8 +257,8 @@ def test_requests_that_are_under_way_at_once_take_their_time_once(board: Board) 
             "selector": [select("get_project")],
             "caller": [call(*({"path": {"project_id": number}} for number in projects), numbers=[1] * len(projects))],
         }
-        resources = Resources([board.api], model=by_role(script), clock=TenSeconds(), defaults=Context(**CALLS))
-        return build_graph(resources=resources).invoke({"instruction": "Get projects 1, 2 and 3"})["usage"]
+        services = Services([board.api], model=by_role(script), clock=TenSeconds(), defaults=Context(**CALLS))
+        return build_graph(services=services).invoke({"instruction": "Get projects 1, 2 and 3"})["usage"]
 
     one, three = usage_of(1), usage_of(1, 2, 3)
     assert (one["requests"], three["requests"]) == (1, 3)

@@ -20,7 +20,7 @@ from lab.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import ProgressEvent, events_of
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
@@ -42,8 +42,8 @@ CREATING: dict[str, Any] = {
 
 
 def graph_of(board: Board, model: Any, *, http: HttpClient | None = None, **context: Any) -> Graph:
-    resources = Resources([board.api], model=model, http=http, defaults=Context(**{**CALLS, **context}))
-    return build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    services = Services([board.api], model=model, http=http, defaults=Context(**{**CALLS, **context}))
+    return build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
 
 
 def events(graph: Any, given: Any = None, **context: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Operation, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import PreparedRequest
@@ -68,7 +68,7 @@ def turn(
     model: ScriptedModel, clock: Callable[[], float], http: HttpClient | None = None, **context: Any
 ) -> dict[str, Any]:
     """Carry out an instruction that may take 500 seconds."""
-    resources = Resources(
+    services = Services(
         [load_api(DOCUMENT, base_url="http://127.0.0.1:9")],
         model=model,
         defaults=Context(**{"max_seconds": 500, "writes": "allow", **context}),
@@ -76,7 +76,7 @@ def turn(
         settings=Settings(),
         http=http or AnsweringClient(),
     )
-    graph = build_graph(resources=resources, store=InMemoryStore())
+    graph = build_graph(services=services, store=InMemoryStore())
     return graph.invoke({"instruction": "List the things"})  # type: ignore[return-value]
 
 

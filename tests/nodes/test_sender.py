@@ -13,7 +13,7 @@ from wire.echo import EchoServer
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.origin.flow import api_record
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.sender import make_sender
 from restgpt.nodes.state.records import Request
 from restgpt.specs import Api, load_api
@@ -79,7 +79,7 @@ def send(
     http = HttpClient(limits=HttpLimits(attempts=1, body_bytes=10_000))
     rule = PolicyRule(None, from_user=from_user)
     settings = Settings(apis={api.name: ApiEntry(name=api.name, spec="things.json", policy=(rule,))})
-    sender = make_sender(Resources([api], http=http, settings=settings))
+    sender = make_sender(Services([api], http=http, settings=settings))
     runtime = Runtime(context=Context(), store=store or InMemoryStore())
     requests = [request(api, key, arguments, **more) for key, arguments, more in wanted]
     done = sender({"requests": requests}, runtime, {"configurable": {"thread_id": "t"}})["requests"]

@@ -22,7 +22,7 @@ from scripted import ScriptedModel
 from restgpt import Client, as_tools
 from restgpt.api_tools import MOST_CLIENTS, UnapprovedCallError
 from restgpt.host.definitions import BUDGET
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.tools.errors import SettingsError
 
@@ -321,11 +321,11 @@ def test_too_many_direct_tools_are_refused() -> None:
 
 
 def test_a_value_of_another_api_pauses_the_agent_even_for_a_read(pair: Pair) -> None:
-    resources = Resources([pair.crm, pair.collector], settings=pair.settings())
+    services = Services([pair.crm, pair.collector], settings=pair.settings())
     read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
     drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
     model = ScriptedModel([calls(read), calls(drop), "Done."])
-    agent: Any = create_agent(model, as_tools(resources=resources), checkpointer=InMemorySaver())
+    agent: Any = create_agent(model, as_tools(services=services), checkpointer=InMemorySaver())
     assert agent.invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
     assert pair.paths == []
 
@@ -335,9 +335,9 @@ def test_a_read_that_a_person_was_asked_about_waits_for_the_answer_after_a_resta
     saver, store = InMemorySaver(), InMemoryStore()
 
     def started(*replies: Any) -> Any:
-        resources = Resources([pair.crm, pair.collector], settings=pair.settings())
+        services = Services([pair.crm, pair.collector], settings=pair.settings())
         model = ScriptedModel([*replies, "Done."])
-        return create_agent(model, as_tools(resources=resources), checkpointer=saver, store=store)
+        return create_agent(model, as_tools(services=services), checkpointer=saver, store=store)
 
     read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
     drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})

@@ -18,7 +18,7 @@ from restgpt.client import Client, OutdatedDecisionError
 from restgpt.commands.failure import explain
 from restgpt.earlier import MOST_EARLIER
 from restgpt.mcp.failure import explained
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
@@ -173,7 +173,7 @@ def test_a_change_of_unknown_outcome_is_asked_about_and_not_sent_again(board: Bo
 
 
 def both(pair: Pair) -> Client:
-    return Client(resources=Resources([pair.crm, pair.collector], settings=pair.settings()))
+    return Client(services=Services([pair.crm, pair.collector], settings=pair.settings()))
 
 
 def test_a_value_of_another_api_is_asked_about_if_a_model_wrote_the_call(pair: Pair) -> None:

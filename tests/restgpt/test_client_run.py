@@ -10,7 +10,7 @@ from pair import Pair
 
 from restgpt.client import Client, OutdatedDecisionError
 from restgpt.nodes.programs.client import UnfinishedProgramError
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.threads import UnknownThreadError
@@ -110,8 +110,8 @@ def test_a_handle_of_a_call_gives_its_body(client: Client) -> None:
 
 
 def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(pair: Pair) -> None:
-    made = Resources([pair.crm, pair.collector], settings=pair.settings())
-    client = Client(resources=made)
+    made = Services([pair.crm, pair.collector], settings=pair.settings())
+    client = Client(services=made)
     client.call("get_customer", {"path": {"customer": 7}}, conversation="chat")
     assert waiting(client.run("print(find_items(q='thing'))", conversation="chat"))
     assert pair.log == []
@@ -119,8 +119,8 @@ def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(p
 
 
 def test_a_call_of_a_conversation_may_not_send_on_what_a_program_read(pair: Pair) -> None:
-    made = Resources([pair.crm, pair.collector], settings=pair.settings())
-    client = Client(resources=made)
+    made = Services([pair.crm, pair.collector], settings=pair.settings())
+    client = Client(services=made)
     ran(client.run("print(get_customer(customer=7))", conversation="chat"))
     assert waiting(client.call("find_items", {"query": {"q": "thing"}}, conversation="chat"))
 

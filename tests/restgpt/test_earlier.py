@@ -12,7 +12,7 @@ from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
 from restgpt.earlier import MOST_EARLIER, NAMESPACE
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending
 
 CUSTOMER = {"path": {"customer": 7}}
@@ -20,8 +20,8 @@ CUSTOMER = {"path": {"customer": 7}}
 
 def started(pair: Pair, store: InMemoryStore) -> Client:
     """A client in a new process: nothing but the store is left of the others."""
-    resources = Resources([pair.crm, pair.collector], settings=pair.settings(), store=store)
-    return Client(resources=resources, checkpointer=InMemorySaver(), store=store)
+    services = Services([pair.crm, pair.collector], settings=pair.settings(), store=store)
+    return Client(services=services, checkpointer=InMemorySaver(), store=store)
 
 
 def test_another_conversation_and_calls_without_one_are_not_asked_about(pair: Pair) -> None:
@@ -52,7 +52,7 @@ def test_tools_of_a_host_that_is_started_again_know_what_its_thread_has_read(pai
     config: Any = {"configurable": {"thread_id": "host"}}
 
     def tools() -> list[Any]:
-        return as_tools(resources=Resources([pair.crm, pair.collector], settings=pair.settings()))
+        return as_tools(services=Services([pair.crm, pair.collector], settings=pair.settings()))
 
     def told(made: list[Any], operation: str, arguments: dict[str, Any]) -> Any:
         call = {"name": "call_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}

@@ -11,7 +11,7 @@ from roles import end
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import FORMAT
 from restgpt.specs import load_api
 from restgpt.threads import NAMESPACE
@@ -35,8 +35,8 @@ def kept(cli: Cli, toy: WorldServer, model: Model) -> Cli:
 def test_checkpoints_of_another_format_are_refused_with_both_numbers(kept: Cli, found: int) -> None:
     settings = Settings(home=kept.home)
     with open_persistence(settings) as persistence:
-        resources = Resources([load_api(TOY)], settings=settings, store=persistence.store)
-        graph = build_graph(resources=resources, **persistence.saved)
+        services = Services([load_api(TOY)], settings=settings, store=persistence.store)
+        graph = build_graph(services=services, **persistence.saved)
         graph.update_state({"configurable": {"thread_id": "old"}}, {"format": found})
     assert "old" in kept("threads").out
     for way in WAYS:

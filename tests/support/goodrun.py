@@ -11,7 +11,7 @@ from roles import by_role, program
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt_bench.worlds import open_world, served_api
@@ -41,7 +41,7 @@ class GoodRun:
     def saved(self, **options: Any) -> Recipe:
         """Save the run."""
         given = {"name": "saved", "store": self.store, "thread": "thread", **options}
-        return save_run(self.state, Resources([self.api]), **given)
+        return save_run(self.state, Services([self.api]), **given)
 
 
 @contextmanager

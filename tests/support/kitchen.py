@@ -21,7 +21,7 @@ class Kitchen:
 
     def open(self, recipe: Recipe | None = None) -> RecipeGraph:
         """Build a new graph object over the same thread."""
-        apis = None if "resources" in self.options else [self.board.api]
+        apis = None if "services" in self.options else [self.board.api]
         given: Any = {"checkpointer": self.saver, "store": self.store, **self.options}
         self.graph = build_recipe(recipe or self.recipe, apis, **given)
         return self.graph

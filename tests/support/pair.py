@@ -14,7 +14,7 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, Settings
@@ -133,8 +133,8 @@ class Pair:
 
         def build(apis: list[Api]) -> Graph:
             http = HttpClient(settings=settings)
-            made = Resources(apis, model=model, settings=settings, http=http, defaults=Context(**context))
-            return build_graph(resources=made, checkpointer=saver, store=store)
+            made = Services(apis, model=model, settings=settings, http=http, defaults=Context(**context))
+            return build_graph(services=made, checkpointer=saver, store=store)
 
         return PairAgent(build([self.crm, self.collector]), build([self.collector]))
 

@@ -36,7 +36,7 @@ from restgpt.client import Client
 from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import build_program
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
@@ -162,10 +162,10 @@ def undo(board: Board) -> None:
     agent.ask(INSTRUCTION, writes="allow")
     exporter.clear()
     saver, store = agent.graph.checkpointer, agent.graph.store
-    resources = Resources([board.api], store=store)
-    found = reversals(Journal(store, "thread"), resources.catalogue(()))  # type: ignore[arg-type]
+    services = Services([board.api], store=store)
+    found = reversals(Journal(store, "thread"), services.catalogue(()))  # type: ignore[arg-type]
     drafts = [reversal.draft for reversal in found if reversal.draft]
-    graph = build_calls(resources, checkpointer=saver, store=store)  # type: ignore[arg-type]
+    graph = build_calls(services, checkpointer=saver, store=store)  # type: ignore[arg-type]
     graph.invoke(calls_input(drafts), config("thread/undo"))  # type: ignore[arg-type]
 
 
@@ -235,7 +235,7 @@ def is_http_instrumentation_enabled() -> bool:
 
 @scenario
 def instrumented(board: Board) -> None:
-    catalogue = Resources([board.api]).catalogue(())
+    catalogue = Services([board.api]).catalogue(())
     operation = catalogue.operation("list_projects")
     request = build_request(operation, {})
     NotingAdapter().send(request)

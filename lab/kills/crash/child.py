@@ -24,7 +24,7 @@ from restgpt.graph.persistence import open_persistence
 from restgpt.graph.program import build_program, ended
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.client import HttpClient
@@ -98,7 +98,7 @@ def carry_out(
     task = trial.task
     settings = Settings(home=Path(home), database_url=Secret(database) if database else None)
     http = HttpClient(settings=settings, adapter=_DeadlyAdapter(kill, told))
-    resources = Resources(
+    services = Services(
         [served_api(task.world, url)],
         model=_model(task),
         settings=settings,
@@ -113,7 +113,7 @@ def carry_out(
             uses = _DeadlyStore(kill, told)
             if database is None:
                 kept.store.conn.set_trace_callback(uses)  # type: ignore[attr-defined]
-            graph = _graph(task, resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            graph = _graph(task, services=services, checkpointer=kept.checkpointer, store=kept.store)
             _drive(graph, thread, trial, control_url, kill, told)
             told.send(("uses", uses.uses))
     except _withholding(database) as error:

@@ -15,7 +15,8 @@ from restgpt.graph.routes import after_sender
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.run.context import MAX_STEPS, Context
-from restgpt.nodes.run.resources import Resources, check_store
+from restgpt.nodes.run.run import check_store
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
@@ -37,7 +38,7 @@ def build_method(
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
-    resources: Resources | None = None,
+    services: Services | None = None,
     concurrency: int | None = None,
 ) -> Graph:
     """Build `restgpt` or one of its baselines, with the same inputs, outputs and settings; see `METHODS`.
@@ -47,16 +48,16 @@ def build_method(
     check_store(checkpointer, store)
     if method not in METHODS:
         raise LookupError(f"There is no method {method!r}. Choose one of: {', '.join(METHODS)}.")
-    resources = make_resources(apis, model=model, models=models, context=context, store=store, resources=resources)
+    services = make_resources(apis, model=model, models=models, context=context, store=store, services=services)
     if method == "calls":
-        resources = resources.with_defaults(road="roles")
+        services = services.with_defaults(road="roles")
     wire = METHODS[method]
     if wire is None:
-        return build_graph(checkpointer=checkpointer, store=store, resources=resources, concurrency=concurrency)
+        return build_graph(checkpointer=checkpointer, store=store, services=services, concurrency=concurrency)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
-    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state), resources))
+    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state), services))
     builder.add_edge(START, "intake")
-    wire(builder, resources)
+    wire(builder, services)
     run_in_threads(builder, concurrency)
     graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method), reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
@@ -83,48 +84,48 @@ def requests_or_end(state: State) -> Literal["requests", "no request", "end"]:
     return "requests" if drafted else "no request"
 
 
-def _loop(builder: Builder, resources: Resources, node: str, *, at_end: str = END, at_result: str = "") -> None:
+def _loop(builder: Builder, services: Services, node: str, *, at_end: str = END, at_result: str = "") -> None:
     """Add the executor nodes; connect a planning node to them, and them to `at_result` or back to the planning node."""
-    add_executor(builder, resources, programs=False)
+    add_executor(builder, services, programs=False)
     back = at_result or node
     builder.add_edge("intake", node)
     builder.add_conditional_edges(node, calls_or_end, {"call": "caller", "end": at_end})
     add_loop(builder, node, back)
 
 
-def _react(builder: Builder, resources: Resources) -> None:
-    builder.add_node("react", node_of("react", make_react(resources), resources))
-    _loop(builder, resources, "react")
+def _react(builder: Builder, services: Services) -> None:
+    builder.add_node("react", node_of("react", make_react(services), services))
+    _loop(builder, services, "react")
 
 
-def _offline(builder: Builder, resources: Resources) -> None:
-    builder.add_node("offline", node_of("offline", make_offline(resources), resources))
-    builder.add_node("answer", node_of("answer", make_answer(resources), resources))
-    _loop(builder, resources, "offline", at_result="answer")
+def _offline(builder: Builder, services: Services) -> None:
+    builder.add_node("offline", node_of("offline", make_offline(services), services))
+    builder.add_node("answer", node_of("answer", make_answer(services), services))
+    _loop(builder, services, "offline", at_result="answer")
     builder.add_edge("answer", END)
 
 
-def _deps(builder: Builder, resources: Resources) -> None:
-    builder.add_node("deps", node_of("deps", make_deps(resources), resources))
-    _loop(builder, resources, "deps")
+def _deps(builder: Builder, services: Services) -> None:
+    builder.add_node("deps", node_of("deps", make_deps(services), services))
+    _loop(builder, services, "deps")
 
 
-def _reflexion(builder: Builder, resources: Resources) -> None:
-    builder.add_node("react", node_of("react", make_react(resources), resources))
-    builder.add_node("judge", node_of("judge", make_judge(resources), resources))
-    _loop(builder, resources, "react", at_end="judge")
+def _reflexion(builder: Builder, services: Services) -> None:
+    builder.add_node("react", node_of("react", make_react(services), services))
+    builder.add_node("judge", node_of("judge", make_judge(services), services))
+    _loop(builder, services, "react", at_end="judge")
     builder.add_conditional_edges("judge", another_trial, {"another trial": "react", "end": END})
 
 
-def _tools(builder: Builder, resources: Resources) -> None:
-    builder.add_node("tools", node_of("tools", make_tools(resources), resources))
-    add_sending(builder, resources, after="tools")
+def _tools(builder: Builder, services: Services) -> None:
+    builder.add_node("tools", node_of("tools", make_tools(services), services))
+    add_sending(builder, services, after="tools")
     builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "tools"})
     builder.add_edge("intake", "tools")
     builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})
 
 
-METHODS: Mapping[str, Callable[[Builder, Resources], None] | None] = {
+METHODS: Mapping[str, Callable[[Builder, Services], None] | None] = {
     "restgpt": None,
     "calls": None,
     "react": _react,

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from restgpt.nodes.dialogue.selection import Selection, api_plan_of
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan
 from restgpt_bench.methods.turns import (
     MethodState,
@@ -33,11 +34,11 @@ class DepsReply(Selection):
     explanation: str = Field(default="", description="Why the last plan failed and what must change.")
 
 
-def make_deps(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_deps(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that describes, explains and plans the remaining calls, or ends."""
 
     def deps(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         steps = trial_steps(state)
         over = exhausted(run, state) or (f"{MAX_PLANS} plans" if len(steps) >= MAX_PLANS else "")
         if over:

@@ -9,17 +9,18 @@ from langgraph.runtime import Runtime
 
 from restgpt.nodes.dialogue.selection import Selection, api_plan_of, check
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.prompts import fenced, render
 from restgpt_bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
 
 
-def make_offline(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_offline(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that plans all calls at once."""
 
     def offline(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         prompt = turn_prompt(run, state, "offline")
         reply = run.models.ask("planner", prompt, Selection, check=lambda reply: check(run, reply))
         if not reply.calls:
@@ -35,11 +36,11 @@ def in_order(api_plan: ApiPlan) -> ApiPlan:
     return {"calls": calls, "reason": api_plan["reason"]}  # type: ignore[typeddict-item]
 
 
-def make_answer(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_answer(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that writes the answer from the results."""
 
     def answer(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         results = "\n".join([*(step["result"] for step in trial_steps(state)), state["hint"]])
         asked = f"Instruction: {state['instruction']}\n\nResults:\n{fenced('result', results)}"
         text = run.models.read("planner", [SystemMessage(render("offline_answer")), HumanMessage(asked)])

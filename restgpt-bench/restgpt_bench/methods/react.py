@@ -8,7 +8,8 @@ from langgraph.runtime import Runtime
 
 from restgpt.nodes.dialogue.selection import Selection, api_plan_of
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt_bench.methods.turns import (
     MethodState,
     check_calls_or_answer,
@@ -21,11 +22,11 @@ from restgpt_bench.methods.turns import (
 )
 
 
-def make_react(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_react(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that chooses the next call, one at a time, or ends."""
 
     def react(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         if over := exhausted(run, state):
             return ended(run, state, found(trial_steps(state), over), fulfilled=False)
         prompt = turn_prompt(run, state, "react", reflections=state["plan"])

@@ -9,7 +9,8 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import Decision
 from restgpt.prompts import fenced, render
 from restgpt_bench.methods.turns import MethodState, exhausted, trial_steps
@@ -32,11 +33,11 @@ class JudgeState(MethodState):
     decision: Decision
 
 
-def make_judge(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_judge(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that judges a trial; the next trial sees only the reflection on the last one."""
 
     def judge(state: JudgeState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         if state["task"] + 1 >= MAX_TRIALS or exhausted(run, state):
             return {"decision": {**state["decision"], "kind": "end"}, "usage": run.usage()}
         results = "\n".join(step["result"] for step in trial_steps(state))

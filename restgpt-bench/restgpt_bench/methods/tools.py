@@ -13,7 +13,8 @@ from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import api_record
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources, Run
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
 from restgpt.nodes.state.results import result_of, shortened
 from restgpt.nodes.state.rounds import next_calls, step_of
@@ -43,7 +44,7 @@ class ToolsState(MethodState):
     requests: list[Request]
 
 
-def make_tools(resources: Resources) -> Callable[..., dict[str, Any]]:
+def make_tools(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that asks the model, and drafts a request for each of its tool calls.
 
     Reads that the model asks for in one reply are sent together. A change is sent after all calls before it, so the
@@ -51,7 +52,7 @@ def make_tools(resources: Resources) -> Callable[..., dict[str, Any]]:
     """
 
     def tools(state: ToolsState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = resources.open(runtime, config)
+        run = Run.open(services, runtime, config)
         update: dict[str, Any] = {}
         if state["api_plan"]["calls"]:
             requests = [_answered(run, request) for request in state["requests"] if request["round"] == state["round"]]

@@ -8,8 +8,8 @@ from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answer_message
 from restgpt.nodes.dialogue.selection import Selection, check, list_operations, plan_message
-from restgpt.nodes.run.budget import used_up
-from restgpt.nodes.run.resources import Run
+from restgpt.nodes.run.context import used_up
+from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import ApiPlan, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.state.results import bounded_results
 from restgpt.prompts import fenced, render

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from restgpt.graph.build import Graph, recursion_limit
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model
@@ -162,16 +162,16 @@ class Runner:
         calls = gold_calls(item, self.settings.seed, self.suite.world)
         model = self.model(item, world)
         with serve(world) as server:
-            resources = self._resources(server.url, model)
+            services = self._resources(server.url, model)
             context = make_context(self.settings)
             method = "react" if "planner" in self.settings.ablations else self.settings.method
-            graph = build_method(method, checkpointer=InMemorySaver(), store=InMemoryStore(), resources=resources)
+            graph = build_method(method, checkpointer=InMemorySaver(), store=InMemoryStore(), services=services)
             attempt = _attempt(graph, item.instruction, context)
-        catalogue = resources.catalogue(())
+        catalogue = services.catalogue(())
         return _record(item, calls, world, attempt, catalogue, has_planner=method in PLANNED)
 
-    def _resources(self, url: str, model: BaseChatModel) -> Resources:
-        kind = UnclosedResources if "closure" in self.settings.ablations else Resources
+    def _resources(self, url: str, model: BaseChatModel) -> Services:
+        kind = UnclosedResources if "closure" in self.settings.ablations else Services
         # Fresh settings and no recipes, so that the user's own configuration has no effect.
         return kind(self.documents.open(url), model=model, settings=Settings(), recipes=())
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search
@@ -28,8 +28,8 @@ class UnclosedCatalogue(Catalogue):
         return {}
 
 
-class UnclosedResources(Resources):
-    """Resources whose catalogue ignores producers."""
+class UnclosedResources(Services):
+    """Services whose catalogue ignores producers."""
 
     def catalogue(self, names: Sequence[str]) -> Catalogue:
         """The operations of the APIs of these names, or of all."""

@@ -14,15 +14,15 @@ from restgpt.tools.text.quotation import visible_json
 if TYPE_CHECKING:
     from restgpt.client import Client
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
 
 
-def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Resources":
+def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Services":
     """Return the APIs and settings of a thread; raises `UsageError`, `SpecError`."""
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.tools.settings.run_settings import checked_settings
 
     if record.sources.is_empty:
@@ -31,14 +31,14 @@ def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Per
             "Go on with it in the program that began it."
         )
     context = checked_settings(Context, record.context)
-    return Resources(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)
+    return Services(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)
 
 
 def client_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Client":
     """Return a client over the APIs of a thread, for its calls without a model; raises as `resources_of`."""
     from restgpt.client import Client
 
-    return Client(resources=resources_of(record, settings, persistence), **persistence.saved)
+    return Client(services=resources_of(record, settings, persistence), **persistence.saved)
 
 
 def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[str, Any] | None]) -> Any:

@@ -22,18 +22,18 @@ def show_request(
     no such request, and `OutdatedCallError` if the document has changed since.
     """
     from restgpt.calling.call import read_draft
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.tools.request.view import view_sections, whole_view
 
     apis = record.sources.load(settings)
-    resources: Resources = Resources(apis, settings=settings)
+    services: Services = Services(apis, settings=settings)
     waiting = _waiting(persistence, record)
     if not waiting:
         raise UsageError(f"No request waits for approval in thread {record.thread}.")
     if number > len(waiting):
         raise UsageError(f"Thread {record.thread} has {len(waiting)} waiting: give --request 1 to {len(waiting)}.")
-    draft = read_draft(waiting[number - 1], resources.catalogue(()))
-    redactor = resources.http.redactor(*apis, about=draft.operation.api)
+    draft = read_draft(waiting[number - 1], services.catalogue(()))
+    redactor = services.http.redactor(*apis, about=draft.operation.api)
     terminal.document({"thread": record.thread, "number": number, **whole_view(draft.request, redactor)})
     terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
 

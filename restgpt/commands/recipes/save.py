@@ -34,12 +34,12 @@ def save_thread(terminal: Terminal, thread: str, name: str, *, description: str)
                 f"Thread {thread} is a single call, which has no run to save. Repeat it with `restgpt call`."
             )
         with persistence.lock(thread):
-            resources = resources_of(record, settings, persistence)
-            graph = build_graph(resources=resources, **persistence.saved)
+            services = resources_of(record, settings, persistence)
+            graph = build_graph(services=services, **persistence.saved)
             values = graph.get_state(thread_config(thread)).values
             recipe = save_run(
                 values,
-                resources,
+                services,
                 name=name,
                 store=persistence.store,
                 thread=thread,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
@@ -100,20 +100,20 @@ def open_server(
     from restgpt.mcp.service import Offer, Service
     from restgpt.mcp.threads import ServedThreads
     from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.resources import Resources
+    from restgpt.nodes.run.services import Services
     from restgpt.recipes.book import RecipeBook
     from restgpt.tools.settings.run_settings import checked_settings
 
     context, apis = checked_settings(Context, options), sources.load(settings)
     with open_persistence(settings) as kept:
-        resources = Resources(apis, defaults=context, settings=settings, store=kept.store)
-        client = Client(resources=resources, **kept.saved)
+        services = Services(apis, defaults=context, settings=settings, store=kept.store)
+        client = Client(services=services, **kept.saved)
         key = None if settings.mcp_key is None else key_of_text(settings.mcp_key.reveal())
         seals = Seals(kept.store, key=key, lifetime=lifetime, clock=clock)
         seals.forget_expired()
-        runs = {"recipe": recipe_runs(resources, kept)}
-        if has_model := _has_model(resources, context, is_named="model" in options):
-            runs["agent"] = agent_runs(resources, kept)
+        runs = {"recipe": recipe_runs(services, kept)}
+        if has_model := _has_model(services, context, is_named="model" in options):
+            runs["agent"] = agent_runs(services, kept)
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()
@@ -129,14 +129,14 @@ def open_server(
         threads.close()
 
 
-def _has_model(resources: "Resources", context: "Context", *, is_named: bool) -> bool:
+def _has_model(services: "Services", context: "Context", *, is_named: bool) -> bool:
     """Return whether all roles have a model; raises `ModelError` if the command line names one that cannot be used."""
     from restgpt.tools.model.errors import ModelError
     from restgpt.tools.model.role import ROLES
 
     try:
         for role in ROLES:
-            resources.model(role, context)
+            services.model(role, context)
     except ModelError:
         if is_named:
             raise

@@ -143,9 +143,9 @@ def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secre
     inside = Starlette(
         routes=[
             *schema_routes(threads.lookup),
-            *wire_routes(threads.resources, stored),
-            *undo_routes(threads.resources, stored, undo_thread),
-            *recipe_routes(threads.resources, stored),
+            *wire_routes(threads.services, stored),
+            *undo_routes(threads.services, stored, undo_thread),
+            *recipe_routes(threads.services, stored),
             *page_routes(),
             *protocol_routes(threads, runs),
             *recipe_store_routes(kept),

@@ -37,7 +37,7 @@ from restgpt.graph.history import history_of
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.program import ended
 from restgpt.graph.undo import NOTHING
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
@@ -205,21 +205,21 @@ class PageThreads:
 
     # What belongs to a thread.
 
-    def resources(self, thread: str) -> Resources:
+    def services(self, thread: str) -> Services:
         """Return the APIs of a thread, for what is shown of it; raises `UsageError`, `SpecError`."""
         return self._resources(self._records.get(undone_by(thread) or thread))
 
-    def _resources(self, record: ThreadRecord) -> Resources:
+    def _resources(self, record: ThreadRecord) -> Services:
         made = partial(resources_of, record, self._settings, self._kept)
-        found: Resources = self._kept_open("resources", record, made)
+        found: Services = self._kept_open("services", record, made)
         return found
 
     def lookup(self, operation: str) -> Operation | None:
         """Find an operation of the threads that were opened last, or of those that wait for a decision."""
-        opened = [found for (kind, _), found in reversed(list(self._opened.items())) if kind == "resources"]
+        opened = [found for (kind, _), found in reversed(list(self._opened.items())) if kind == "services"]
         waiting = (self._resources(record) for record in self._records.waiting() if not record.sources.is_empty)
-        for resources in chain(opened, waiting):
-            found: Operation | None = resources.catalogue(()).lookup(operation)
+        for services in chain(opened, waiting):
+            found: Operation | None = services.catalogue(()).lookup(operation)
             if found is not None:
                 return found
         return None
@@ -231,7 +231,7 @@ class PageThreads:
 
     def _client(self, record: ThreadRecord) -> Client:
         made = self._resources(record)
-        found: Client = self._kept_open("client", record, lambda: Client(resources=made, **self._kept.saved))
+        found: Client = self._kept_open("client", record, lambda: Client(services=made, **self._kept.saved))
         return found
 
     def _kept_open(self, kind: str, record: ThreadRecord, make: Callable[[], Any]) -> Any:

@@ -14,7 +14,7 @@ from roles import by_role, call, end, plan, program, select
 
 from restgpt.graph.build import build_graph
 from restgpt.graph.resumption import OutdatedDecisionError
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, StoppingError
 from restgpt.tools.http.client import HttpClient
@@ -51,10 +51,8 @@ class Runs:
 
     def agent(self, credential: str | None) -> Agent:
         settings = Settings(auth={"KEY": Secret(credential)} if credential else {})
-        resources = Resources([self.api], model=self.model, settings=settings, http=HttpClient(settings=settings))
-        graph = build_graph(
-            resources=resources.with_defaults(**self.context), checkpointer=self.saver, store=self.store
-        )
+        services = Services([self.api], model=self.model, settings=settings, http=HttpClient(settings=settings))
+        graph = build_graph(services=services.with_defaults(**self.context), checkpointer=self.saver, store=self.store)
         return Agent(graph, self.model)
 
     def stopped(self, given: Any, credential: str | None) -> StoppingError:
@@ -120,8 +118,8 @@ def test_an_answer_to_a_graph_around_the_agent_replaces_an_unused_approval_too(b
     def host(credential: str | None) -> Any:
         builder = StateGraph(Host)
         settings = Settings(auth={"KEY": Secret(credential)} if credential else {})
-        resources = Resources([runs.api], model=runs.model, settings=settings, http=HttpClient(settings=settings))
-        builder.add_node("agent", build_graph(resources=resources))
+        services = Services([runs.api], model=runs.model, settings=settings, http=HttpClient(settings=settings))
+        builder.add_node("agent", build_graph(services=services))
         builder.add_edge(START, "agent")
         return builder.compile(checkpointer=runs.saver, store=runs.store)
 

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from roles import by_role, program
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
@@ -65,8 +65,8 @@ def http(saver: SlowSaver) -> WatchingClient:
 
 @pytest.fixture
 def graph(board: Board, saver: SlowSaver, http: WatchingClient) -> Graph:
-    resources = Resources([board.api], model=by_role({"express": [program(CODE)]}), http=http, settings=Settings())
-    return build_graph(resources=resources, checkpointer=saver)
+    services = Services([board.api], model=by_role({"express": [program(CODE)]}), http=http, settings=Settings())
+    return build_graph(services=services, checkpointer=saver)
 
 
 # Otherwise a run that is killed in between drafts its call anew, under an id that the journal does not have.

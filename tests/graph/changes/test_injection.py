@@ -8,7 +8,7 @@ from roles import by_role, call, end, plan, prompts_of, select
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
@@ -34,8 +34,8 @@ def obedient(board: Board, *rules: PolicyRule, **script: object) -> Agent:
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
     http = HttpClient(settings=settings)
     agent = board.agent(by_role({**told, **script}))  # type: ignore[arg-type]
-    resources = Resources([board.entry()], model=agent.model, settings=settings, http=http, defaults=Context(**CALLS))
-    graph = build_graph(resources=resources, checkpointer=agent.graph.checkpointer, store=agent.graph.store)  # type: ignore[arg-type]
+    services = Services([board.entry()], model=agent.model, settings=settings, http=http, defaults=Context(**CALLS))
+    graph = build_graph(services=services, checkpointer=agent.graph.checkpointer, store=agent.graph.store)  # type: ignore[arg-type]
     return Agent(graph, agent.model)
 
 

@@ -22,7 +22,7 @@ from restgpt.calling.journal.journal import Journal, journals
 from restgpt.calling.permissions import Permissions
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 PROGRAM = """
@@ -57,8 +57,8 @@ def agent(
     model = ScriptedModel(list(replies))
     defaults = Context(**context)
     api = shop.api(document, entry="shop" if settings else None)
-    resources = Resources([api], model=model, settings=settings or Settings(), defaults=defaults)
-    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store or InMemoryStore())
+    services = Services([api], model=model, settings=settings or Settings(), defaults=defaults)
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store or InMemoryStore())
     return Agent(graph, model, thread)
 
 
@@ -263,8 +263,8 @@ def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: Pos
 
 def again(asked: Agent, shop: PostShop, document: str, store: BaseStore, **context: Any) -> Agent:
     """The same thread in another process, which reads another version of the document."""
-    resources = Resources([shop.api(document)], model=asked.model, settings=Settings(), defaults=Context(**context))
-    graph = build_graph(resources=resources, checkpointer=asked.graph.checkpointer, store=store)
+    services = Services([shop.api(document)], model=asked.model, settings=Settings(), defaults=Context(**context))
+    graph = build_graph(services=services, checkpointer=asked.graph.checkpointer, store=store)
     return Agent(graph, asked.model, asked.thread)
 
 

@@ -27,7 +27,7 @@ from lab.kit.errand import Errand, ErrandModel, Step
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.threads import ThreadRecord, Threads
@@ -165,8 +165,8 @@ def test_no_secret_is_left_anywhere(way: str, tmp_path: Path, log: io.StringIO) 
         with echo_server(way, at) as url, open_persistence(settings(tmp_path)) as kept:
             api = load_api(DOCUMENT, base_url=url, name="echo", entry="echo")
             http = HttpClient(settings=settings(tmp_path), limits=LIMITS)
-            resources = Resources([api], model=model, settings=settings(tmp_path), http=http, defaults=Context(**CALLS))
-            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            services = Services([api], model=model, settings=settings(tmp_path), http=http, defaults=Context(**CALLS))
+            graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
             config = {"configurable": {"thread_id": f"t{at}"}}
             context = {"writes": "allow", "code": False}
             try:
@@ -199,10 +199,10 @@ def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: py
     with echo_server("plain", 9) as url:
         at = ["--spec", str(document), "--base-url", url]
         with open_persistence(Settings.from_env()) as kept:
-            resources = Resources(
+            services = Services(
                 [load_api(DOCUMENT, base_url=url)], model=ErrandModel.over(ERRAND), defaults=Context(**CALLS)
             )
-            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
             config = {"configurable": {"thread_id": "t"}}
             graph.invoke({"instruction": ERRAND.instruction}, config, context={"writes": "allow", "code": False})  # type: ignore[arg-type]
             sources = Sources(specs=(str(document),), base_url=url)
@@ -280,7 +280,7 @@ def test_an_unforeseen_error_of_any_seam_leaves_no_node_with_a_secret(
     brought = SEAMS[seam]()
     with open_persistence(settings(tmp_path)) as kept:
         api = load_api(DOCUMENT, base_url="http://127.0.0.1:1", name="echo", entry="echo")
-        resources = Resources(
+        services = Services(
             [api],
             model=brought.get("model", ErrandModel.over(ERRAND)),
             settings=settings(tmp_path),
@@ -289,7 +289,7 @@ def test_an_unforeseen_error_of_any_seam_leaves_no_node_with_a_secret(
             clock=brought.get("clock", time.monotonic),
         )
         store = brought.get("store", kept.store)
-        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=store)
+        graph = build_graph(services=services, checkpointer=kept.checkpointer, store=store)
         config: Any = {"configurable": {"thread_id": "t"}}
         context: Any = {"writes": "allow", "code": False}
         with pytest.raises(UnforeseenError, match=r"Leaking at test_secrets\.py") as caught:

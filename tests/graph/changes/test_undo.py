@@ -22,7 +22,7 @@ from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence
 from restgpt.host.preview import preview
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Ran
 from restgpt.sources import Sources
 from restgpt.threads import ThreadRecord, Threads
@@ -44,8 +44,8 @@ def carry_out(board: Board, home: Path, errand: Errand, *, writes: str = "allow"
     """Run an errand in a thread that has a record of the command line."""
     settings = Settings(home=home)
     with open_persistence(settings) as kept:
-        resources = Resources([board.api], model=ErrandModel.over(errand), settings=settings, defaults=Context(**CALLS))
-        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        services = Services([board.api], model=ErrandModel.over(errand), settings=settings, defaults=Context(**CALLS))
+        graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
         options = {"code": False, "writes": writes}
         config = {"configurable": {"thread_id": THREAD}}
         graph.invoke({"instruction": errand.instruction}, config, context=options)  # type: ignore[arg-type]
@@ -124,8 +124,8 @@ def test_a_reversal_that_a_person_rejected_is_not_sent(
     assert Cli(home)("undo", THREAD).code == 3
     config = {"configurable": {"thread_id": undo_thread(THREAD)}}
     with open_persistence(Settings(home=home)) as kept:
-        resources = Resources([board.api], settings=Settings(home=home))
-        graph = build_calls(resources, checkpointer=kept.checkpointer, store=kept.store)
+        services = Services([board.api], settings=Settings(home=home))
+        graph = build_calls(services, checkpointer=kept.checkpointer, store=kept.store)
         answer = {"decisions": [{"type": kind} for kind in decisions]}
         result = graph.invoke(Command(resume=answer), config)  # type: ignore[call-overload,arg-type]
     assert changes(board)[4:] == sent
@@ -205,7 +205,7 @@ def test_a_change_that_may_have_been_made_is_told_as_such_and_can_be_undone(
         shelf.script([*look, *(Canned(status=item, close=not item) for item in answers)])
         api = api_of(yaml.safe_load(SHELF), schemas={"Item": ITEM}, base_url=shelf.url)
         http = HttpClient(sleep=lambda seconds: None)
-        client = Client(resources=Resources([api], http=http, defaults=Context(writes="allow")))
+        client = Client(services=Services([api], http=http, defaults=Context(writes="allow")))
         called = client.call(*call)
         assert isinstance(called, Called)
         assert (called.ok, called.status) == (False, answers[-1])

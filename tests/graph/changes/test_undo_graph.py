@@ -13,7 +13,7 @@ from restgpt.calling.undo.reversal import undo_thread_id
 from restgpt.graph.build import build_graph
 from restgpt.graph.undo import NOTHING, UndoGraph, WrongUndoThreadError, build_undo
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 
 THREAD = "errand-1"
 CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
@@ -23,12 +23,12 @@ CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
 def graph(board: Board) -> UndoGraph:
     """The undo over a store in which the errand has made four changes."""
     errand, store = board_errand(), InMemoryStore()
-    resources = Resources([board.api], model=ErrandModel.over(errand), defaults=Context(**CALLS))
-    agent: Any = build_graph(resources=resources, checkpointer=InMemorySaver(), store=store)
+    services = Services([board.api], model=ErrandModel.over(errand), defaults=Context(**CALLS))
+    agent: Any = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
     options = {"code": False, "writes": "allow"}
     agent.invoke({"instruction": errand.instruction}, {"configurable": {"thread_id": THREAD}}, context=options)
     assert len(changes(board)) == 4
-    return build_undo(resources, checkpointer=InMemorySaver(), store=store)
+    return build_undo(services, checkpointer=InMemorySaver(), store=store)
 
 
 def changes(board: Board) -> list[str]:

@@ -16,7 +16,7 @@ from lab.kit.port import held_port
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
@@ -83,7 +83,7 @@ def test_a_rejected_change_is_not_made_and_the_planner_hears_why(board: Board) -
     assert "The user rejected it. not today" in str(prompts_of(agent.model, "planner")[1][-1].text)
 
 
-def ruled(board: Board, *rules: PolicyRule) -> Resources:
+def ruled(board: Board, *rules: PolicyRule) -> Services:
     """An agent that creates and deletes under the user's rules."""
     model = by_role(
         {
@@ -93,7 +93,7 @@ def ruled(board: Board, *rules: PolicyRule) -> Resources:
         }
     )
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
-    return Resources([board.entry()], model=model, settings=settings, defaults=Context(**CALLS))
+    return Services([board.entry()], model=model, settings=settings, defaults=Context(**CALLS))
 
 
 @pytest.mark.parametrize("kind", ["reject", "respond"])
@@ -140,11 +140,11 @@ def test_an_answer_is_for_what_was_shown_though_the_rules_are_others_by_then(
 ) -> None:
     kept = {"checkpointer": InMemorySaver(), "store": InMemoryStore()}
     asked = ruled(board, PolicyRule("ask", ids=("create_task",)), PolicyRule("allow", ids=("delete_task",)))
-    first = Agent(build_graph(resources=asked, **kept), ScriptedModel([]))  # type: ignore[arg-type]
+    first = Agent(build_graph(services=asked, **kept), ScriptedModel([]))  # type: ignore[arg-type]
     [pause] = first.ask("Add the task 'Count the chairs' to project 1 and delete task 1")["__interrupt__"]
     assert [action["name"] for action in pause.value["action_requests"]] == ["create_task"]
     barred = ruled(board, PolicyRule("ask", ids=("create_task",)), PolicyRule("deny", ids=("delete_task",)))
-    build_graph(resources=barred, **kept).invoke(decide(type=kind), first.config)  # type: ignore[arg-type]
+    build_graph(services=barred, **kept).invoke(decide(type=kind), first.config)  # type: ignore[arg-type]
     assert board.calls() == sent
 
 

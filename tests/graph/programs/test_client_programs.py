@@ -14,7 +14,7 @@ from restgpt.calling.origin.flow import api_record
 from restgpt.graph.program import Ended, build_program, ended
 from restgpt.nodes.dialogue.conversation import TOLD_APIS
 from restgpt.nodes.programs.client import UnfinishedProgramError
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.tools.http.client import HttpClient
@@ -149,26 +149,26 @@ def test_an_id_of_the_code_is_sent_but_is_not_the_users_word(board: Board) -> No
     assert [item["origin"] for item in runner.pauses[0]["provenance"]] == ["model"]
     rule = PolicyRule(None, methods=("DELETE",), from_user=("path.*",))
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=(rule,))})
-    made = Resources([board.entry()], settings=settings, http=HttpClient(settings=settings))
-    runner = Runner(resources=made.with_defaults(writes="allow"))
+    made = Services([board.entry()], settings=settings, http=HttpClient(settings=settings))
+    runner = Runner(services=made.with_defaults(writes="allow"))
     assert told(runner.run("delete_task(task_id=101)\nprint('Deleted.')")).end == "rejected"
     assert not any(call.startswith("DELETE") for call in board.calls())
 
 
 def test_a_value_that_one_api_answered_goes_to_another_only_after_a_question(pair: Pair) -> None:
-    made = Resources([pair.crm, pair.collector], settings=pair.settings())
-    runner = Runner(resources=made)
+    made = Services([pair.crm, pair.collector], settings=pair.settings())
+    runner = Runner(services=made)
     assert runner.run("find_items(q=get_customer(customer=7)['account'])") is None
     assert runner.pauses
     assert pair.log == []
 
 
 def test_a_literal_may_hold_what_the_writer_had_seen_of_another_api(pair: Pair) -> None:
-    made = Resources([pair.crm, pair.collector], settings=pair.settings())
+    made = Services([pair.crm, pair.collector], settings=pair.settings())
     crm = api_record(pair.crm)
     seen = AIMessage("", response_metadata={TOLD_APIS: {crm["id"]: crm["name"]}})
-    assert Runner(resources=made).run("find_items(q='thing')") is not None
-    runner = Runner(resources=made)
+    assert Runner(services=made).run("find_items(q='thing')") is not None
+    runner = Runner(services=made)
     assert runner.run("find_items(q='thing')", messages=[seen]) is None
     assert runner.pauses
 

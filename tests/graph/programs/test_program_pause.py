@@ -13,7 +13,8 @@ from roles import program
 from scripted import ScriptedModel
 
 from restgpt.nodes.programs.program import written
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import Services
 from restgpt_bench.worlds import CREDENTIAL
 
 CODE = """names = ["Moss", "Fern"]
@@ -64,7 +65,7 @@ def test_the_lines_of_a_fenced_program_are_those_of_the_shown_code(board: Board)
 
 def test_a_program_in_fences_within_fences_is_kept_as_it_runs(board: Board) -> None:
     agent = board.agent(ScriptedModel([]))
-    run = Resources([board.api]).open(Runtime(), agent.config)
+    run = Run.open(Services([board.api]), Runtime(), agent.config)
     assert written(run, f"```\n```python\n{CODE}\n```\n```", writer="planner")["code"] == CODE
 
 

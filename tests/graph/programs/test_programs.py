@@ -14,7 +14,7 @@ from scripted import ScriptedModel
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.reply import Reply
@@ -168,8 +168,8 @@ def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_with_the_answers_so_fa
 ) -> None:
     code = "first = get_project(project_id=1)\nsecond = get_project(project_id=2)\nprint(first['id'] + second['id'])"
     model = by_role({"express": [program(code)]})
-    resources = Resources([board.api], model=model, http=Failing(number, is_sent=is_sent))
-    graph = build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    services = Services([board.api], model=model, http=Failing(number, is_sent=is_sent))
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
     agent = Agent(graph, model)
     with pytest.raises(ConnectFault):
         agent.ask("Get the projects 1 and 2")

@@ -17,7 +17,7 @@ from recipes import CREATED, LISTED, recipe
 from restgpt.calling.journal.claim import LostClaimError
 from restgpt.graph.running import MOST_PARALLEL_READS
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.sent import Sent
 from restgpt.tools.errors import ConnectFault
@@ -94,7 +94,7 @@ QUICK, SLOW = 0.001, 1.0
 
 def kitchen(made: Recipe, board: Board, http: HttpClient | None = None, **given: Any) -> Kitchen:
     options = {"clock": Steps(QUICK), "defaults": Context(max_seconds=1_000_000), **given}
-    return Kitchen(made, board, resources=Resources([board.api], http=http, **options))
+    return Kitchen(made, board, services=Services([board.api], http=http, **options))
 
 
 def nodes_of(opened: Kitchen, inputs: Any, **context: Any) -> list[str]:
@@ -194,7 +194,7 @@ def test_the_time_of_reads_that_the_node_sent_counts_at_once(board: Board) -> No
 
 def ruled(board: Board, made: Recipe, *rules: PolicyRule) -> Kitchen:
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=rules)})
-    return Kitchen(made, board, resources=Resources([board.entry()], settings=settings, clock=Steps(QUICK)))
+    return Kitchen(made, board, services=Services([board.entry()], settings=settings, clock=Steps(QUICK)))
 
 
 def test_a_read_that_a_rule_asks_about_waits_for_a_person_like_any_other_call(board: Board) -> None:

@@ -13,7 +13,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.graph.recipes.tools import load_recipes
 from restgpt.nodes.recipes.choice import line_of
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import RecipeFaultError, recipe_record
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.sent import Sent
@@ -25,11 +25,11 @@ DELETED = Sent("delete_task", {"path": {"task_id": 101}}, is_change=True, status
 TASK = {"type": "integer"}
 
 
-def guarded(board: Board, **options: Any) -> Resources:
-    """Return resources whose settings reserve the targets of deletions for the user."""
+def guarded(board: Board, **options: Any) -> Services:
+    """Return services whose settings reserve the targets of deletions for the user."""
     rule = PolicyRule(None, methods=("DELETE",), from_user=("path.*",))
     settings = Settings(apis={board.api.name: ApiEntry(name=board.api.name, spec="board.yaml", policy=(rule,))})
-    made = Resources([board.entry()], settings=settings, http=HttpClient(settings=settings), **options)
+    made = Services([board.entry()], settings=settings, http=HttpClient(settings=settings), **options)
     return made.with_defaults(writes="allow")
 
 
@@ -42,7 +42,7 @@ def deleting(board: Board, code: str = 'inputs["task"]', **changed: Any) -> Reci
 
 
 def run(board: Board, made: Recipe, **inputs: Any) -> str:
-    graph = build_recipe(made, resources=guarded(board), checkpointer=InMemorySaver(), store=InMemoryStore())
+    graph = build_recipe(made, services=guarded(board), checkpointer=InMemorySaver(), store=InMemoryStore())
     return str(graph.invoke({"inputs": inputs}, CONFIG)["answer"])
 
 
@@ -70,14 +70,14 @@ def test_what_the_user_gives_a_recipe_is_his_word(board: Board) -> None:
 def test_the_agents_graph_does_not_take_the_file_for_the_user_either(board: Board, heals: bool) -> None:
     made = deleting(board, "101", constants=[101], description="Deletes task 101.")
     model = by_role({"express": [end("It was refused.", fulfilled=False)]})
-    graph = build_graph(resources=guarded(board, model=model), checkpointer=InMemorySaver(), store=InMemoryStore())
+    graph = build_graph(services=guarded(board, model=model), checkpointer=InMemorySaver(), store=InMemoryStore())
     graph.invoke({"recipe": recipe_record(made, {}, heals=heals)}, CONFIG)
     assert board.calls() == []
 
 
 def test_inputs_of_a_tool_are_not_the_users_words_but_may_be_used(board: Board) -> None:
     made = deleting(board)
-    [tool] = load_recipes([made], resources=guarded(board))
+    [tool] = load_recipes([made], services=guarded(board))
     assert "who did not say them" in tool.invoke({"task": 101})
     assert board.calls() == []
     [free] = load_recipes([made], apis=[board.api], context={"writes": "allow"})
@@ -100,7 +100,7 @@ def test_a_client_that_posts_a_recipe_with_broken_inputs_is_told_where(
 ) -> None:
     posted = {"name": "posted", "recipe": deleting(board).to_json(), "inputs": {}}
     posted["recipe"]["inputs"] = {"type": "object", **inputs}
-    graph = build_graph(resources=guarded(board, model=by_role({})), checkpointer=InMemorySaver())
+    graph = build_graph(services=guarded(board, model=by_role({})), checkpointer=InMemorySaver())
     with pytest.raises(RecipeFaultError, match=told):
         graph.invoke({"recipe": posted}, CONFIG)
     assert board.calls() == []

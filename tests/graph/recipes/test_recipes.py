@@ -23,7 +23,7 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.given import RecipeInputError
@@ -107,7 +107,7 @@ class Failing(HttpClient):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_where_it_was(board: Board, number: int) -> None:
-    kitchen = Kitchen(recipe(board.api), board, resources=Resources([board.api], http=Failing(number)))
+    kitchen = Kitchen(recipe(board.api), board, services=Services([board.api], http=Failing(number)))
     with pytest.raises(ConnectFault):
         kitchen.run(GIVEN, writes="allow")
     assert kitchen.run(None, writes="allow")["answer"] == DONE
@@ -377,9 +377,9 @@ def test_a_recipe_that_stops_without_healing_ends_the_turn_of_the_agent(board: B
 def choosing(board: Board, *replies: Any, recipes: list[Recipe] | None = None, **context: Any) -> Agent:
     model = by_role({"express": list(replies)})
     offered = [recipe(board.api)] if recipes is None else recipes
-    resources = Resources([board.api], model=model, recipes=offered)
-    resources = resources.with_defaults(writes="allow", **context)
-    return Agent(build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
+    services = Services([board.api], model=model, recipes=offered)
+    services = services.with_defaults(writes="allow", **context)
+    return Agent(build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
 
 
 def choice(name: str = "add-task", **inputs: Any) -> dict[str, str]:
@@ -408,8 +408,8 @@ def test_without_recipes_the_prompt_is_as_it_was(board: Board) -> None:
 def test_a_folder_of_recipes_that_cannot_be_read_stops_no_run(board: Board, tmp_path: Path) -> None:
     (tmp_path / "recipes").write_text("no folder", encoding="utf-8")
     model = by_role({"express": [end("Hello.")]})
-    resources = Resources([board.api], model=model, recipes=RecipeBook(tmp_path / "recipes"))
-    agent = Agent(build_graph(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
+    services = Services([board.api], model=model, recipes=RecipeBook(tmp_path / "recipes"))
+    agent = Agent(build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore()), model)
     assert agent.ask("Say hello")["answer"] == "Hello."
 
 
@@ -472,8 +472,8 @@ def test_values_of_one_api_go_to_another_only_with_leave(pair: Pair, sources: tu
     )
     entries = {"crm": ApiEntry("crm", "-"), "collector": ApiEntry("collector", "-", sources=sources)}
     settings = Settings(apis=entries)
-    resources = Resources([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
-    graph = build_recipe(made, resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+    services = Services([pair.crm, pair.collector], settings=settings, http=HttpClient(settings=settings))
+    graph = build_recipe(made, services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
     config: Any = {"configurable": {"thread_id": "thread"}}
     done = graph.invoke({"inputs": {"customer": 7}}, config)
     assert ("__interrupt__" in done) is not bool(sources)

@@ -24,7 +24,7 @@ from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.sandbox.tool import python_tool
 from restgpt.tools.settings import Settings
 from restgpt_bench.methods.build import build_method
@@ -145,13 +145,13 @@ def test_a_batch_runs_side_by_side(board: Board) -> None:
 def test_changes_are_undone(board: Board, way: Any) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
     errand = board_errand()
-    resources = Resources([board.api], model=ErrandModel.over(errand), settings=Settings(), defaults=Context(**CALLS))
-    graph = build_graph(resources=resources, checkpointer=saver, store=store)
-    undo = build_calls(resources, checkpointer=saver, store=store)
+    services = Services([board.api], model=ErrandModel.over(errand), settings=Settings(), defaults=Context(**CALLS))
+    graph = build_graph(services=services, checkpointer=saver, store=store)
+    undo = build_calls(services, checkpointer=saver, store=store)
 
     async def work() -> Any:
         await to_the_end(way, graph, {"instruction": errand.instruction}, context={"code": False, "writes": "allow"})
-        found = reversals(Journal(store, "1"), resources.catalogue(()))
+        found = reversals(Journal(store, "1"), services.catalogue(()))
         given = calls_input(reversal.draft for reversal in found if reversal.draft is not None)
         return await to_the_end(way, undo, given, thread="1/undo")
 

@@ -18,7 +18,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import Secret, Settings
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
@@ -47,10 +47,10 @@ def test_a_run_paused_in_one_process_goes_on_in_another(settings: Settings, boar
     given: object = {"instruction": board_errand().instruction}
     for _ in range(5):
         with open_persistence(settings) as kept:
-            resources = Resources(
+            services = Services(
                 [board.api], model=ErrandModel.over(board_errand()), settings=settings, defaults=Context(**CALLS)
             )
-            graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+            graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
             result = graph.invoke(given, config, context={"code": False}, durability="sync")  # type: ignore[arg-type]
             given = Command(resume="approve")
             if "__interrupt__" not in result:
@@ -114,10 +114,10 @@ def test_a_thread_is_removed_with_its_journal_and_its_bodies(settings: Settings,
     with open_persistence(settings) as kept:
         found = kept.store.search(("restgpt",), limit=10_000)
         before = [item for item in found if item.namespace != NAMESPACE]
-        resources = Resources(
+        services = Services(
             [board.api], model=ErrandModel.over(board_errand()), settings=settings, defaults=Context(**CALLS)
         )
-        graph = build_graph(resources=resources, checkpointer=kept.checkpointer, store=kept.store)
+        graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
         config = {"configurable": {"thread_id": "gone"}}
         context = {"code": False, "writes": "allow"}
         graph.invoke({"instruction": board_errand().instruction}, config, context=context)  # type: ignore[arg-type]

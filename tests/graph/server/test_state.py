@@ -13,7 +13,7 @@ from roles import call as calls
 from restgpt.graph.build import build_graph
 from restgpt.graph.channels import FORMAT, OtherFormatError, StateError
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt_bench.methods.build import build_method
 
 READER = {
@@ -90,10 +90,10 @@ def test_a_thread_of_another_version_is_refused_and_kept(board: Board) -> None:
 
 @pytest.mark.parametrize("build", [build_graph, lambda *given, **options: build_method("react", *given, **options)])
 def test_resources_beside_what_they_hold_are_refused(board: Board, build: Any) -> None:
-    resources = Resources([board.api])
+    services = Services([board.api])
     for twice in ({"model": "openai:x"}, {"models": {"planner": "openai:x"}}, {"context": Context(writes="deny")}):
-        with pytest.raises(ValueError, match=f"{next(iter(twice))} cannot be given together with resources"):
-            build(resources=resources, **twice)
-    with pytest.raises(ValueError, match="apis and model cannot be given together with resources"):
-        build([board.api], model="openai:x", resources=resources)
-    assert build(resources=resources, checkpointer=InMemorySaver(), store=InMemoryStore())
+        with pytest.raises(ValueError, match=f"{next(iter(twice))} cannot be given together with services"):
+            build(services=services, **twice)
+    with pytest.raises(ValueError, match="apis and model cannot be given together with services"):
+        build([board.api], model="openai:x", services=services)
+    assert build(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())

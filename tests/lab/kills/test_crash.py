@@ -23,7 +23,7 @@ from restgpt import __version__
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import Settings
 
 JOBS = make_jobs(2)
@@ -242,10 +242,10 @@ def test_a_run_killed_between_a_result_and_its_checkpoint_is_unfinished_and_goes
     with served_board() as board:
         steps = {step}
         saver, store = _Dying(steps), InMemoryStore()
-        resources = Resources([board.api], model=ErrandModel.over(board_errand()), settings=Settings())
+        services = Services([board.api], model=ErrandModel.over(board_errand()), settings=Settings())
         context = Context(writes="allow", code=False, road="roles")
-        graph = build_graph(resources=resources, checkpointer=saver, store=store)
-        agent = Agent(graph, resources, [board.api], context)
+        graph = build_graph(services=services, checkpointer=saver, store=store)
+        agent = Agent(graph, services, [board.api], context)
         given: Any = {"instruction": board_errand().instruction}
         with pytest.raises(_KilledError):
             graph.invoke(given, agent.config("t"), context=context, durability="sync")

@@ -14,7 +14,7 @@ from roles import by_role, call, end, no_call, plan, select
 
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import NotSavableError
 from restgpt_bench.worlds import CREDENTIAL
@@ -28,7 +28,7 @@ def board() -> Iterator[Board]:
 
 def saved(board: Board, agent: Any, **options: Any) -> Recipe:
     given = {"name": "saved", "store": agent.graph.store, "thread": "thread", **options}
-    return save_run(agent.state, Resources([board.api]), **given)
+    return save_run(agent.state, Services([board.api]), **given)
 
 
 def refusal(board: Board, agent: Any, **options: Any) -> str:

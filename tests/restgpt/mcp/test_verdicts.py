@@ -24,7 +24,7 @@ from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import AGENT, PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.graph.resumption import OutdatedDecisionError
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.sources import Sources
 from restgpt.specs import load_api
@@ -112,7 +112,7 @@ class Change:
     def _client(self, source: Any = TOY) -> Iterator[tuple[Client, Persistence]]:
         with open_persistence(Settings.from_env()) as kept:
             api = load_api(source, base_url=self.toy.url, auth={"key": CREDENTIAL})
-            yield Client(resources=Resources([api], store=kept.store), **kept.saved), kept
+            yield Client(services=Services([api], store=kept.store), **kept.saved), kept
 
     def _send(self, **answers: Any) -> Any:
         def call(client: McpClient) -> Any:

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from restgpt import load_api
 from restgpt.calling.journal.journal import Journal
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.server.wire import wire_routes
 from restgpt.tools.response.store import ResponseStore
@@ -66,10 +66,10 @@ class FakeKept:
 
 def asked(kept: FakeKept, path: str, **given: str) -> Response:
     api = load_api(DOCUMENT, name="kitchen", auth={"key": SECRET})
-    resources = Resources([api])
+    services = Services([api])
 
     async def run() -> Response:
-        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: resources, kept)))
+        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: services, kept)))
         async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
             return await client.get(path, params=given)
 

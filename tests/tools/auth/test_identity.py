@@ -12,7 +12,7 @@ from wire.echo import EchoServer
 from restgpt.calling.call import Draft, OutdatedCallError, read_draft
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.effect import effect_of
 from restgpt.tools.auth.credentials import Credentials
@@ -149,9 +149,9 @@ def test_a_variable_without_an_api_is_for_a_single_api() -> None:
 
 
 def test_the_apis_of_one_graph_share_no_variable_without_the_name_of_an_api() -> None:
-    resources = Resources([api(), api(title="Weather")], settings=settings(env={"RESTGPT_AUTH_TOKEN": "bare"}))
+    services = Services([api(), api(title="Weather")], settings=settings(env={"RESTGPT_AUTH_TOKEN": "bare"}))
     with pytest.raises(MissingCredentialError, match="an entry for it"):
-        resources.http.credentials.auth_for(api().operation("read"))
+        services.http.credentials.auth_for(api().operation("read"))
 
 
 def test_the_document_of_the_only_entry_is_the_same_api_unless_it_chooses_the_address(tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_a_kept_request_gets_no_credential_of_another_entry(before: str | None, 
 
 def test_an_entry_that_does_not_exist_is_an_error_that_names_the_entries() -> None:
     with pytest.raises(SettingsError, match=r"no entry 'gitlab'\. Its entries are: github"):
-        Resources([api("gitlab")], settings=settings(headers={})).catalogue(())
+        Services([api("gitlab")], settings=settings(headers={})).catalogue(())
 
 
 def test_an_api_of_the_file_has_its_entry(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text(json.dumps(document()))
     (tmp_path / "apis.yaml").write_text("my weather: {spec: w.json, base_url: 'https://w.example', auth: {token: t}}")
     known = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, apis=tmp_path / "apis.yaml")
-    found = Resources(settings=known).catalogue(["my-weather"]).apis[0]
+    found = Services(settings=known).catalogue(["my-weather"]).apis[0]
     assert (found.entry, found.name, found.base_url) == ("my weather", "my-weather", "https://w.example")
     assert bearer(found.operation("read"), known) == "Bearer t"
 

@@ -28,7 +28,7 @@ from wire.raw import DRIPPED, drip, raw_server
 
 from lab.kit.port import held_port
 from restgpt.client import Client
-from restgpt.nodes.run.resources import Resources
+from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.specs import Api
 from restgpt.tools.auth.login import log_in, login_scheme
@@ -403,7 +403,7 @@ def test_a_token_that_another_process_renewed_is_used_instead_of_a_second_renewa
 def test_the_token_of_one_api_hides_nothing_of_a_question_about_another(path: str, rig: Rig) -> None:
     rig.authority.script([token(path, expires_in=3600)])
     other = api_of({path: {"delete": {"operationId": "drop", "responses": {}}}}, title="bank", base_url=rig.service.url)
-    client = Client(resources=Resources([rig.api(), other], settings=rig.known))
+    client = Client(services=Services([rig.api(), other], settings=rig.known))
     rig.service.script([Canned(json.dumps({"echo": path}).encode())])
     assert client.call("x").value == {"echo": "[redacted]"}  # type: ignore[union-attr]
     question = client.call("drop")

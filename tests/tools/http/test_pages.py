@@ -251,7 +251,7 @@ def test_a_next_address_in_a_header_that_leads_elsewhere_is_noticed(address: str
         (["offset"], {}, {"items": [1, 2], "total": 5}, {"offset": 2}),
         (["offset"], {"offset": 2}, {"tracks": {"items": [1, 2], "total": 5}}, {"offset": 4}),
         (["offset", "limit"], {"limit": 2}, [1, 2], {"limit": 2, "offset": 2}),
-        (["startIndex"], {}, {"Resources": [1, 2], "totalResults": 5}, {"startIndex": 3}),
+        (["startIndex"], {}, {"Services": [1, 2], "totalResults": 5}, {"startIndex": 3}),
         (["page"], {}, {"page": 1, "total_pages": 4, "results": [1]}, {"page": 2}),
         (["page"], {"page": 3}, {"total_pages": 4, "results": [1]}, {"page": 4}),
         (["page", "per_page"], {"per_page": 2}, [1, 2], {"per_page": 2, "page": 2}),

@@ -1,4 +1,4 @@
-"""Guards the resources of a node run: the responses whose shapes are learned."""
+"""Guards the services of a node run: the responses whose shapes are learned."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.resources import MOST_LEARNED, Resources, Run
+from restgpt.nodes.run.run import MOST_LEARNED, Run
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.response.reply import Reply
@@ -41,7 +42,7 @@ def reply(body: bytes, *, status: int = 200, media_type: str = "application/json
 )
 def test_only_whole_successful_json_answers_of_moderate_size_are_learned(answer: Reply, is_learned: bool) -> None:
     store, operation = InMemoryStore(), API.operation("open")
-    run = Run(Resources([API], store=store, settings=Settings()), Context(), store, "t", started=0.0)
+    run = Run(Services([API], store=store, settings=Settings()), Context(), store, "t", started=0.0)
     request: Any = {
         "operation": "open",
         "arguments": {},
@@ -53,10 +54,10 @@ def test_only_whole_successful_json_answers_of_moderate_size_are_learned(answer:
 
 def test_without_an_api_the_error_says_what_to_do_on_a_server_too() -> None:
     with pytest.raises(SettingsError, match=r"apis\.yaml, in the folder in which the server or program was started"):
-        Resources(settings=Settings()).catalogue([])
+        Services(settings=Settings()).catalogue([])
 
 
 def test_an_unknown_api_is_an_error_that_lists_the_known_ones() -> None:
-    resources = Resources(settings=Settings(apis={"shop": ApiEntry("shop", "shop.yaml")}))
+    services = Services(settings=Settings(apis={"shop": ApiEntry("shop", "shop.yaml")}))
     with pytest.raises(SettingsError, match=r"no API 'garden'\. The configured APIs are: shop\. Choose one of them"):
-        resources.catalogue(["garden"])
+        services.catalogue(["garden"])

@@ -1,0 +1,243 @@
+"""What one run of a node needs: the services of its graph, the settings of the run, and a count of what it uses."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from restgpt.calling.journal.claim import Claim
+from restgpt.calling.journal.journal import Journal
+from restgpt.calling.notes import Answered, Notes
+from restgpt.calling.permissions import Permissions
+from restgpt.calling.policy import Rules
+from restgpt.calling.session import Session, Watch, unwatched
+from restgpt.calling.shapes import Shapes
+from restgpt.nodes.run.answer_stream import AnswerStream
+from restgpt.nodes.run.claims import CLAIM
+from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.model_calls import ModelCalls
+from restgpt.nodes.run.progress import request_reporter
+from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.today import today_text
+from restgpt.nodes.state.recipe_run import has_reader, stricter
+from restgpt.nodes.state.records import Request, Usage
+from restgpt.specs import Catalogue
+from restgpt.specs.docs.interface import Learned
+from restgpt.specs.status import is_success
+from restgpt.tools.model.role import Role
+from restgpt.tools.response.store import ResponseStore, UnknownHandleError
+from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.runner import runs_programs
+
+SECONDS_PER_DAY = 86_400
+
+SHORTEST_RUN = 0.05
+"""The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
+
+MOST_LEARNED = 1_000_000
+"""The maximum size of a response whose shape is learned, in bytes."""
+
+
+def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
+    """Raise `ValueError` for a persistent checkpointer without a store: a resumed run would have no write journal."""
+    lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
+    if lasts and store is None:
+        raise ValueError(
+            "A persistent checkpointer needs a store, which saves the write journal and the response bodies. Give a "
+            "store, such as SqliteStore(…), to build_graph or to the parent graph: "
+            "compile(checkpointer=SqliteSaver(…), store=SqliteStore(…))"
+        )
+
+
+@dataclass(slots=True)
+class Run:
+    """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
+
+    `has_reader` says whether a model may read the answers of this turn. `answer` shows the answer while it is written,
+    `watch` the requests while they are sent.
+    """
+
+    services: Services
+    context: Context
+    store: BaseStore
+    thread: str
+    started: float
+    spent: float | None = None
+    tokens: int | None = None
+    claim: Claim | None = None
+    has_reader: bool = True
+    watch: Watch = unwatched
+    answer: AnswerStream = field(default_factory=AnswerStream)
+    models: ModelCalls = field(init=False)
+    _session: Session | None = None
+
+    @classmethod
+    def open(
+        cls,
+        services: Services,
+        runtime: Runtime[Context],
+        config: RunnableConfig,
+        *,
+        spent: float | None = None,
+        tokens: int | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> "Run":
+        """Open one node run; the settings of the run override the graph's defaults.
+
+        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
+        `tokens` is the number of model tokens that it has taken. Without it, any number of model calls may be made. If
+        the `state` has a recipe for the turn whose file bans changes, this run has that setting.
+        Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
+        """
+        context = services.defaults
+        # A parent graph passes its own context to a subgraph; ignore a context of another class.
+        if isinstance(runtime.context, Context):
+            context = context.model_copy(update=runtime.context.model_dump(exclude_unset=True))
+        writes = stricter(context.writes, state or {})
+        if writes != context.writes:
+            context = context.model_copy(update={"writes": writes})
+        configured = config.get("configurable", {})
+        check_store(configured.get("__pregel_checkpointer"), runtime.store or services.store)
+        thread = str(configured.get("thread_id") or "no-thread")
+        claim = configured.get(CLAIM)
+        return cls(
+            services,
+            context,
+            services.store_of(runtime),
+            thread,
+            started=services.clock(),
+            spent=spent,
+            tokens=tokens,
+            claim=claim,
+            has_reader=has_reader(state or {}),
+            watch=request_reporter(runtime.stream_writer),
+        )
+
+    def __post_init__(self) -> None:
+        def model(role: Role, instead: Role | None) -> BaseChatModel:
+            return self.services.model(role, self.context, instead)
+
+        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The operations of this run's APIs."""
+        return self.services.catalogue(self.context.apis)
+
+    @property
+    def shapes(self) -> Shapes:
+        """The learned shapes of responses; they stay empty if the run's setting is off."""
+        return Shapes(self.store if self.context.learned_shapes else None)
+
+    @property
+    def notes(self) -> Notes:
+        """What servers demand beyond their documents; there are no notes if the run's setting is off."""
+        return Notes(self.store if self.context.learned_shapes else None)
+
+    @property
+    def rules(self) -> Rules:
+        """The user's rules, and what a person permitted."""
+        return Rules(self.services.settings, self.context.writes, Permissions(self.store))
+
+    @property
+    def writes_programs(self) -> bool:
+        """Whether models write programs; if not, they make calls one by one, on the paper's road."""
+        return self.context.road == "program" or (self.context.road == "auto" and runs_programs())
+
+    @property
+    def session(self) -> Session:
+        """The session that sends the calls of this node run."""
+        if self._session is None:
+            self._session = Session(
+                catalogue=self.catalogue,
+                http=self.services.http,
+                responses=ResponseStore(self.store, cache=self.services.bodies),
+                journal=Journal(self.store, self.thread, run=self.claim),
+                rules=self.rules,
+                keep_earlier=self.context.undo,
+                compares=self.has_reader,
+                watch=self.watch,
+            )
+            if self.spent is not None:
+                self._session.deadline = self._session.clock() + self.left()
+        return self._session
+
+    def left(self) -> float:
+        """Return the seconds until the deadline of the turn, which all work of this node run must keep."""
+        if self.spent is None:
+            return math.inf
+        return max(0.0, self.context.max_seconds - self.spent - (self.services.clock() - self.started))
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return the limits of a sandbox run that ends by the deadline of the turn."""
+        left = max(SHORTEST_RUN, self.left())
+        if left == math.inf:
+            return limits
+        return replace(limits, wall=min(limits.wall, left), cpu=min(limits.cpu, left), total=left)
+
+    def usage(self) -> Usage:
+        """Return the usage of this node run; the state's reducer adds it to the usage of the thread."""
+        return {
+            "roles": self.models.usage(),
+            "requests": self._session.requests if self._session else 0,
+            "seconds": round(self.services.clock() - self.started, 3),
+        }
+
+    def today(self) -> str:
+        """Return today's date for a prompt."""
+        return today_text(self.context.today, self.services.today)
+
+    def now(self) -> float:
+        """Return the time for a program, in seconds since 1970, on the day of the setting `today` if there is one."""
+        now = self.services.now()
+        if not self.context.today:
+            return now
+        day = datetime.combine(date.fromisoformat(self.context.today), datetime.min.time(), UTC)
+        return day.timestamp() + now % SECONDS_PER_DAY
+
+    def new_id(self) -> str:
+        """Return a new request id."""
+        return self.services.new_id()
+
+    def examples(self, role: Role) -> str:
+        """Return the examples for a role's system message."""
+        return self.services.examples(role)
+
+    def learned(self, focus: str = "") -> Learned:
+        """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
+        return Learned(
+            lambda operation: self.shapes.seen(operation, focus=focus) or "",
+            lambda operation: "; ".join(note.text for note in self.notes.of(operation)),
+        )
+
+    def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
+        """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.
+
+        Learn also which arguments made the difference to requests in `earlier` that the server refused. All this is
+        learned for a model, so without a reader nothing is.
+        """
+        response = request["response"]
+        if not self.has_reader:
+            return
+        same = (_answered(item) for item in earlier if item["operation"] == request["operation"] and item["response"])
+        self.notes.learn(self.catalogue.operation(request["operation"]), _answered(request), same)
+        if not is_success(int(response.get("status", 0))) or response.get("kind") != "json" or response["truncated"]:
+            return
+        if response["size"] <= MOST_LEARNED:
+            try:
+                body = self.session.responses.open(response["handle"])
+            except UnknownHandleError:
+                return
+            self.shapes.learn(self.catalogue.operation(request["operation"]), body.value)
+
+
+def _answered(request: Request) -> Answered:
+    return Answered(request["arguments"], int(request["response"].get("status", 0)))
