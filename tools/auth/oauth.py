@@ -34,7 +34,7 @@ from restgpt.tools.network.addresses import (
     origins_of,
     resolve,
 )
-from restgpt.tools.network.exceptions import fault_of
+from restgpt.tools.network.connection import fault_of
 from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.span import answered, http_span
 
