@@ -18,8 +18,7 @@ from restgpt.nodes.state.records import RoleUsage
 from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError, OutOfTokensError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
-from restgpt.tools.model.structured import ask
-from restgpt.tools.model.tool_calls import read_tool_calls
+from restgpt.tools.model.structured import ask, read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.content import redacted_with

@@ -10,7 +10,7 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.tools.auth.refusal import refused_credential
+from restgpt.tools.auth.credentials import refused_credential
 from restgpt.tools.errors import (
     ArgumentError,
     ConnectFault,

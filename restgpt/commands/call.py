@@ -10,14 +10,15 @@ import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
-from restgpt.commands.screen.reply import print_body, reply_document, request_text
-from restgpt.commands.screen.review import Decision, confirmation
+from restgpt.commands.screen.review import Decision, confirmation, json_arguments
 from restgpt.commands.screen.terminal import Terminal
+from restgpt.tools.text.quotation import visible_json
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
     from restgpt.calling.call import Ask, Done
     from restgpt.calls import SingleCall
+    from restgpt.tools.response.reply import Reply
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
 
@@ -140,7 +141,7 @@ def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output:
         _wait(terminal, done, shown)
     if done.status == "held":
         terminal.document({"status": "held", "request": shown})
-        terminal.answer(request_text(shown))
+        terminal.answer(_request_text(shown))
     elif done.status == "rejected":
         _refuse(terminal, shown, done.note)
     else:
@@ -171,7 +172,7 @@ def _answered(terminal: Terminal, ask: "Ask") -> Decision | None:
 def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
     """Print the request that waits for a decision and how to decide, and exit with code `PAUSED`."""
     terminal.document({"status": "paused", "request": shown, "outcome_unknown": bool(ask.unsure)})
-    terminal.answer(request_text(shown))
+    terminal.answer(_request_text(shown))
     if ask.unsure:
         terminal.say(
             "The request was not sent: an earlier command was interrupted while it sent the same change. The change "
@@ -186,7 +187,7 @@ def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
 
 def _refuse(terminal: Terminal, shown: dict[str, Any], reason: str) -> None:
     terminal.document({"status": "rejected", "request": shown, "reason": reason})
-    terminal.answer(request_text(shown))
+    terminal.answer(_request_text(shown))
     terminal.say(f"The request was not sent: {reason}")
     raise typer.Exit(Exit.UNFULFILLED)
 
@@ -210,11 +211,11 @@ def _print_reply(
     if output is not None:
         _write(output, reply.body)
     status = "done" if done.succeeded else "failed"
-    terminal.document({"status": status, "request": shown, "response": reply_document(reply), **thread})
+    terminal.document({"status": status, "request": shown, "response": _reply_document(reply), **thread})
     if done.outcome_unknown:
         terminal.say(done.response["notices"][0])
     if output is None and not terminal.as_json:
-        print_body(terminal, reply)
+        _print_body(terminal, reply)
     if single.record and done.succeeded and done.draft.effect.kind == "change":
         terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
     if not done.succeeded:
@@ -224,18 +225,11 @@ def _print_reply(
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    from restgpt.specs.reading.text.nesting import is_too_deep
-
     if text == "-":
         text = sys.stdin.read()
     elif text.startswith("@"):
         text = _read(Path(text[1:]))
-    if is_too_deep(text):
-        raise UsageError("--args is nested too deeply to be read. Give arguments with fewer levels.")
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f'--args is not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
+    value = json_arguments(text, "--args is")
     if not isinstance(value, dict):
         raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')
     return value
@@ -264,3 +258,72 @@ def _write(path: Path, body: bytes) -> None:
         path.write_bytes(body)
     except OSError as error:
         raise UsageError(f"--output {path} cannot be written: {error.strerror}. Give another file.") from None
+
+
+def _print_body(terminal: Terminal, reply: "Reply") -> None:
+    """Print a text body; write a binary body to stdout unless stdout is a terminal."""
+    value = _body(reply)
+    if isinstance(value, str):
+        terminal.answer(value)
+    elif isinstance(value, dict) and "@bytes" in value:
+        if sys.stdout.isatty():
+            terminal.say(f"The body is {reply.media_type or 'binary'}. Save it with --output PATH.")
+        else:
+            sys.stdout.buffer.write(reply.body)
+    elif value is not None:
+        terminal.answer(visible_json(value))
+
+
+def _reply_document(reply: "Reply") -> dict[str, Any]:
+    """Return the reply as a JSON document: status, headers, body."""
+    return {
+        "status": reply.status,
+        "reason": reply.reason,
+        "headers": dict(reply.headers),
+        "media_type": reply.media_type,
+        "size": len(reply.body),
+        "truncated": reply.truncated,
+        "elapsed_ms": reply.elapsed_ms,
+        "attempts": reply.attempts,
+        "outcome_unknown": reply.outcome_unknown,
+        "body": _body(reply),
+    }
+
+
+def _body(reply: "Reply") -> Any:
+    """Return the body as a JSON value: decoded JSON, text, or Base64 as `{"@bytes": …}`."""
+    if not reply.body:
+        return None
+    try:
+        text = reply.body.decode()
+    except UnicodeDecodeError:
+        import base64
+
+        return {"@bytes": base64.b64encode(reply.body).decode("ascii")}
+    if "json" in reply.media_type:
+        return _strict_json(text)
+    return text
+
+
+def _strict_json(text: str) -> Any:
+    """Decode JSON; return the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN)."""
+    from restgpt.specs.reading.text.nesting import is_too_deep
+
+    if is_too_deep(text):
+        return text
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return text
+    return value
+
+
+def _request_text(shown: dict[str, Any]) -> str:
+    """Format a redacted request: the request line, the headers, the body."""
+    lines = [f"{shown['method']} {shown['url']}"]
+    lines += [f"{name}: {value}" for name, value in (shown.get("headers") or {}).items()]
+    body = shown.get("body")
+    if body not in (None, ""):
+        lines += ["", body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, indent=2)]
+    return "\n".join(lines)

@@ -24,9 +24,8 @@ from restgpt.nodes.run.today import today_text
 from restgpt.prompts import render
 from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError
-from restgpt.tools.model.completion import PREFIX, resolve_completion_model
 from restgpt.tools.model.errors import ModelReplyError
-from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.provider import PREFIX, resolve_completion_model, resolve_model
 from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor

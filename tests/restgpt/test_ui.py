@@ -19,8 +19,8 @@ from roles import program
 from uiserver import UiPlatform, running_ui, started
 
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.ui.routes import REFUSED, make_app
 from restgpt.commands.ui.runs import Runs
+from restgpt.commands.ui.server import REFUSED, make_app
 from restgpt.commands.ui.threads import MOST_HISTORY, PageThreads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config

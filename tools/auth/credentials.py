@@ -1,30 +1,52 @@
-"""The credentials of an operation, found by security scheme and added to a copy of its request when it is sent.
+"""The credentials of an operation: found by security scheme, added to a copy of its request, or refused by its reply.
 
 The credential of a scheme comes from `load_api(auth=…)`, else from the entry of `apis.yaml` that the API was loaded
 from, else from `RESTGPT_AUTH_<ENTRY>_<SCHEME>`, else, if only one API is in use, from `RESTGPT_AUTH_<SCHEME>`. An
 operation may accept alternatives (OpenAPI Security Requirement Objects): the first one with all its credentials is
 used, and the empty requirement only if there is none. Headers, query values and cookies that `apis.yaml` configures for
 an API are added to every request to it.
+
+A reply of status 401 or 403 may be about the credential, which only users repair. A 401 is, if a credential was sent or
+the document names one for the operation. Most replies of status 403 are ordinary results: this object is not the
+user's, this account may not do that, and the planner can answer or go another way. A 403 counts only if it says that
+the credential lacks a scope or is not valid. A refused login is an ordinary result too.
 """
 
 import base64
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from http import HTTPStatus
+from typing import Protocol, TypeVar
 from urllib.parse import quote, unquote_plus
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
 from restgpt.specs.security import Requirement, SecurityScheme
-from restgpt.tools.errors import MissingCredentialError, SettingsError
+from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, SettingsError
 from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.environment import variable_part
+
+Value = TypeVar("Value", str, Secret)
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
 LEAST_TOKEN = 16
 """The length from which a token is a secret outside of the answers of its API: a guess must fail (RFC 6749, 10.10)."""
+
+MOST_READ = 4000
+"""The maximum number of bytes of a body, and of characters of a header, that are searched for a reason."""
+
+_LOGIN = re.compile(r"(?:log|sign)[-_]?in|authenticate|sessions?|tokens?|password", re.IGNORECASE)
+_CREDENTIAL = r"(?:api[ _-]?key|(?:access|auth\w*|bearer|oauth|refresh)?[ _-]?token|credentials?|jwt)"
+_ABOUT_CREDENTIAL = re.compile(
+    rf"insufficient[ _-]?(?:\w+[ _-])?scopes?|(?:missing|lacks?|requires?|needs?)(?: \S+){{0,3}} scopes?"
+    rf"|(?:invalid|expired|revoked|missing|unknown|wrong|bad|no)[ _-](?:or \w+ )?{_CREDENTIAL}"
+    rf"|{_CREDENTIAL} (?:(?:is|has|was|been|not|no longer) ){{0,3}}(?:invalid|valid|expired|revoked|missing|required)"
+    r"|not authenticated|unauthenticated|authentication (?:is )?required",
+    re.IGNORECASE,
+)
 
 _SHAPES = {"basic": '"user:password"', "bearer": "a bearer token"}
 
@@ -124,15 +146,10 @@ class Credentials:
 
     def find(self, api: Api, scheme: str) -> str | None:
         """The configured credential of a scheme, as plain text."""
-        wanted = variable_part(scheme)
-        for name, value in api.auth.items():
-            if variable_part(name) == wanted and value:
-                return value
+        if given := _named(api.auth, scheme):
+            return given
         entry = self.entry(api)
-        for name, secret in entry.auth.items() if entry else ():
-            if variable_part(name) == wanted and secret:
-                return secret.reveal()
-        found = self._settings.credential(scheme, api)
+        found = (entry and _named(entry.auth, scheme)) or self._settings.credential(scheme, api)
         return found.reveal() if found else None
 
     def auth_for(self, operation: Operation, *, refused: Container[str] = ()) -> RequestAuth:
@@ -183,10 +200,9 @@ class Credentials:
     def _place(self, api: Api, name: str) -> str:
         """How to replace the credential of a scheme where it is now."""
         entry = self.entry(api)
-        wanted = variable_part(name)
-        if entry is not None and any(variable_part(key) == wanted for key in entry.auth):
+        if entry is not None and _named(entry.auth, name):
             return f"correct auth.{name} of {entry.name} in apis.yaml"
-        if any(variable_part(key) == wanted for key in api.auth):
+        if _named(api.auth, name):
             return f"give a valid credential as auth[{name!r}] of load_api"
         if _scheme(api, name).type == "mutualTLS" or self.find(api, name) is not None:
             return self._remedy(api, name)
@@ -274,6 +290,12 @@ class Credentials:
         return self._settings.auth_variables(name, api)[-1:] if is_possible else ()
 
 
+def _named(values: Mapping[str, Value], scheme: str) -> Value | None:
+    """The credential of a scheme, if it is there and not empty."""
+    wanted = variable_part(scheme)
+    return next((value for name, value in values.items() if variable_part(name) == wanted and value), None)
+
+
 def _scheme(api: Api, name: str) -> SecurityScheme:
     """The declared scheme; a scheme that the document names but does not declare is treated as a bearer token."""
     return api.security_schemes.get(name) or SecurityScheme(name, "http", scheme="bearer")
@@ -334,3 +356,34 @@ def _parts(secret: str) -> list[str]:
     if password and "/" not in user:
         parts.append(password)
     return list(dict.fromkeys(part for part in parts if part))
+
+
+def refused_credential(operation: Operation, reply: Reply, credentials: Credentials) -> RefusedCredentialError | None:
+    """Return the error for a reply that refuses the credential of its request; None for every other reply."""
+    if not (reply.status == HTTPStatus.UNAUTHORIZED or (reply.status == HTTPStatus.FORBIDDEN and _is_told(reply))):
+        return None
+    if _is_login(operation):
+        return None
+    remedies = credentials.remedies(operation)
+    if not remedies:
+        return None
+    scopes = sorted({scope for needed in operation.security for names in needed.values() for scope in names})
+    named = f" The operation names the scopes {', '.join(scopes)}." if scopes else ""
+    todo = ", or ".join(dict.fromkeys(remedies))
+    return RefusedCredentialError(
+        f"{operation.name} of {operation.api.name} was refused with status {reply.status}, because of its credential: "
+        f"{todo}.{named}",
+        status=reply.status,
+    )
+
+
+def _is_told(reply: Reply) -> bool:
+    """Return whether a reply says in its header (RFC 6750, section 3.1) or its body that it is about the credential."""
+    header = reply.header("www-authenticate")[:MOST_READ]
+    text = f"{header} {reply.body[:MOST_READ].decode('utf-8', 'replace')}"
+    return bool(_ABOUT_CREDENTIAL.search(text))
+
+
+def _is_login(operation: Operation) -> bool:
+    """Return whether an operation itself checks a password or the like, which the user gave for this instruction."""
+    return operation.method == "POST" and bool(_LOGIN.fullmatch(operation.path.rstrip("/").rpartition("/")[2]))

@@ -34,7 +34,7 @@ from restgpt.tools.network.addresses import (
     origins_of,
     resolve,
 )
-from restgpt.tools.network.exceptions import fault_of
+from restgpt.tools.network.connection import fault_of
 from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.span import answered, http_span
 
@@ -127,7 +127,9 @@ class OAuthTokens:
         )
         if not kept.get("refresh_token") and not (has_client and (has_secret or has_refresh)):
             return None
-        return self._distrust(api, scheme, self._known_url(api, scheme), kept)
+        # Empty if OpenID Connect discovery, which sends a request, has to find it.
+        url = self._part(api, scheme, "token_url") or _documented(scheme)["token_endpoint"]
+        return self._distrust(api, scheme, url, kept)
 
     def token(
         self, api: Api, scheme: SecurityScheme, scopes: Iterable[str], *, refused: Container[str] = ()
@@ -213,10 +215,6 @@ class OAuthTokens:
     def _place(self, api: Api, scheme: SecurityScheme, part: str) -> str:
         return self._credentials.place_for(api, f"{scheme.key}_{part}")
 
-    def _known_url(self, api: Api, scheme: SecurityScheme) -> str:
-        """The token URL as far as it is known without a request; empty if OpenID Connect discovery has to find it."""
-        return self._part(api, scheme, "token_url") or _documented(scheme)["token_endpoint"]
-
     def _is_known(self, api: Api, url: str, named: Iterable[str]) -> bool:
         """Whether the user named this URL, or its server, or it is on a server of the API."""
         return url in named or self._is_named(api, url) or origin_of(url) in origins_of(api)
@@ -241,12 +239,8 @@ class OAuthTokens:
         pinned = kept.get("auth_server")
         if self._is_named(api, url) or str(server) == pinned or (pinned is None and server in origins_of(api)):
             return ""
-        known = (
-            f"not {pinned}, which the stored token is from"
-            if pinned
-            else f"not a server of the API ({own_servers(api)})"
-        )
-        remedy = self._permit(api, scheme, server)
+        own, remedy = own_servers(api), self._permit(api, scheme, server)
+        known = f"not {pinned}, which the stored token is from" if pinned else f"not a server of the API ({own})"
         return f"its document names the token server {server}, {known}; if that is right, {remedy}"
 
     def _permit(self, api: Api, scheme: SecurityScheme, server: Origin) -> str:

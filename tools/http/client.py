@@ -50,10 +50,7 @@ from restgpt.tools.network.addresses import (
     origin_of,
     resolve,
 )
-from restgpt.tools.network.decompression import Decoder
-from restgpt.tools.network.exceptions import fault_of
-from restgpt.tools.network.tls import TlsOptions
-from restgpt.tools.network.urllib3_log import filter_urllib3_logs
+from restgpt.tools.network.connection import Decoder, TlsOptions, fault_of, filter_urllib3_logs
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply

@@ -1,16 +1,29 @@
-"""The base of all chat models whose replies come from Python code: scripts, recordings, players of roles."""
+"""Chat models that ask no provider: they give the replies of a script, or replay those of a recording.
+
+A recording is a JSON Lines file, made while a run is answered by a model. Each line holds the SHA-256 of a prompt, the
+last message of it for the human reader, the reply and what it cost. A prompt that differs in one character has another
+hash, so a replay never answers a prompt that was not recorded.
+"""
 
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
 from typing import Any
+from uuid import UUID
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
 from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+from restgpt.tools.model.errors import ModelError, NotRecordedError
+from restgpt.tools.model.reply import json_in
 
 Reply = str | Mapping[str, Any] | AIMessage
 
@@ -65,3 +78,99 @@ def _name_of(tool: Any) -> str:
     if isinstance(tool, dict):
         return str(tool.get("title") or tool.get("name") or tool.get("function", {}).get("name"))
     return str(getattr(tool, "__name__", tool))
+
+
+SHOWN = 200
+"""The number of characters of the last message that a line shows."""
+
+
+def key_of(messages: Sequence[BaseMessage]) -> str:
+    """The SHA-256 of a prompt: the types and texts of its messages, in order."""
+    parts = [[message.type, str(message.text)] for message in messages]
+    return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+class RecordedModel(ScriptedChatModel):
+    """A chat model that replays recorded replies; a prompt that was not recorded raises `NotRecordedError`."""
+
+    _entries: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
+    _source: str = PrivateAttr(default="")
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "RecordedModel":
+        """Read a recording; raises `ModelError` when the file is missing or is not a recording."""
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+            entries = [json.loads(line) for line in lines if line.strip()]
+            replies = {entry["key"]: entry for entry in entries}
+        except OSError as error:
+            raise ModelError(f"The recording {path} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{path} is not a recording of model replies: {error}") from None
+        model = cls()
+        model._entries = replies
+        model._source = Path(path).name
+        return model
+
+    @property
+    def _llm_type(self) -> str:
+        return "recorded"
+
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The recorded reply, as an object where a tool is bound."""
+        entry = self._entries.get(key_of(messages))
+        if entry is None:
+            raise NotRecordedError(
+                f"{self._source} holds no reply for this prompt, which ends: "
+                f"{str(messages[-1].text)[-SHOWN:]!r}. Recorded replies answer only the prompts that they were "
+                "recorded for; give a model with --model."
+            )
+        found: Reply = json_in(entry["reply"]) if tools else entry["reply"]
+        return found
+
+    def usage(self, messages: list[BaseMessage], text: str) -> UsageMetadata | None:
+        """The cost of the reply at the time of the recording."""
+        found: UsageMetadata | None = self._entries[key_of(messages)].get("usage")
+        return found
+
+
+class Recorder(BaseCallbackHandler):
+    """Appends each prompt and its reply to a recording; attach it to a model as a callback."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._lock = Lock()
+        self._prompts: dict[UUID, list[BaseMessage]] = {}
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Remember the prompt until its reply comes."""
+        with self._lock:
+            self._prompts[run_id] = messages[0]
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a prompt that got no reply."""
+        with self._lock:
+            self._prompts.pop(run_id, None)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Write the line."""
+        generation = response.generations[0][0]
+        if not isinstance(generation, ChatGeneration) or not isinstance(generation.message, AIMessage):
+            return
+        message = generation.message
+        reply = json.dumps(message.tool_calls[0]["args"]) if message.tool_calls else str(message.text)
+        with self._lock:
+            prompt = self._prompts.pop(run_id)
+            counts = message.usage_metadata
+            line = {
+                "key": key_of(prompt),
+                "ends": str(prompt[-1].text)[-SHOWN:],
+                "reply": reply,
+                "usage": {key: counts[key] for key in ("input_tokens", "output_tokens", "total_tokens")}
+                if counts
+                else None,
+            }
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")

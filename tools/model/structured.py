@@ -1,7 +1,8 @@
-"""Structured output: a validated value from a chat model, whatever its provider can do.
+"""Structured replies: a validated value from a chat model, whatever its provider can do, or native calls of tools.
 
 A role asks for a pydantic model and gets one. How the reply is structured (by the provider's JSON schema mode, a tool
-call, or JSON in plain text) is a setting; `auto` falls back by itself.
+call, or JSON in plain text) is a setting; `auto` falls back by itself. A reply that cannot be used is sent back with
+the reason.
 """
 
 import json
@@ -27,6 +28,7 @@ from restgpt.tools.model.usage import ModelUsage, usage_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
+Value = TypeVar("Value")
 
 UNSUPPORTED = frozenset({200, 400, 422})
 """Statuses with which providers refuse a method of structured output that the model does not have.
@@ -34,6 +36,9 @@ UNSUPPORTED = frozenset({200, 400, 422})
 Behind a 200 is a reply that the provider's package cannot read, such as one that a filter ended; another method can
 help.
 """
+
+NO_TOOLS = frozenset({400, 422})
+"""Statuses with which providers refuse tools that the model does not have, too many tools, or their schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +63,76 @@ def ask(
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
     times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
     """
-    conversation = convert_to_messages(list(messages))
-    used = ModelUsage()
-    reason = ""
     methods = _methods(model, method)
+
+    def reply(conversation: list[BaseMessage]) -> AIMessage:
+        return _reply(model, conversation, schema, methods, callbacks)
+
+    def read(raw: AIMessage) -> Answer:
+        value = _read(raw, schema)
+        if check is not None:
+            check(value)
+        return value
+
+    advice = "\nReply again with the whole JSON object, corrected."
+    value, used = _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
+    return Asked(value, used)
+
+
+def read_tool_calls(
+    model: BaseChatModel, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]
+) -> tuple[AIMessage, ModelUsage]:
+    """Ask `model` for calls of `tools` (in OpenAI's form) or for a text; return the reply and its cost.
+
+    A reply with neither, with an unknown tool or with arguments that are no JSON object is sent back with the reason,
+    at most `REPAIRS` times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
+    fails.
+    """
+    names = [str(tool["function"]["name"]) for tool in tools]
+
+    def reply(conversation: list[BaseMessage]) -> AIMessage:
+        return _called(model, conversation, tools)
+
+    def read(raw: AIMessage) -> AIMessage:
+        if problem := _problem(raw, names):
+            raise ValueError(problem)
+        return raw
+
+    advice = " Call tools, or reply with the answer."
+    return _repaired(list(messages), reply, read, _shown_calls, "tool call", advice)
+
+
+def _repaired(
+    conversation: list[BaseMessage],
+    reply: Callable[[list[BaseMessage]], AIMessage],
+    read: Callable[[AIMessage], Value],
+    shown: Callable[[AIMessage], str],
+    wanted: str,
+    advice: str,
+) -> tuple[Value, ModelUsage]:
+    """The value that `read` finds in a reply, and the cost of all replies; raises `ModelReplyError`.
+
+    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice.
+    """
+    used, reason = ModelUsage(), ""
     for _ in range(REPAIRS + 1):
-        raw, methods = _reply(model, conversation, schema, methods, callbacks)
+        raw = reply(conversation)
         used += usage_of(raw)
         try:
-            value = _read(raw, schema)
-            if check is not None:
-                check(value)
-            return Asked(value, used)
-        except (ValueError, ValidationError) as error:
+            return read(raw), used
+        except ValueError as error:
             reason = _reason(error)
         except RecursionError:
             reason = "It is nested too deeply."
-        conversation = [
-            *conversation,
-            AIMessage(_shown(raw)),
-            HumanMessage(f"That reply cannot be used. {reason}\nReply again with the whole JSON object, corrected."),
-        ]
-    raise ModelReplyError(schema.__name__, reason, usage=used)
+        complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
+        conversation = [*conversation, AIMessage(shown(raw)), complaint]
+    raise ModelReplyError(wanted, reason, usage=used)
 
 
-def _methods(model: BaseChatModel, method: Method) -> tuple[str, ...]:
+def _methods(model: BaseChatModel, method: Method) -> list[str]:
     if method != "auto":
-        return (method,)
-    return ("json_schema", "function_calling", "json") if _is_openai(model) else ("function_calling", "json")
+        return [method]
+    return ["json_schema", "function_calling", "json"] if _is_openai(model) else ["function_calling", "json"]
 
 
 def _is_openai(model: BaseChatModel) -> bool:
@@ -99,20 +146,21 @@ def _reply(
     model: BaseChatModel,
     conversation: list[BaseMessage],
     schema: type[BaseModel],
-    methods: tuple[str, ...],
+    methods: list[str],
     callbacks: Sequence[BaseCallbackHandler],
-) -> tuple[AIMessage, tuple[str, ...]]:
-    """One reply, with the methods that are still worth trying."""
+) -> AIMessage:
+    """One reply, by the first of the methods that works; those that the model does not have are removed."""
     refusal: BaseException = NotImplementedError()
     while methods:
         try:
-            return _invoke(model, conversation, schema, methods[0], callbacks), methods
+            return _invoke(model, conversation, schema, methods[0], callbacks)
         except NotImplementedError as error:
-            refusal, methods = error, methods[1:]
+            refusal = error
         except model_failures(model) as error:
             if is_cut_off(error) or not (status_of(error) in UNSUPPORTED or is_unreadable(error)):
                 raise unavailable(error) from None
-            refusal, methods = error, methods[1:]
+            refusal = error
+        methods.pop(0)
     raise unavailable(refusal) if is_unreadable(refusal) else refused(refusal, model)
 
 
@@ -208,3 +256,30 @@ def _shown(message: AIMessage) -> str:
     if message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     return _written(message) or "(an empty reply)"
+
+
+@chat_span
+def _called(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    try:
+        return checked_message(model.bind_tools(list(tools)).invoke(conversation, call_config()))
+    except NotImplementedError as error:
+        raise refused(error, model) from None
+    except model_failures(model) as error:
+        raise (refused(error, model) if status_of(error) in NO_TOOLS else unavailable(error)) from None
+
+
+def _problem(reply: AIMessage, names: Sequence[str]) -> str:
+    """The reason why a reply cannot be used; empty if it can."""
+    if broken := [str(call["name"]) for call in reply.invalid_tool_calls]:
+        return f"The arguments of {', '.join(broken)} are not a JSON object."
+    if unknown := [call["name"] for call in reply.tool_calls if call["name"] not in names]:
+        return f"There is no tool {', '.join(unknown)}."
+    if not reply.tool_calls and not text_of(reply):
+        return "It is empty."
+    return ""
+
+
+def _shown_calls(reply: AIMessage) -> str:
+    calls = [{"name": call["name"], "args": call["args"]} for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
+    text = text_of(reply)
+    return "\n".join(filter(None, [text, json.dumps(calls, ensure_ascii=False) if calls else ""])) or "(an empty reply)"

@@ -86,7 +86,7 @@ def recorded() -> str:
 def _model(name: str | None, record: Path | None) -> "BaseChatModel":
     """Return the chat model, with a `Recorder` as callback if `record` names a file."""
     from restgpt.tools.model.provider import resolve_model
-    from restgpt.tools.model.recording import Recorder
+    from restgpt.tools.model.scripted import Recorder
 
     chat_model = resolve_model(name or recorded(), timeout=MODEL_TIMEOUT_S)
     if record is not None:

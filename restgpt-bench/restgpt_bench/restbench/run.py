@@ -21,7 +21,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model
-from restgpt.tools.model.recording import Recorder
+from restgpt.tools.model.scripted import Recorder
 from restgpt.tools.settings import Settings
 from restgpt_bench.methods.build import METHODS, build_method
 from restgpt_bench.restbench.documents import Documents, gather

@@ -1,6 +1,6 @@
 """`restgpt threads`: list the threads, show one in full or one of its waiting requests, or delete some."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +12,10 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
+    from restgpt.calling.record import CallRecord
     from restgpt.graph.persistence import Persistence
     from restgpt.threads import ThreadRecord
+    from restgpt.tools.settings import Settings
     from restgpt.trace import Line
 
 SHOWN_OF_RECORD = ("thread", "instruction", "sources", "context", "turn", "created", "updated")
@@ -52,8 +54,6 @@ def threads(
     """List the threads (the last used first), show one, or delete some."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.history.delete import delete_threads
-        from restgpt.commands.history.waiting_request import show_request
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
@@ -64,9 +64,9 @@ def threads(
         with open_persistence(settings) as persistence:
             records = _chosen(persistence, names or (), older_than)
             if delete:
-                delete_threads(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
+                _delete(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
             elif request is not None:
-                show_request(terminal, persistence, records[0], settings, request)
+                _show_request(terminal, persistence, records[0], settings, request)
             elif names:
                 _show(terminal, persistence, records[0])
             else:
@@ -220,3 +220,99 @@ def _named(request: Any) -> str:
     import json
 
     return f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"
+
+
+def _show_request(
+    terminal: Terminal, persistence: "Persistence", record: "ThreadRecord", settings: "Settings", number: int
+) -> None:
+    """Print the waiting request of this number, counted in the order of the questions.
+
+    Only secrets that are configured are hidden, so the APIs of the thread are loaded. Raises `UsageError` if there is
+    no such request, and `OutdatedCallError` if the document has changed since.
+    """
+    from restgpt.calling.call import read_draft
+    from restgpt.nodes.run.services import Services
+    from restgpt.tools.request.view import view_sections, whole_view
+
+    apis = record.sources.load(settings)
+    services: Services = Services(apis, settings=settings)
+    waiting = _waiting(persistence, record)
+    if not waiting:
+        raise UsageError(f"No request waits for approval in thread {record.thread}.")
+    if number > len(waiting):
+        raise UsageError(f"Thread {record.thread} has {len(waiting)} waiting: give --request 1 to {len(waiting)}.")
+    draft = read_draft(waiting[number - 1], services.catalogue(()))
+    redactor = services.http.redactor(*apis, about=draft.operation.api)
+    terminal.document({"thread": record.thread, "number": number, **whole_view(draft.request, redactor)})
+    terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
+
+
+def _waiting(persistence: "Persistence", record: "ThreadRecord") -> "list[CallRecord]":
+    """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
+    from restgpt.calling.undo.reversal import undo_thread
+    from restgpt.threads import SavedStates, Threads
+
+    states, undo = SavedStates(persistence), Threads(persistence.store).find(undo_thread(record.thread))
+    for found in (record, *([undo] if undo else [])):
+        snapshot = states.newest(found)
+        actions = [action for pause in snapshot.interrupts for action in pause.value.get("action_requests", ())]
+        if actions:
+            return list(_asked(actions, snapshot.values["requests"]))
+    return []
+
+
+def _asked(actions: Sequence[Mapping[str, Any]], records: "Sequence[CallRecord]") -> "Iterator[CallRecord]":
+    """The call of each action, in their order; a call whose document has changed waits without an action."""
+    left = iter([record for record in records if record["status"] == "asked"])
+    for action in actions:
+        yield next(record for record in left if _is_of(record, action))
+
+
+def _is_of(record: "CallRecord", action: Mapping[str, Any]) -> bool:
+    return (record["operation"], record["arguments"]) == (action["name"], action["args"])
+
+
+def _delete(
+    terminal: Terminal,
+    persistence: "Persistence",
+    records: "Sequence[ThreadRecord]",
+    *,
+    all_or_none: bool,
+    yes: bool,
+    force: bool,
+) -> None:
+    """Ask the user, then delete threads.
+
+    A thread that a process uses is never deleted; one with a change of unknown outcome only with `force`. If there is
+    such a thread, `all_or_none` raises `UsageError`; otherwise the other threads are deleted.
+    """
+    from restgpt.threads import delete, undeletable
+
+    left = undeletable(persistence, records, force=force)
+    if left and all_or_none:
+        raise UsageError("\n".join(["Nothing was deleted.", *left.values()]))
+    free = [record for record in records if record.thread not in left]
+    if free and not yes and not _is_wanted(terminal, free):
+        terminal.answer("Nothing was deleted.")
+        return
+    left |= delete(persistence, free)
+    gone = [record.thread for record in free if record.thread not in left]
+    shrunk = not gone or persistence.shrink()
+    terminal.document({"deleted": gone, "left": [{"thread": name, "reason": why} for name, why in left.items()]})
+    terminal.answer("\n".join([_counted("Deleted", len(gone)), *left.values()]))
+    if not shrunk:
+        terminal.say("The database file was not made smaller, because another process uses it or the disk is full.")
+
+
+def _is_wanted(terminal: Terminal, records: "Sequence[ThreadRecord]") -> bool:
+    if not terminal.is_interactive:
+        raise UsageError(f"{_counted('This would delete', len(records))} To skip the question, add --yes.")
+    for record in records:
+        terminal.say(
+            f"{record.thread}  {record.updated[:16].replace('T', ' ')}  {' '.join(record.instruction.split())}"
+        )
+    return terminal.ask(f"{_counted('Delete', len(records))[:-1]} for good? [y/N] ").lower() in ("y", "yes")
+
+
+def _counted(verb: str, number: int) -> str:
+    return f"{verb} {number} {'thread' if number == 1 else 'threads'}."

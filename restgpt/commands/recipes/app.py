@@ -1,17 +1,23 @@
 """`restgpt recipe`: save a finished run as a recipe, list the recipes, and run one again without a model."""
 
+import json
+import shlex
 import textwrap
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import refuse_bytes, reported
+from restgpt.commands.failure import UsageError, refuse_bytes, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.recipes.recipe import Recipe
+
+SHOWN = 60
+"""The maximum number of characters of an example in the list of inputs."""
 
 MOST_DESCRIPTION = 120
 """The maximum number of characters of a description in the list."""
@@ -37,10 +43,8 @@ def save(
     """Save the last run of a thread as a recipe."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.commands.recipes.save import save_thread
-
         refuse_bytes(name, description)
-        save_thread(terminal, thread, name, description=description.strip())
+        _save(terminal, thread, name, description=description.strip())
 
 
 @recipe.command()
@@ -139,3 +143,82 @@ def _lines(item: "Recipe") -> "Iterator[str]":
     yield f"{item.name} ({', '.join(item.properties) or 'no inputs'})"
     if description := one_line(" ".join(item.description.split())):
         yield f"    {textwrap.shorten(description, MOST_DESCRIPTION, placeholder=' …')}"
+
+
+def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> None:
+    """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
+    from restgpt.commands.history.client_thread import resources_of
+    from restgpt.graph.build import build_graph
+    from restgpt.graph.persistence import open_persistence, thread_config
+    from restgpt.nodes.recipes.saved_run import save_run
+    from restgpt.recipes.book import RecipeBook
+    from restgpt.recipes.recipe import NAME
+    from restgpt.threads import Threads
+    from restgpt.tools.settings import Settings
+
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name of a recipe. Use 1 to 64 lower-case letters, digits and hyphens.")
+    settings = Settings.from_env()
+    with open_persistence(settings) as persistence:
+        record = Threads(persistence.store).get(thread)
+        if record.turn == 0:
+            raise UsageError(
+                f"Thread {thread} is a single call, which has no run to save. Repeat it with `restgpt call`."
+            )
+        with persistence.lock(thread):
+            services = resources_of(record, settings, persistence)
+            graph = build_graph(services=services, **persistence.saved)
+            values = graph.get_state(thread_config(thread)).values
+            recipe = save_run(
+                values,
+                services,
+                name=name,
+                store=persistence.store,
+                thread=thread,
+                description=description,
+            )
+    _report(terminal, recipe, RecipeBook(settings.recipes).save(recipe))
+
+
+def _report(terminal: Terminal, recipe: "Recipe", path: Path) -> None:
+    fixed = _fixed_values(recipe)
+    terminal.document(
+        {
+            "name": recipe.name,
+            "file": str(path),
+            "description": recipe.description,
+            "inputs": recipe.inputs,
+            "fixed": fixed,
+        }
+    )
+    lines = [f"Saved {path}."]
+    lines += _section("Inputs:", [_input_line(recipe, name) for name in recipe.properties]) or ["It has no inputs."]
+    lines += _section("Fixed, because the program decides by them or computes with them:", fixed)
+    lines.append(f"Run it with: {_run_line(recipe)}")
+    terminal.answer("\n".join(lines))
+
+
+def _section(heading: str, lines: Sequence[str]) -> list[str]:
+    return [heading, *(f"  {line}" for line in lines)] if lines else []
+
+
+def _input_line(recipe: "Recipe", name: str) -> str:
+    examples = [json.dumps(value, ensure_ascii=False) for value in [recipe.examples.get(name)] if value is not None]
+    return name + "".join(f", saved with {text if len(text) <= SHOWN else text[:SHOWN] + '…'}" for text in examples)
+
+
+def _fixed_values(recipe: "Recipe") -> list[str]:
+    """Return the values that the user had said and that are no inputs, as JSON texts."""
+    return [json.dumps(value, ensure_ascii=False) for value in recipe.constants]
+
+
+def _run_line(recipe: "Recipe") -> str:
+    """Return the command that runs a recipe with the inputs of the saved run, as an example."""
+    words = ["restgpt", "recipe", "run", recipe.name]
+    for name, value in recipe.examples.items():
+        words += ["--input", shlex.quote(f"{name}={_text(value)}")]
+    return " ".join(words)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

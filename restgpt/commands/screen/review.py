@@ -1,19 +1,37 @@
-"""Decisions on requests that wait for approval, given by options or by a person at the terminal."""
+"""Decisions on requests that wait for approval, given by options or by a person at the terminal.
+
+A program that waits is listed: numbered lines, with marks at the lines whose calls wait. The code is foreign text: its
+comments could imitate a question, so every line of a terminal begins with a mark.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from restgpt.commands.failure import UsageError
-from restgpt.commands.screen.listing import listing
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
-from restgpt.tools.text.quotation import quotation, section
+from restgpt.tools.text.quotation import one_line, quotation, section, wrapped
 
 Decision = dict[str, Any]
 
 ONLY_READS = "it [o]nly reads: approve, and do not ask again"
+
+ALL_LINES = 40
+"""The number of lines up to which a program is listed in full."""
+
+AROUND = 5
+"""The number of lines shown before and after each mark of a longer program."""
+
+MOST_LINES = 80
+"""The maximum number of lines of a listing."""
+
+WIDTH = 160
+"""The number of characters of a line that a listing shows."""
+
+_NEW_LINE = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +97,21 @@ def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision
     return {"type": "edit", "edited_action": {"name": action["name"], "args": arguments}}
 
 
-def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
-    """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
+def json_arguments(text: str, subject: str) -> Any:
+    """Parse arguments that were typed; raises `UsageError`, which begins with the subject."""
     from restgpt.specs.reading.text.nesting import is_too_deep
 
     if is_too_deep(text):
-        raise UsageError("The edited arguments are nested too deeply to be read. Give arguments with fewer levels.")
+        raise UsageError(f"{subject} nested too deeply to be read. Give arguments with fewer levels.")
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except ValueError as error:
-        raise UsageError(f"The edited arguments are not JSON: {error}.") from None
+        raise UsageError(f'{subject} not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
+
+
+def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
+    """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
+    value = json_arguments(text, "The edited arguments are")
     listed = value if isinstance(value, list) else [value]
     if len(listed) != wanted or not all(isinstance(item, dict) for item in listed):
         many = f"a list of {wanted} objects" if wanted > 1 else 'one object {"path": {…}, "query": {…}, "body": …}'
@@ -179,3 +202,53 @@ def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
     except UsageError as error:
         terminal.say(str(error))
         return None
+
+
+def listing(program: Mapping[str, Any]) -> str:
+    """Return the `program` of an approval's payload as text; of a long one the lines around the marks."""
+    lines = _NEW_LINE.split(str(program.get("code", "")))
+    marks = {call["line"] for call in program.get("calls", ()) if 0 < call["line"] <= len(lines)}
+    shown = _shown(len(lines), marks)
+    return "\n".join([_waiting_at(marks), *_listed(lines, shown, marks)])
+
+
+def _waiting_at(marks: Iterable[int]) -> str:
+    numbers = [str(number) for number in sorted(marks)]
+    if not numbers:
+        return "The program that makes these calls:"
+    places = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"The program waits at {places}:"
+
+
+def _shown(count: int, marks: Iterable[int]) -> list[int]:
+    """Return the numbers of the lines to show: all of a short program, else those around the marks."""
+    if count <= ALL_LINES:
+        return list(range(1, count + 1))
+    near = {number for mark in marks for number in range(mark - AROUND, mark + AROUND + 1) if 0 < number <= count}
+    kept = sorted(near or range(1, ALL_LINES + 1))
+    if len(kept) <= MOST_LINES:
+        return kept
+    # With many marks, the marked lines themselves come first.
+    return sorted(sorted(kept, key=lambda number: (number not in marks, number))[:MOST_LINES])
+
+
+def _listed(lines: list[str], shown: list[int], marks: Iterable[int]) -> Iterator[str]:
+    before = 0
+    for number in shown:
+        if number > before + 1:
+            yield _left_out(number - before - 1)
+        arrow = "→" if number in marks else " "
+        first, *rest = wrapped(_cut(one_line(lines[number - 1])))
+        yield f"{arrow}{number:>4} │ {first}".rstrip(" ")
+        yield from (f"      ┆ {piece}" for piece in rest)
+        before = number
+    if before < len(lines):
+        yield _left_out(len(lines) - before)
+
+
+def _left_out(count: int) -> str:
+    return f"      ⋮ {count} more {'line' if count == 1 else 'lines'}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line) - WIDTH} more characters)"

@@ -60,9 +60,8 @@ def _serve(
     import secrets
 
     from restgpt.commands.listening import listen
-    from restgpt.commands.ui.routes import make_app
     from restgpt.commands.ui.runs import Runs
-    from restgpt.commands.ui.server import serve
+    from restgpt.commands.ui.server import make_app, serve
     from restgpt.commands.ui.threads import PageThreads
     from restgpt.graph.persistence import open_persistence
     from restgpt.server.page import PATH

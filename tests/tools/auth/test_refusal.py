@@ -6,8 +6,7 @@ import pytest
 from paths import operation_of
 
 from restgpt.specs import Operation
-from restgpt.tools.auth.credentials import Credentials
-from restgpt.tools.auth.refusal import refused_credential
+from restgpt.tools.auth.credentials import Credentials, refused_credential
 from restgpt.tools.errors import RefusedCredentialError
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings

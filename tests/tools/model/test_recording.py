@@ -9,8 +9,8 @@ from scripted import ScriptedModel
 
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 from restgpt.tools.model.provider import resolve_model
-from restgpt.tools.model.recording import Recorder, key_of
 from restgpt.tools.model.reply import read_text
+from restgpt.tools.model.scripted import Recorder, key_of
 from restgpt.tools.model.structured import ask
 
 

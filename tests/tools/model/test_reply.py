@@ -13,8 +13,7 @@ from scripted import ScriptedModel
 
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.reply import json_in, read_text, without_thoughts
-from restgpt.tools.model.structured import ask
-from restgpt.tools.model.tool_calls import read_tool_calls
+from restgpt.tools.model.structured import ask, read_tool_calls
 from restgpt.tools.model.usage import ModelUsage
 
 QUESTION = [HumanMessage("Which colour?")]

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from scripted import Reply, ScriptedModel
 
 from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
-from restgpt.tools.model.tool_calls import read_tool_calls
+from restgpt.tools.model.structured import read_tool_calls
 
 TOOL = {"type": "function", "function": {"name": "paint", "description": "", "parameters": {"type": "object"}}}
 QUESTION = [HumanMessage("Paint it.")]

@@ -7,12 +7,10 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 from wrongserver import CUT, UNFIT, WRONG, chunk, stream, wrong_server
 
-from restgpt.tools.model.completion import CompletionModel
 from restgpt.tools.model.errors import ModelError, ModelUnavailableError
-from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.provider import CompletionModel, resolve_model
 from restgpt.tools.model.reply import read_text
-from restgpt.tools.model.structured import ask
-from restgpt.tools.model.tool_calls import read_tool_calls
+from restgpt.tools.model.structured import ask, read_tool_calls
 
 KEY = "sk-key-of-the-user"
 QUESTION = [HumanMessage("Which colour?")]

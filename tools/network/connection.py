@@ -1,0 +1,171 @@
+"""The connections to servers: their TLS files, their failures, their compressed answers, and what urllib3 logs of them.
+
+An encrypted key file fails, because no one can be asked for its password.
+"""
+
+import logging
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from restgpt.tools.errors import (
+    BoundFault,
+    BrokenFault,
+    ConnectFault,
+    HttpFault,
+    ResolveFault,
+    SettingsError,
+    TimeoutFault,
+    TlsFault,
+)
+from restgpt.tools.network.addresses import Exchange, Origin
+from restgpt.tools.settings import ApiEntry
+
+LONGEST_ENCODING = 40
+MOST_MEMBERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """The TLS files of one API entry, and the CA bundle for all other connections (None: the default bundle)."""
+
+    entry: ApiEntry | None
+    ca_bundle: str | None
+
+    def for_connection(self, *, home: bool) -> tuple[str | bool, tuple[str, str] | None]:
+        """The arguments `verify` and `cert` of requests for a connection; raises SettingsError if a file is missing.
+
+        `home` means a connection to the server of the API. Other servers, after a redirect, get none of its files.
+        """
+        entry = self.entry
+        if entry is None or not home:
+            return self.ca_bundle or True, None
+        authorities = _found(entry, "ca_file", entry.ca_file) or self.ca_bundle or True
+        certificate = _found(entry, "cert_file", entry.cert_file)
+        key = _found(entry, "key_file", entry.key_file) or certificate
+        return authorities, (certificate, key) if certificate and key else None
+
+
+def _found(entry: ApiEntry, name: str, path: Path | None) -> str | None:
+    if path is not None and not path.is_file():
+        raise SettingsError(f"{entry.name}.{name} in apis.yaml names {path}, which is not a file")
+    return None if path is None else str(path)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and the exceptions that it wraps."""
+    found: list[BaseException] = []
+    queue: list[Any] = [error]
+    while queue and len(found) < 12:
+        item = queue.pop(0)
+        if isinstance(item, BaseException) and item not in found:
+            found.append(item)
+            queue += [*item.args, getattr(item, "reason", None), item.__cause__]
+    return found
+
+
+def fault_of(error: BaseException, exchange: Exchange) -> HttpFault:
+    """Map an exception of requests, urllib3 or the system to a fault.
+
+    Their messages hold URLs, so the message of the fault quotes nothing of them but the TLS verification error.
+    """
+    causes = _causes(error)
+    origin, unknown = exchange.origin, exchange.was_sent
+    known = next((item for item in causes if isinstance(item, HttpFault)), None)
+    if known is not None:
+        return known
+    kinds = {type(item).__name__ for item in causes}
+    if isinstance(error, requests.exceptions.SSLError) or "SSLError" in kinds or "SSLCertVerificationError" in kinds:
+        detail = next((getattr(item, "verify_message", "") for item in causes if hasattr(item, "verify_message")), "")
+        hint = f" ({detail})" if detail else ""
+        remedy = "check the host name, or name your authorities as ca_file, your certificate as cert_file, in apis.yaml"
+        return TlsFault(f"the TLS connection to {origin} failed{hint}; {remedy}", outcome_unknown=unknown)
+    if kinds & {"ReadTimeout", "ReadTimeoutError", "timeout", "TimeoutError", "ConnectTimeout"}:
+        return TimeoutFault(f"{origin} did not answer in time; try again or ask for less", outcome_unknown=unknown)
+    if kinds & {"LineTooLong", "HTTPException"}:
+        return BoundFault(f"{origin} sent too many or too long headers", outcome_unknown=unknown)
+    if kinds & {"NewConnectionError", "ConnectionRefusedError"}:
+        return ConnectFault(f"{origin} cannot be reached; check that it runs and that the URL is right")
+    if "NameResolutionError" in kinds:
+        return ResolveFault(f"the host {origin.host} has no address; check its name and the network")
+    if not kinds & {"ConnectionError", "ProtocolError", "RemoteDisconnected", "IncompleteRead", "OSError"}:
+        return BrokenFault(f"{origin} did not answer in HTTP ({type(error).__name__})", outcome_unknown=unknown)
+    return BrokenFault(f"the connection to {origin} broke before the answer was complete", outcome_unknown=unknown)
+
+
+class Decoder:
+    """Decodes a Content-Encoding (gzip, deflate or none) in pieces of bounded size."""
+
+    def __init__(self, encoding: str, origin: Origin) -> None:
+        self._origin = origin
+        names = [name.strip().lower() for name in encoding.split(",")]
+        self._names = [name for name in reversed(names) if name not in ("", "identity")]
+        if len(self._names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in self._names):
+            # The encoding is shown whole or not at all: redaction would not recognise a part of a secret.
+            named = repr(encoding) if len(encoding) <= LONGEST_ENCODING else "something"
+            raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
+        self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
+        self._seen = b""
+        self._members = 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the compressed data is complete."""
+        return self._inflater is None or self._inflater.eof or not self._seen
+
+    def decode(self, chunk: bytes, most: int) -> bytes:
+        """Decode the next chunk; returns at most `most` bytes."""
+        if self._inflater is None:
+            return chunk
+        if not self._seen and self._names == ["deflate"] and chunk[0] & 0x0F != 8:
+            # Some servers send deflate without its zlib wrapper.
+            self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._seen = self._seen or chunk[:1]
+        parts, left = [], most
+        try:
+            while chunk and left > 0:
+                if self._inflater.eof:
+                    # A gzip file may have several members (RFC 1952 section 2.2); zero bytes after them are padding.
+                    if not chunk.strip(b"\0"):
+                        break
+                    self._members += 1
+                    if self._members > MOST_MEMBERS:
+                        raise BoundFault(
+                            f"{self._origin} sent more than {MOST_MEMBERS:,} compressed pieces in one answer"
+                        )
+                    self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
+                parts.append(self._inflater.decompress(chunk, left))
+                left -= len(parts[-1])
+                chunk = self._inflater.unconsumed_tail or self._inflater.unused_data
+        except zlib.error:
+            fault = BrokenFault(f"{self._origin} sent broken compressed data; try again")
+        else:
+            return b"".join(parts)
+        raise fault
+
+
+def filter_urllib3_logs() -> None:
+    """Add a filter to the loggers of urllib3: their records may hold neither a query nor text of a server."""
+    # `addFilter` ignores a filter that a logger already has.
+    for name in ("urllib3.connection", "urllib3.connectionpool", "urllib3.util.retry"):
+        logging.getLogger(name).addFilter(_without_secrets)
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """Remove the query, which can hold an API key, from logged URLs, and the text of exceptions; every record passes.
+
+    Exceptions of urllib3 quote the server, such as header lines that cannot be parsed.
+    """
+    if isinstance(record.args, tuple):
+        record.args = tuple(_shown(item) for item in record.args)
+    record.exc_info = None
+    return True
+
+
+def _shown(item: object) -> object:
+    if isinstance(item, BaseException):
+        return type(item).__name__
+    return item.partition("?")[0] if isinstance(item, str) else item
