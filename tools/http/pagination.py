@@ -1,36 +1,37 @@
 """Pagination: find the arguments of the next page, request pages up to a limit, merge their values.
 
-The next page is looked for in this order: a link in the headers, a next URL in the body, a cursor, an offset, a page
-number. The values that a server sends only become arguments of the same operation: the client takes the query
-values of a next URL that lead to a page, and only if that URL is on a server of the API and has the same path. All
-other arguments stay those of the first request, so no response can make the client request anything else.
+`STEPS` lists the ways to announce a next page, in the order in which they are tried; the first one that a response
+shows decides. What a server sends only becomes arguments of the same operation.
 
 Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
-as `pagination`. In a body only such a field changes from page to page.
+as `pagination`. Only such a parameter or field changes from page to page.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-from restgpt.specs import SpecError
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.schemas.types import schema_types
-from restgpt.specs.server import absolute_url
-from restgpt.tools.errors import AddressFault, ArgumentError
-from restgpt.tools.http.next_link import next_link
-from restgpt.tools.network.addresses import Origin, joined_url, origin_of
-from restgpt.tools.request.build import PAGE, ServerPage, build_request
+from restgpt.tools.http.next_link import (
+    CURSORS,
+    LONGEST_CURSOR,
+    OFFSETS,
+    PAGES,
+    SIZES,
+    Arguments,
+    arguments_of_link,
+    is_date,
+    next_link,
+    plain,
+    unfollowed_link,
+)
 from restgpt.tools.response.content import memory_of
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.text.redaction import MARK, is_secret_name
-
-Arguments = Mapping[str, Any]
+from restgpt.tools.text.redaction import is_secret_name
 
 MOST_PAGES = 10
 STEPS_MOST = 200_000
@@ -39,48 +40,21 @@ STEPS_MOST = 200_000
 MOST_MEMORY = 128 * 1024 * 1024
 # Objects with more names are maps, not the envelope of a page.
 MOST_NAMES = 500
-_LETTERS = re.compile(r"[^a-z0-9]")
-_DIGITS = re.compile(r"[0-9]{1,18}")
 _MOST_NUMBER = 10**18
-# The longest cursor that is sent back: each of up to MOST_PAGES requests would carry a longer one.
-_LONGEST_CURSOR = 65_536
-_NEXT_ADDRESSES = frozenset(
+# Objects of a body whose fields lead to pages.
+_GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
+# The fields of a response, by the step that reads them: next URL, cursor, page number, offset or page number.
+_NEXT_URLS = frozenset(
     {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
     | {"odatanextlink"}
 )
-_CURSORS = frozenset(
+_NEXT_CURSORS = frozenset(
     {"nextcursor", "nextpagetoken", "nexttoken", "continuationtoken", "continuation", "endcursor", "nextmarker"}
     | {"nextpage", "next", "cursor", "after", "paginationtoken", "nextkey", "scrollid", "nextcontinuationtoken"}
 )
-_CURSOR_PARAMETERS = frozenset(
-    {"cursor", "pagetoken", "nexttoken", "after", "startingafter", "continuationtoken", "continuation", "marker"}
-    | {"startcursor", "pagecursor", "nextcursor", "paginationtoken", "nextpagetoken", "scrollid", "pageafter", "token"}
-    | {"continue"}
-)
-_OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset", "first"})
-_PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})
-# Beside one of these, the first one is the start of a range that the user wants.
-_RANGES = {"from": frozenset({"to", "until"}), "start": frozenset({"end", "stop", "until"})}
-_SIZES = frozenset({"limit", "perpage", "pagesize", "count", "maxresults", "top", "size", "rows", "results", "take"})
-# The names of query values that a next URL may set: cursors have any text, the others are numbers.
-_LINKED_CURSORS = _CURSOR_PARAMETERS | {"skiptoken", "pageid", "pageinfo", "cursormark", "afterid", "bookmark"}
-_LINKED_CURSORS |= {"next", "nextpage", "nextkey", "pagingtoken", "pagestate", "pagekey", "resumptiontoken"}
-_LINKED_CURSORS |= {"startafter", "searchafter", "startkey", "lastkey", "lastid", "exclusivestartkey", "pagebefore"}
-_LINKED_CURSORS |= {"idafter", "lastseenid", "deltatoken"}
-_LINKED_NUMBERS = _OFFSETS | _PAGES | {"pagestart", "startrow", "startposition", "startrecord", "resultoffset"}
-_LINKED_SIZES = _SIZES | {"pagelimit"}
-# Some servers call their cursors so: an address that leads to a page by nothing else may add text under these names.
-_LINKED_EITHER = frozenset({"offset", "page"})
-# A filter of the user may have these names too, so a value of the first request only changes if it is a number.
-_LINKED_BOUNDS = frozenset({"since", "sinceid", "until", "before", "maxid", "minid"})
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
-# Of a body, which names fields more freely, fewer names count, and an offset or a page is a number.
-_BODY_CURSORS = _CURSOR_PARAMETERS - {"token", "continue"}
-_BODY_OFFSETS = _OFFSETS - {"first"}
-_BODY_GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
-_INNER_OFFSETS, _INNER_PAGES = _BODY_OFFSETS | {"first"}, _PAGES | {"number", "index"}
-_TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
+_NEXT_PAGES = frozenset({"nextpage", "next"})
 _TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
+_TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
 _MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
 _LAST = frozenset({"islast", "last", "islastpage"})
 _ITEMS = frozenset({"items", "data", "results", "records", "entries", "rows", "hits", "value", "resources", "objects"})
@@ -88,46 +62,196 @@ _ITEMS = frozenset({"items", "data", "results", "records", "entries", "rows", "h
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A place of a request that leads from page to page: a parameter of the query, or a field of the body."""
+    """A place of a request with its value: a parameter of the query, or a field of the body."""
 
     path: tuple[str, ...]
-    schema: Mapping[str, Any]
+    shape: Shape
+    value: Any
 
     @property
-    def name(self) -> str:
-        """The name without the object that it is in."""
-        return self.path[-1]
+    def names(self) -> frozenset[str]:
+        """The plain names of the field; `number` in an object for paging is `pagenumber` too."""
+        own = plain(self.path[-1])
+        return frozenset({own, f"page{own}"} if len(self.path) > 2 else {own})
+
+    @property
+    def number(self) -> int | None:
+        """The value, else the default in the schema, if it is a whole number."""
+        return _whole(self.shape.flat.get("default") if self.value is None else self.value)
+
+    @property
+    def takes_number(self) -> bool:
+        """Whether the field takes numbers, by its value or else by its schema; the query is text anyway."""
+        if self.value is not None:
+            return self.number is not None
+        return self.path[0] == "query" or not {"integer", "number"}.isdisjoint(self.shape.kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The parts of a response for pagination: the objects that may have its fields, and the items of the page."""
+@dataclass(frozen=True)
+class _Request:
+    """The request of a page; `first` are the arguments of the first page."""
 
-    holders: tuple[Mapping[str, Any], ...]
-    items: Sequence[Any]
+    operation: Operation
+    arguments: Arguments
+    first: Arguments
 
-    def find(self, names: frozenset[str], *, scalar: bool = False) -> Any:
-        """The first value that is not null under one of these names; names are compared by letters and digits only."""
-        for holder in self.holders:
+    @cached_property
+    def fields(self) -> list[_Field]:
+        """The parameters of the query and the fields of a JSON body, those of an object for paging in its place.
+
+        A date that the first request has is left out.
+        """
+        found = [
+            _Field(("query", item.name), self._shape(item.schema), _at(self.arguments, ("query", item.name)))
+            for item in self.operation.parameters
+            if item.location == "query"
+        ]
+        body = self.operation.body
+        if body and "json" in body.preferred.media_type.lower() and self.operation.method != "GET":
+            for field in self._inner(("body",), self._shape(body.preferred.schema)):
+                found += (_GROUPS & field.names and self._inner(field.path, field.shape)) or [field]
+        return [field for field in found if not is_date(_at(self.first, field.path))]
+
+    def _shape(self, schema: Any) -> Shape:
+        return Shape(self.operation.document, schema, request=True)
+
+    def _inner(self, path: tuple[str, ...], shape: Shape) -> list[_Field]:
+        """The fields of an object: those that the arguments have and the documented ones, without secrets."""
+        value = _at(self.arguments, path)
+        if value is not None and not isinstance(value, Mapping):
+            return []
+        shapes = {**{str(name): self._shape({}) for name in value or {}}, **shape.fields}
+        names = (name for name in shapes if not is_secret_name(name))
+        return [_Field((*path, name), shapes[name], _at(value, [name])) for name in names]
+
+    def field(self, names: Collection[str], *, of_numbers: bool = False) -> _Field | None:
+        """The first field with one of these plain names; with `of_numbers`, the first that takes numbers."""
+        named = (field for field in self.fields if not field.names.isdisjoint(names))
+        return next((field for field in named if not of_numbers or field.takes_number), None)
+
+    @property
+    def size(self) -> int:
+        """How many items the request asks for, at most; 0 if it does not say so."""
+        field = self.field(SIZES, of_numbers=True)
+        return (field.number if field else None) or 0
+
+    def with_value(self, field: _Field, value: Any) -> Arguments:
+        """The arguments with a new value in one place; everything else stays as it was."""
+
+        def put(group: Any, path: Sequence[str]) -> Any:
+            return {**(group or {}), path[0]: put((group or {}).get(path[0]), path[1:])} if path else value
+
+        changed: Arguments = put(self.arguments, field.path)
+        return changed
+
+    def at_link(self, address: str) -> Arguments:
+        """The arguments of the page that a next URL leads to; the same arguments if it leads to none."""
+        return arguments_of_link(self.operation, self.arguments, self.first, address)
+
+
+class _Page:
+    """A response for pagination: its next links, the objects that may have its fields, and the items of the page."""
+
+    def __init__(self, operation: Operation, reply: Reply) -> None:
+        value = reply.content.value()
+        self._holders = list(_holders(value))
+        self.items = _main_list(value, plain(operation.path.rstrip("/").rpartition("/")[2]))
+        self.link = reply.next_link or next_link(reply.headers)
+
+    def _values(self, names: Collection[str]) -> Iterator[Any]:
+        for holder in self._holders:
             for key, value in islice(holder.items(), MOST_NAMES):
-                is_wanted = value is not None and not (scalar and isinstance(value, Mapping | list))
-                if _plain(str(key)) in names and is_wanted:
-                    return value
-        return None
+                if plain(str(key)) in names:
+                    yield value
 
-    @property
+    def find(self, names: Collection[str], *kinds: type) -> Any:
+        """The first value of one of these types under one of these plain names; None if there is none."""
+        return next((value for value in self._values(names) if type(value) in kinds), None)
+
+    @cached_property
     def more(self) -> bool | None:
         """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
-        said = self.find(_MORE)
-        if isinstance(said, bool):
-            return said
-        last = self.find(_LAST)
-        return not last if isinstance(last, bool) else None
+        last = self.find(_LAST, bool)
+        more = self.find(_MORE, bool)
+        return not last if more is None and last is not None else more
+
+    @cached_property
+    def url(self) -> str:
+        """The URL of the next page in the body, a string or an object with `href` or `url`; empty on the last page."""
+        for value in self._values(_NEXT_URLS if self.more is not False else ()):
+            found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
+            if isinstance(found, str) and (found.startswith(("http://", "https://", "/")) or "?" in found):
+                return found
+        return ""
+
+    def has_more(self, request: _Request, seen: int) -> bool:
+        """Whether items follow the `seen` ones, from the total, from `has_more`, or because the page is full."""
+        total = self.find(_TOTALS, int, dict)
+        if isinstance(total, dict):
+            # Elasticsearch: {"value": 120, "relation": "eq"}
+            total = None if total.get("relation") == "gte" else total.get("value")
+        if (total := _whole(total)) is not None:
+            return seen < total
+        if self.more is not None:
+            return self.more
+        return 0 < request.size <= len(self.items)
+
+
+def _by_link_header(request: _Request, page: _Page) -> Arguments | None:
+    return request.at_link(page.link) if page.link else None
+
+
+def _by_next_url(request: _Request, page: _Page) -> Arguments | None:
+    return request.at_link(page.url) if page.url else None
+
+
+def _by_cursor(request: _Request, page: _Page) -> Arguments | None:
+    """The cursor of the response; or the id of the last item, if more follow and the operation has `starting_after`."""
+    field = request.field(CURSORS)
+    if field is None:
+        return None
+    cursor = page.find(_NEXT_CURSORS | field.names, str, int)
+    if not cursor and page.more and page.items and not field.names.isdisjoint(("startingafter", "after")):
+        cursor = _at(page.items[-1], ["id"])
+    is_usable = isinstance(cursor, str | int) and cursor and len(str(cursor)) <= LONGEST_CURSOR
+    return request.with_value(field, cursor) if is_usable else None
+
+
+def _by_offset(request: _Request, page: _Page) -> Arguments | None:
+    field = request.field(OFFSETS, of_numbers=True)
+    if field is None or not page.items:
+        return None
+    # Beside its end, it is the start of a range that the user wants.
+    if field.names & {"from", "start"} and request.field({"to", "until", "end", "stop"}):
+        return None
+    first = 1 if "startindex" in field.names else 0
+    following = (first if field.number is None else field.number) + len(page.items)
+    return request.with_value(field, following) if page.has_more(request, following - first) else None
+
+
+def _by_page_number(request: _Request, page: _Page) -> Arguments | None:
+    field = request.field(PAGES, of_numbers=True)
+    if field is None:
+        return None
+    if following := _whole(page.find(_NEXT_PAGES, int)):
+        return request.with_value(field, following)
+    if not page.items:
+        return None
+    numbers = (field.number, _whole(page.find(PAGES, int)), 1)
+    current = next(number for number in numbers if number is not None)
+    pages = page.find(_TOTAL_PAGES, int)
+    seen = current * (request.size or len(page.items))
+    is_more = page.has_more(request, seen) if pages is None else current < pages
+    return request.with_value(field, current + 1) if is_more else None
+
+
+STEPS = (_by_link_header, _by_next_url, _by_cursor, _by_offset, _by_page_number)
+"""Each returns the arguments of the next page; the same arguments at the end; None if the response has no such sign."""
 
 
 def next_request(
     operation: Operation, arguments: Arguments, reply: Reply, *, first: Arguments | None = None
-) -> dict[str, Any] | None:
+) -> Arguments | None:
     """The arguments of the next page; None if there is none or the response does not show one.
 
     `first` are the arguments of the first page, if these are not. Ask it only of an operation that reads.
@@ -135,69 +259,25 @@ def next_request(
     if not reply.is_success:
         return None
     with within(STEPS_MOST, operation.document.allowance):
-        return _next_request(operation, arguments, reply, first or arguments)
-
-
-def _next_request(operation: Operation, arguments: Arguments, reply: Reply, first: Arguments) -> dict[str, Any] | None:
-    linked = reply.next_link or next_link(reply.headers)
-    if linked:
-        return _from_address(operation, arguments, linked, first)
-    value = reply.content.value()
-    if not isinstance(value, Mapping | list):
-        return None
-    own = _plain(operation.path.rstrip("/").rpartition("/")[2])
-    view = _View(tuple(_holders(value)), _main_list(value, own))
-    if view.more is False:
-        return None
-    address = _address(view)
-    if address:
-        return _from_address(operation, arguments, address, first)
-    for step in (_by_cursor, _by_last_item, _by_offset, _by_page):
-        found = step(operation, arguments, view)
-        if found is not None:
-            return found if found != arguments and not _sets_a_filter(first, found) else None
-    return None
-
-
-def _sets_a_filter(first: Arguments, following: Arguments) -> bool:
-    """Whether the arguments of a next page replace a date of the first page: it is a filter, under whatever name."""
-    return any(
-        isinstance(value, str) and _DATE.match(value) and (following.get(place) or {}).get(name) != value
-        for place in ("query", "body")
-        if isinstance(first.get(place), Mapping)
-        for name, value in first[place].items()
-    )
+        request, page = _Request(operation, arguments, first or arguments), _Page(operation, reply)
+        if page.more is False and not page.link:
+            return None
+        found = (step(request, page) for step in STEPS)
+        following = next((arguments for arguments in found if arguments is not None), None)
+    return following if following != arguments else None
 
 
 def unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> str:
-    """What is wrong with the next address that a response names, the end of a sentence; empty if it names none.
+    """What is wrong with the next URL that a response names, the end of a sentence; empty if it names none.
 
     It is not followed if it is on the path of the request and changes something, but not the page, or if it is on
-    another server. One in the headers may have another path too; in the body, that is the address of something else.
+    another server.
     """
     if not reply.is_success:
         return ""
-    value = reply.content.value() if reply.content.kind == "json" else None
-    view = _View(tuple(_holders(value)), ())
-    linked = reply.next_link or next_link(reply.headers)
-    address = linked or ("" if view.more is False else _address(view))
-    if not address:
-        return ""
-    current = build_request(operation, arguments).url
-    target = _target(operation, arguments, address)
-    if target is None:
-        return "leads to another server or path" if linked or _ends_alike(operation, current, address) else ""
-    is_same = _grouped(urlsplit(current).query) == _grouped(urlsplit(target).query)
-    return "" if is_same else "changes other arguments than those that lead to pages"
-
-
-def _ends_alike(operation: Operation, current: str, address: str) -> bool:
-    """Whether an address has the path of the request below a base URL that the operation does not name."""
-    try:
-        path, other = _path_below(current, _bases(operation)), urlsplit(address)
-    except (AddressFault, ValueError):
-        return False
-    return bool(path and other.netloc) and other.path.rstrip("/").endswith(path or "")
+    page = _Page(operation, reply)
+    address = page.link or page.url
+    return unfollowed_link(operation, arguments, address, in_header=bool(page.link)) if address else ""
 
 
 def follow_pages(
@@ -213,7 +293,7 @@ def follow_pages(
     The iteration ends at an error, at a page that was already requested, at the items of the page before it, and when
     the pages together take more than `MOST_MEMORY`.
     """
-    seen = [dict(arguments)]
+    seen = [arguments]
     reply = first
     yield reply
     left = MOST_MEMORY
@@ -268,10 +348,6 @@ def _lists(value: Any, path: tuple[str, ...] = (), *, most: int | None = None) -
     return {where: found for name, item in inner for where, found in _lists(item, (*path, name), most=most).items()}
 
 
-def _plain(name: str) -> str:
-    return _LETTERS.sub("", name.lower())
-
-
 def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """The object itself and the objects in it, two levels deep, outer objects first; lists are not searched."""
     if not isinstance(value, Mapping):
@@ -282,13 +358,13 @@ def _holders(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _holders(item, depth + 1)
 
 
-def _main_list(value: Any, own: str = "") -> list[Any]:
+def _main_list(value: Any, own: str) -> list[Any]:
     """The longest list, at most two names deep; one with a name for items, or the `own` name, goes before others."""
 
     def rank(found: tuple[tuple[str, ...], list[Any]]) -> tuple[bool, bool, int, int]:
         path, items = found
         has_objects = bool(items) and isinstance(items[0], Mapping)
-        return _plain(path[-1] if path else "") in _ITEMS | {own}, has_objects, len(items), -len(path)
+        return plain(path[-1] if path else "") in _ITEMS | {own}, has_objects, len(items), -len(path)
 
     return max(_lists(value, most=50).items(), key=rank, default=((), []))[1]
 
@@ -299,282 +375,7 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def _address(view: _View) -> str:
-    """The URL of the next page in the body: a string, or an object with `href` or `url`."""
-    for holder in view.holders:
-        for key, value in islice(holder.items(), MOST_NAMES):
-            if _plain(str(key)) not in _NEXT_ADDRESSES:
-                continue
-            found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
-            if isinstance(found, str) and (found.startswith(("http://", "https://", "/", "?")) or "?" in found):
-                return found
-    return ""
-
-
-def _from_address(operation: Operation, arguments: Arguments, address: str, first: Arguments) -> dict[str, Any] | None:
-    """The arguments from the query of a next URL; None if the URL belongs to another operation."""
-    target = _target(operation, arguments, address)
-    if target is None:
-        return None
-    given = _grouped(urlsplit(build_request(operation, first).url).query)
-    return _changed(operation, arguments, given, _grouped(urlsplit(target).query))
-
-
-def _target(operation: Operation, arguments: Arguments, address: str) -> str | None:
-    """A next URL in full; None if it is on another server or has another path than the request."""
-    try:
-        current = build_request(operation, arguments).url
-        target = joined_url(current, address)
-        bases = _bases(operation)
-        path = _path_below(target, bases)
-        return target if path is not None and path == _path_below(current, bases) else None
-    except (AddressFault, ArgumentError, SpecError, ValueError):
-        return None
-
-
-def _bases(operation: Operation) -> list[tuple[Origin, str]]:
-    """The origin and path of each base URL of the operation: its own `base_url` and the servers of the document."""
-    urls = [operation.base_url, *(absolute_url(server, operation.api.location) for server in operation.servers)]
-    return [(origin_of(url), urlsplit(url).path.rstrip("/")) for url in urls if url is not None]
-
-
-def _path_below(url: str, bases: Sequence[tuple[Origin, str]]) -> str | None:
-    """The path of a URL below one of the base URLs; None if the URL is below none of them."""
-    origin, path = origin_of(url), urlsplit(url).path
-    for base, prefix in bases:
-        if origin == base and path.startswith(f"{prefix}/"):
-            return path[len(prefix) :].rstrip("/")
-    return None
-
-
-def _changed(
-    operation: Operation, arguments: Arguments, given: Mapping[str, list[str]], linked: Mapping[str, list[str]]
-) -> dict[str, Any] | None:
-    """The arguments with the values of a next URL that lead to another page; None if it has none.
-
-    Every other value stays as it is in the arguments: one that the URL adds, changes or leaves out, such as an account
-    or `_method`, would make another request of it. `given` are the values in the query of the first page.
-    """
-    declared = {item.name for item in operation.parameters if item.location == "query"}
-    query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
-    leading = [
-        name
-        for name, values in linked.items()
-        if not _is_credential(operation, name, declared) and _leads(_plain(name), given.get(name), values)
-    ]
-    # Another size alone would be the same page again.
-    if all(_plain(name) in _LINKED_SIZES for name in leading):
-        leading += [name for name, values in linked.items() if _is_opaque(_plain(name), given.get(name), values)][:1]
-    is_moved = False
-    for name in leading:
-        group, value = query if name in declared else page, linked[name][0]
-        if str(group.get(name)) != value:
-            group[name] = value
-            is_moved = is_moved or _plain(name) not in _LINKED_SIZES
-    return {**arguments, "query": query, **({PAGE: page} if page else {})} if is_moved else None
-
-
-def _is_credential(operation: Operation, name: str, declared: Collection[str]) -> bool:
-    """Whether a query value may be a credential; a declared parameter such as `_token` may hold a cursor."""
-    schemes = operation.api.security_schemes.values()
-    if any(scheme.location == "query" and scheme.name == name for scheme in schemes):
-        return True
-    return is_secret_name(name) and not (name in declared and _plain(name) in _CURSOR_PARAMETERS)
-
-
-def _is_opaque(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
-    """Whether an address adds one text under a name that is usually a number."""
-    return (
-        given is None
-        and name in _LINKED_EITHER
-        and len(values) == 1
-        and 0 < len(values[0]) <= _LONGEST_CURSOR
-        and MARK not in values[0]
-    )
-
-
-def _leads(name: str, given: Sequence[str] | None, values: Sequence[str]) -> bool:
-    """Whether values of a next URL only lead to a page; `given` are those of the first page, if it has any."""
-    if len(values) != 1 or len(given or ()) > 1 or len(values[0]) > _LONGEST_CURSOR or MARK in values[0]:
-        return False
-    are_numbers = all(map(_DIGITS.fullmatch, (*(given or ()), values[0])))
-    if name in _LINKED_NUMBERS or name in _LINKED_SIZES:
-        return are_numbers
-    if name in _LINKED_BOUNDS:
-        return given is None or are_numbers
-    # A date that the user gave is a filter.
-    return name in _LINKED_CURSORS and not any(map(_DATE.match, given or ()))
-
-
-def _grouped(query: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True)[:200]:
-        found.setdefault(name, []).append(value)
-    return found
-
-
-def _field(operation: Operation, arguments: Arguments, names: frozenset[str], in_body: frozenset[str]) -> _Field | None:
-    """The parameter of the query with one of these names, else the field of the body with one of its own."""
-    for item in operation.parameters:
-        if item.location == "query" and _plain(item.name) in names:
-            return _Field(("query", item.name), item.schema)
-    fields = _body_fields(operation, arguments)
-    return next((item for item in fields if _plain(item.name) in in_body), None)
-
-
-def _inner(operation: Operation, arguments: Arguments, names: frozenset[str]) -> _Field | None:
-    """The field with one of these names in an object for paging that the body has."""
-    for group in _body_fields(operation, arguments):
-        if _plain(group.name) in _BODY_GROUPS:
-            given = _at(arguments, group.path)
-            for name, schema in _named(operation, group.schema, given).items():
-                if _plain(name) in names:
-                    return _Field((*group.path, name), schema)
-    return None
-
-
-def _body_fields(operation: Operation, arguments: Arguments) -> list[_Field]:
-    """The fields of a JSON body: the documented ones, and further ones that the arguments have."""
-    body = operation.body
-    if body is None or "json" not in body.preferred.media_type.lower() or operation.method == "GET":
-        return []
-    fields = _named(operation, body.preferred.schema, arguments.get("body"))
-    return [_Field(("body", name), schema) for name, schema in fields.items()]
-
-
-def _named(operation: Operation, schema: Any, given: Any) -> dict[str, Mapping[str, Any]]:
-    if given is not None and not isinstance(given, Mapping):
-        return {}
-    shape = Shape(operation.document, schema, request=True)
-    documented: dict[str, Mapping[str, Any]] = {name: field.flat for name, field in shape.fields.items()}
-    return {**{str(name): {} for name in given or {}}, **documented}
-
-
-def _with(arguments: Arguments, field: _Field, value: Any) -> dict[str, Any]:
-    """The arguments with a new value in one place; everything else stays as it was."""
-
-    def put(group: Any, path: Sequence[str]) -> Any:
-        inner = value if not path else put((group or {}).get(path[0]), path[1:])
-        return inner if not path else {**(group or {}), path[0]: inner}
-
-    changed: dict[str, Any] = put(arguments, field.path)
-    return changed
-
-
-def _cursor_field(operation: Operation, arguments: Arguments, names: frozenset[str]) -> _Field | None:
-    found = _field(operation, arguments, names, names & _BODY_CURSORS)
-    return found or _inner(operation, arguments, names & _BODY_CURSORS)
-
-
-def _by_cursor(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    """The arguments with the cursor from the response, if the operation has a parameter for it."""
-    parameter = _cursor_field(operation, arguments, _CURSOR_PARAMETERS)
-    names = _CURSORS | ({_plain(parameter.name)} if parameter else set())
-    cursor = view.find(names, scalar=True)
-    if parameter is None:
-        # `next_page: 3` in a response is the number of the next page.
-        parameter = _page_field(operation, arguments)
-        cursor = view.find(frozenset({"nextpage", "next"}))
-        if not isinstance(cursor, int) or cursor < 0:
-            return None
-    if isinstance(cursor, bool) or not isinstance(cursor, str | int) or cursor in ("", 0) or parameter is None:
-        return None
-    if isinstance(cursor, str) and len(cursor) > _LONGEST_CURSOR:
-        return None
-    return _with(arguments, parameter, cursor)
-
-
-def _by_last_item(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    """The arguments with the id of the last item, if more items follow and the operation has `starting_after`."""
-    parameter = _cursor_field(operation, arguments, frozenset({"startingafter", "after", "afterid", "sinceid"}))
-    if parameter is None or view.more is not True or not view.items:
-        return None
-    last = view.items[-1]
-    found = last.get("id") if isinstance(last, Mapping) else None
-    return _with(arguments, parameter, found) if isinstance(found, str | int) else None
-
-
-def _offset_field(operation: Operation, arguments: Arguments) -> _Field | None:
-    found = _field(operation, arguments, _OFFSETS, _BODY_OFFSETS) or _inner(operation, arguments, _INNER_OFFSETS)
-    if found is not None and _field(operation, arguments, *[_RANGES.get(_plain(found.name), frozenset())] * 2):
-        return None
-    return found if _is_number(arguments, found) else None
-
-
-def _page_field(operation: Operation, arguments: Arguments) -> _Field | None:
-    found = _field(operation, arguments, _PAGES, _PAGES)
-    if found is not None and found.path[0] == "body" and not _is_number(arguments, found):
-        # An object `page` holds the numbers.
-        found = None
-    found = found or _inner(operation, arguments, _INNER_PAGES)
-    return found if _is_number(arguments, found) else None
-
-
-def _size_field(operation: Operation, arguments: Arguments) -> _Field | None:
-    return _field(operation, arguments, _SIZES, _SIZES) or _inner(operation, arguments, _SIZES)
-
-
-def _is_number(arguments: Arguments, field: _Field | None) -> bool:
-    """Whether a field of the body takes numbers, by its schema or by the value given; the query is text anyway."""
-    if field is None or field.path[0] == "query":
-        return True
-    given, kinds = _at(arguments, field.path), schema_types(dict(field.schema))
-    if given is not None:
-        return isinstance(given, int) and not isinstance(given, bool)
-    return bool({"integer", "number"} & set(kinds))
-
-
-def _number(operation: Operation, arguments: Arguments, parameter: _Field | None) -> int | None:
-    """The value of a numeric parameter: the argument, else the default in its schema."""
-    if parameter is None:
-        return None
-    value = _at(arguments, parameter.path)
-    if value is None:
-        value = operation.json_schema(parameter.schema).get("default")
-    # Documents and models give numbers as text too.
-    value = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_NUMBER else None
-
-
-def _by_offset(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    parameter = _offset_field(operation, arguments)
-    count = len(view.items)
-    if parameter is None or not count:
-        return None
-    first = 1 if _plain(parameter.name) == "startindex" else 0
-    current = _number(operation, arguments, parameter)
-    following = (first if current is None else current) + count
-    if not _has_more(operation, arguments, view, following - first):
-        return None
-    return _with(arguments, parameter, following)
-
-
-def _has_more(operation: Operation, arguments: Arguments, view: _View, seen: int) -> bool:
-    """Whether more items follow, from the total, from a field such as `has_more`, or because the page is full."""
-    total = view.find(_TOTALS)
-    if isinstance(total, Mapping) and total.get("relation") != "gte":
-        # Elasticsearch: {"value": 120, "relation": "eq"}
-        total = total.get("value")
-    if isinstance(total, int) and not isinstance(total, bool):
-        return seen < total
-    if view.more is not None:
-        return view.more
-    size = _number(operation, arguments, _size_field(operation, arguments))
-    return size is not None and 0 < size <= len(view.items)
-
-
-def _by_page(operation: Operation, arguments: Arguments, view: _View) -> dict[str, Any] | None:
-    parameter = _page_field(operation, arguments)
-    if parameter is None or not view.items:
-        return None
-    current = _number(operation, arguments, parameter)
-    if current is None:
-        said = view.find(_PAGES)
-        current = said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else 1
-    pages = view.find(_TOTAL_PAGES)
-    if isinstance(pages, int) and not isinstance(pages, bool):
-        return _with(arguments, parameter, current + 1) if current < pages else None
-    size = _number(operation, arguments, _size_field(operation, arguments)) or len(view.items)
-    if not _has_more(operation, arguments, view, current * size):
-        return None
-    return _with(arguments, parameter, current + 1)
+def _whole(value: Any) -> int | None:
+    """A whole number, of text too, because documents and models give numbers as text; None for anything else."""
+    value = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19 else value
+    return value if type(value) is int and 0 <= value < _MOST_NUMBER else None

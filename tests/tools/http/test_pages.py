@@ -123,7 +123,6 @@ GIVEN = {"account": "me", "q": "a b", "page": 1, "limit": 5}
         "?page=2&q=",
         "?page=2&callback=x&X-HTTP-Method-Override=DELETE",
         "?page=2&limit=all",
-        "?page=2&offset=VICTIM",
         "?page=2&from=VICTIM",
         "?page=2&from=DE12",
         "?page=2&access_token=t",
@@ -247,6 +246,7 @@ def test_a_next_address_in_a_header_that_leads_elsewhere_is_noticed(address: str
         (["pageToken"], {}, {"items": [1], "nextPageToken": "n"}, {"pageToken": "n"}),
         (["after"], {}, {"data": [1], "paging": {"cursors": {"after": "n"}}}, {"after": "n"}),
         (["continuation"], {}, {"items": [1], "continuation": "n"}, {"continuation": "n"}),
+        (["after", "cursor"], {"after": "2024-05-01"}, {"next_cursor": "n"}, {"after": "2024-05-01", "cursor": "n"}),
         (["starting_after"], {}, {"data": [{"id": "z"}], "has_more": True}, {"starting_after": "z"}),
         (["offset"], {}, {"items": [1, 2], "total": 5}, {"offset": 2}),
         (["offset"], {"offset": 2}, {"tracks": {"items": [1, 2], "total": 5}}, {"offset": 4}),
@@ -307,7 +307,7 @@ def following_body(found: Operation, value: Any, body: Any) -> Any:
 
 
 NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
-PAGING = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset": {"type": "integer"}}}
+PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number": {"type": "integer"}}}
 
 
 @pytest.mark.parametrize(
@@ -348,9 +348,9 @@ PAGING = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset
         # An object for paging
         (
             {"pagination": PAGING, "filter": "object"},
-            {"pagination": {"limit": 1}},
+            {"pagination": {"size": 1}},
             {"data": [{}], "meta": {"total": 5}},
-            {"pagination": {"limit": 1, "offset": 1}},
+            {"pagination": {"size": 1, "number": 2}},
         ),
         (
             {"page": {"type": "object", "properties": {"cursor": {"type": "string"}}}},
