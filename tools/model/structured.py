@@ -25,6 +25,7 @@ from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, status_of, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of
 from restgpt.tools.model.usage import ModelUsage, usage_of
+from restgpt.tools.settings.run_settings import problems_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -121,7 +122,7 @@ def _repaired(
         try:
             return read(raw), used
         except ValueError as error:
-            reason = _reason(error)
+            reason = problems_of(error) if isinstance(error, ValidationError) else str(error)
         except RecursionError:
             reason = "It is nested too deeply."
         complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
@@ -241,15 +242,6 @@ def _written(message: AIMessage) -> str:
     """The text without thoughts, or the arguments of a tool call if they are no JSON."""
     broken = [call["args"] or "" for call in message.invalid_tool_calls]
     return text_of(message) or "".join(broken[:1])
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
-        for problem in error.errors(include_url=False, include_input=False)
-    )
 
 
 def _shown(message: AIMessage) -> str:
