@@ -9,9 +9,8 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
@@ -42,14 +41,6 @@ NO_TOOLS = frozenset({400, 422})
 """Statuses with which providers refuse tools that the model does not have, too many tools, or their schemas."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[Answer]):
-    """A validated answer and its cost."""
-
-    value: Answer
-    usage: ModelUsage
-
-
 def ask(
     model: BaseChatModel,
     messages: Sequence[BaseMessage | tuple[str, str]],
@@ -58,8 +49,8 @@ def ask(
     method: Method = "auto",
     check: Callable[[Answer], None] | None = None,
     callbacks: Sequence[BaseCallbackHandler] = (),
-) -> Asked[Answer]:
-    """Ask `model` for a `schema`; `callbacks` see its replies as they come.
+) -> tuple[Answer, ModelUsage]:
+    """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
     times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
@@ -76,8 +67,7 @@ def ask(
         return value
 
     advice = "\nReply again with the whole JSON object, corrected."
-    value, used = _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
-    return Asked(value, used)
+    return _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
 
 
 def read_tool_calls(
