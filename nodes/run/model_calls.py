@@ -66,31 +66,16 @@ class ModelCalls:
         A role without a model of its own asks that of the role `instead`.
         """
         model, method = self._model(role, instead), self._context.structured_output
-        try:
-            asked = self._bounded(lambda: ask(model, prompt, schema, method=method, check=check, callbacks=callbacks))
-        except ModelReplyError as error:
-            self._note(role, error.usage)
-            raise
-        self._note(role, asked.usage)
-        return asked.value
+        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks)
+        return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        model = self._model(role, None)
-        text, usage = self._bounded(lambda: read_text(model, prompt))
-        self._note(role, usage)
-        return text
+        return self._counted(role, partial(read_text, self._model(role, None), prompt))
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        model = self._model(role, None)
-        try:
-            reply, usage = self._bounded(lambda: read_tool_calls(model, prompt, tools))
-        except ModelReplyError as error:
-            self._note(role, error.usage)
-            raise
-        self._note(role, usage)
-        return reply
+        return self._counted(role, partial(read_tool_calls, self._model(role, None), prompt, tools))
 
     def usage(self) -> dict[str, RoleUsage]:
         """Return the calls and tokens so far, by role."""
@@ -98,6 +83,16 @@ class ModelCalls:
             role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
             for role, spent in self._spent.items()
         }
+
+    def _counted(self, role: Role, call: Callable[[], tuple[Result, ModelUsage]]) -> Result:
+        """Return what a model call gives, and count its cost; that of replies that do not fit, too."""
+        try:
+            found, usage = self._bounded(call)
+        except ModelReplyError as error:
+            self._note(role, error.usage)
+            raise
+        self._note(role, usage)
+        return found
 
     def _note(self, role: Role, usage: ModelUsage) -> None:
         self._spent[role] = self._spent.get(role, ModelUsage()) + usage

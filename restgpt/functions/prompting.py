@@ -86,10 +86,10 @@ def _speak_structured(
         calls = tuple(Call(call.name, call.arguments) for call in reply.calls)
         found[:] = [judge.judge(CallAnswer(calls, reply.question.strip(), reply.refusal.strip()))]
 
-    asked = ask(
+    _, usage = ask(
         model, [SystemMessage(system), *conversation], FunctionReply, method=context.structured_output, check=check
     )
-    return Spoken(found[0], asked.usage)
+    return Spoken(found[0], usage)
 
 
 def documentation(functions: Sequence[Function]) -> str:

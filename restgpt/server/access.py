@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection
 
 from restgpt.server.refusal import ASGIApp, Receive, Scope, Send, refuse
-from restgpt.tools.network.addresses import Origin
-from restgpt.tools.network.authority import PORTS, Authority, address_of, authority_of, web_origin_of
+from restgpt.tools.network.addresses import PORTS, Origin
+from restgpt.tools.network.authority import Authority, address_of, authority_of, web_origin_of
 from restgpt.tools.settings import ServerAccess
 
 IN_PROCESS = "/noauth"

@@ -39,7 +39,6 @@ from restgpt.tools.errors import (
 )
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
 from restgpt.tools.http.next_link import next_link
-from restgpt.tools.http.rate_limit import RateLimit
 from restgpt.tools.network.addresses import (
     Exchange,
     GuardedAdapter,
@@ -50,7 +49,7 @@ from restgpt.tools.network.addresses import (
     origin_of,
     resolve,
 )
-from restgpt.tools.network.connection import Decoder, TlsOptions, fault_of, filter_urllib3_logs
+from restgpt.tools.network.connection import Decoder, RateLimit, TlsOptions, fault_of, filter_urllib3_logs
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply

@@ -17,14 +17,9 @@ class NamedEmbedder:
     """The embedding model of a name, set up on first use, or the given one."""
 
     def __init__(self, name: str, settings: Settings, *, model: Embeddings | None = None) -> None:
-        self._name = name
+        self.name = name
         self._settings = settings
         self._model = model
-
-    @property
-    def name(self) -> str:
-        """The provider and the name of the model."""
-        return self._name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vector of each text; raises `EmbeddingError`."""
@@ -35,16 +30,12 @@ class NamedEmbedder:
         return self._ask(lambda model: model.embed_query(text))
 
     def _ask(self, question: Callable[[Embeddings], Found]) -> Found:
-        model = self._opened()
-        try:
-            return question(model)
-        except _failures() as error:
-            raise EmbeddingError(_failure(self._name, error)) from None
-
-    def _opened(self) -> Embeddings:
         if self._model is None:
-            self._model = _open(self._name, self._settings)
-        return self._model
+            self._model = _open(self.name, self._settings)
+        try:
+            return question(self._model)
+        except _failures() as error:
+            raise EmbeddingError(_failure(self.name, error)) from None
 
 
 def _open(name: str, settings: Settings) -> Embeddings:

@@ -9,9 +9,8 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +24,7 @@ from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, status_of, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of
 from restgpt.tools.model.usage import ModelUsage, usage_of
+from restgpt.tools.settings.run_settings import problems_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -41,14 +41,6 @@ NO_TOOLS = frozenset({400, 422})
 """Statuses with which providers refuse tools that the model does not have, too many tools, or their schemas."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[Answer]):
-    """A validated answer and its cost."""
-
-    value: Answer
-    usage: ModelUsage
-
-
 def ask(
     model: BaseChatModel,
     messages: Sequence[BaseMessage | tuple[str, str]],
@@ -57,8 +49,8 @@ def ask(
     method: Method = "auto",
     check: Callable[[Answer], None] | None = None,
     callbacks: Sequence[BaseCallbackHandler] = (),
-) -> Asked[Answer]:
-    """Ask `model` for a `schema`; `callbacks` see its replies as they come.
+) -> tuple[Answer, ModelUsage]:
+    """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
     times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
@@ -75,8 +67,7 @@ def ask(
         return value
 
     advice = "\nReply again with the whole JSON object, corrected."
-    value, used = _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
-    return Asked(value, used)
+    return _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
 
 
 def read_tool_calls(
@@ -121,7 +112,7 @@ def _repaired(
         try:
             return read(raw), used
         except ValueError as error:
-            reason = _reason(error)
+            reason = problems_of(error) if isinstance(error, ValidationError) else str(error)
         except RecursionError:
             reason = "It is nested too deeply."
         complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
@@ -241,15 +232,6 @@ def _written(message: AIMessage) -> str:
     """The text without thoughts, or the arguments of a tool call if they are no JSON."""
     broken = [call["args"] or "" for call in message.invalid_tool_calls]
     return text_of(message) or "".join(broken[:1])
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
-        for problem in error.errors(include_url=False, include_input=False)
-    )
 
 
 def _shown(message: AIMessage) -> str:

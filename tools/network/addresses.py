@@ -33,7 +33,8 @@ from restgpt.tools.errors import AddressFault, ConnectFault, ResolveFault, Timeo
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]
 
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
+"""The port of a scheme where a text names none (RFC 9110, section 4.2)."""
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 # Suffixes of host names in private networks; a name without a dot is private too.
 _PRIVATE_SUFFIXES = (".local", ".localhost", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa", ".test")
@@ -58,7 +59,7 @@ class Origin:
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}" + ("" if self.port == _PORTS.get(self.scheme) else f":{self.port}")
+        return f"{self.scheme}://{host}" + ("" if self.port == PORTS.get(self.scheme) else f":{self.port}")
 
 
 def origin_of(url: str) -> Origin:
@@ -69,7 +70,7 @@ def origin_of(url: str) -> Origin:
     if read is None:
         raise AddressFault("a URL cannot be read; correct the server or --base-url")
     parts, host, port, second = read
-    if parts.scheme not in _PORTS or not host:
+    if parts.scheme not in PORTS or not host:
         raise AddressFault(
             f"only http and https URLs with a host are requested, not {parts.scheme or 'a relative one'}"
         )
@@ -78,7 +79,7 @@ def origin_of(url: str) -> Origin:
     same = (second.host or "").strip("[]").lower().rstrip(".") == host and second.port == port
     if not same or not host.isascii():
         raise AddressFault("the host of a URL is ambiguous; write it in ASCII (punycode for other letters)")
-    return Origin(parts.scheme, host, port or _PORTS[parts.scheme])
+    return Origin(parts.scheme, host, port or PORTS[parts.scheme])
 
 
 def joined_url(base: str, reference: str) -> str:
@@ -221,14 +222,12 @@ def _kind_of_host(host: str) -> str:
 
 
 def _allowed(origin: Origin, is_typed: bool, is_local: bool) -> frozenset[str]:
+    """The kinds of addresses that a host may lead to beside public ones."""
     kind = _kind_of_host(origin.host)
-    if kind == "intranet":
-        return frozenset({"loopback", "private"}) if is_typed else frozenset()
-    if kind == "link-local":
-        return frozenset({kind}) if is_typed else frozenset()
-    if kind == "loopback":
-        return frozenset({kind}) if is_typed or is_local else frozenset()
-    return frozenset({kind}) if kind == "private" and is_typed else frozenset()
+    if not (is_typed or (is_local and kind == "loopback")):
+        return frozenset()
+    kinds = {"loopback", "private"} if kind == "intranet" else {kind}
+    return frozenset(kinds & {"loopback", "private", "link-local"})
 
 
 def resolve(host: str, port: int) -> list[str]:

@@ -7,10 +7,8 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from restgpt.tools.network.addresses import Address, Origin
+from restgpt.tools.network.addresses import PORTS, Address, Origin
 
-PORTS = {"http": 80, "https": 443}
-"""The port of a scheme where a text names none (RFC 9110, section 4.2)."""
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
 
 

@@ -1,10 +1,12 @@
-"""The connections to servers: their TLS files, their failures, their compressed answers, and what urllib3 logs of them.
+"""The connections to servers: their TLS files, rate limits, failures, compressed answers, and log records of urllib3.
 
 An encrypted key file fails, because no one can be asked for its password.
 """
 
 import logging
+import threading
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,41 @@ def _found(entry: ApiEntry, name: str, path: Path | None) -> str | None:
     if path is not None and not path.is_file():
         raise SettingsError(f"{entry.name}.{name} in apis.yaml names {path}, which is not a file")
     return None if path is None else str(path)
+
+
+class RateLimit:
+    """A number of requests per second to one API, for all threads together, and delays after a 429. Thread-safe."""
+
+    def __init__(self, per_second: float | None, clock: Callable[[], float]) -> None:
+        self._gap = 1.0 / per_second if per_second else 0.0
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._next = float("-inf")
+        self._delayed_until = float("-inf")
+
+    def reserve(self, latest: float, longest_delay: float) -> float | None:
+        """Reserve the next free moment and return the seconds until then.
+
+        Returns None and reserves nothing if that moment is after `latest`, or if the delay that the server asked for
+        lasts more than `longest_delay` seconds.
+        """
+        with self._lock:
+            now = self._clock()
+            start = max(now, self._next, self._delayed_until)
+            if start > latest or self._delayed_until - now > longest_delay:
+                return None
+            self._next = start + self._gap
+            return start - now
+
+    def delay(self, seconds: float) -> None:
+        """Delay all further requests by `seconds`, after a 429."""
+        with self._lock:
+            self._delayed_until = max(self._delayed_until, self._clock() + seconds)
+
+    def delay_left(self) -> float:
+        """The seconds until the delay of the last 429 ends."""
+        with self._lock:
+            return max(0.0, self._delayed_until - self._clock())
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings.secret import Secret
 
@@ -57,29 +57,23 @@ def load_dotenv(path: Path = Path(".env")) -> None:
         os.environ.setdefault(name, value)
 
 
-@dataclass(frozen=True, slots=True)
-class DotenvAddress:
-    """The address of a model's server that a `.env` file set.
+def addresses_of_dotenv(path: Path = Path(".env"), environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """The addresses of models' servers in effect that a `.env` file sets, each in a sentence; raises SettingsError.
 
-    `outer_key` is the variable of the provider's key if the environment has it from elsewhere; empty otherwise.
+    The sentence names the variable of the provider's key too, if the environment has it from elsewhere.
     """
-
-    variable: str
-    url: str = field(repr=False)
-    outer_key: str = ""
-
-
-def addresses_of_dotenv(
-    path: Path = Path(".env"), environ: Mapping[str, str] = os.environ
-) -> tuple[DotenvAddress, ...]:
-    """The addresses of models' servers that are in effect and that a `.env` file sets; raises SettingsError."""
-    values, found = read_dotenv(path), []
+    values = read_dotenv(path)
     for variable, key in MODEL_ADDRESSES.items():
         url = values.get(variable)
-        if url and environ.get(variable) == url:
-            is_outer = bool(environ.get(key)) and environ.get(key) != values.get(key)
-            found.append(DotenvAddress(variable, url, key if is_outer else ""))
-    return tuple(found)
+        if not url or environ.get(variable) != url:
+            continue
+        try:
+            shown = public_url(url)
+        except ValueError:
+            shown = "an address that cannot be read"
+        is_outer = environ.get(key) and environ.get(key) != values.get(key)
+        whose = f", with your {key}, which is not from that file" if is_outer else ""
+        yield f"The file .env of this folder sets {variable}: requests to the model go to {shown}{whose}."
 
 
 def reason(error: Exception) -> str:

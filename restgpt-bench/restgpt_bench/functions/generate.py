@@ -113,10 +113,10 @@ def _with_examples(data: Dataset, model: BaseChatModel, function: Function) -> D
     document = json.dumps(to_canonical(function))
     task = render("functions_generate_task", count=str(PER_FUNCTION), function=document)
     try:
-        pairs = ask(model, [SystemMessage(system), HumanMessage(task)], GeneratedPairs).value.pairs
+        generated, _ = ask(model, [SystemMessage(system), HumanMessage(task)], GeneratedPairs)
     except ModelReplyError as error:
         return Dataset(kept, [*dropped, Dropped(function.name, "", "", "no reply", str(error))])
-    for pair in pairs[: 2 * PER_FUNCTION]:
+    for pair in generated.pairs[: 2 * PER_FUNCTION]:
         try:
             call = accept(pair.instruction, pair.call, function, [one.instruction for one in kept])
         except Rejected as rejected:

@@ -23,6 +23,7 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model
 from restgpt.tools.model.scripted import Recorder
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.run_settings import problems_of
 from restgpt_bench.methods.build import METHODS, build_method
 from restgpt_bench.restbench.documents import Documents, gather
 from restgpt_bench.restbench.judges.task import Step, select
@@ -78,8 +79,7 @@ def make_context(settings: RunSettings) -> Context:
     try:
         return Context(**{"today": TODAY.isoformat(), "writes": "allow", "undo": False, **settings.context, **ablated})
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
-        raise SuiteError(f"Settings that cannot be used: {'; '.join(problems)}.") from None
+        raise SuiteError(f"Settings that cannot be used: {problems_of(error)}.") from None
 
 
 def model_for(name: str, *, recording: Path | None = None, patience: float = PATIENCE_S) -> ModelFor:

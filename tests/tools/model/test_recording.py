@@ -33,9 +33,9 @@ def recording(tmp_path: Path) -> Path:
 
 
 def test_a_recorded_value_is_replayed_with_its_cost(recording: Path) -> None:
-    asked = ask(resolve_model(f"recorded:{recording}"), PROMPT, Colour)
-    assert asked.value == Colour(name="red")
-    assert asked.usage.input_tokens == 10
+    value, usage = ask(resolve_model(f"recorded:{recording}"), PROMPT, Colour)
+    assert value == Colour(name="red")
+    assert usage.input_tokens == 10
 
 
 def test_a_recorded_text_is_replayed(recording: Path) -> None:

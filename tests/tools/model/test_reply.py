@@ -91,8 +91,8 @@ DRAFT, REAL = '{"name": "draft"}', '{"name": "red"}'
 def test_a_draft_inside_the_thoughts_is_no_reply(thought: str) -> None:
     whole = thought.replace("{}", REAL)
     assert without_thoughts(whole) == REAL
-    assert ask(ScriptedModel([whole]), QUESTION, Colour).value.name == "red"
-    assert ask(ScriptedModel([whole]), QUESTION, Colour, method="json").value.name == "red"
+    assert ask(ScriptedModel([whole]), QUESTION, Colour)[0].name == "red"
+    assert ask(ScriptedModel([whole]), QUESTION, Colour, method="json")[0].name == "red"
     assert read_text(ScriptedModel([whole]), QUESTION)[0] == REAL
 
 
@@ -108,13 +108,13 @@ def test_a_draft_inside_the_thoughts_is_no_reply(thought: str) -> None:
 )
 def test_thoughts_without_an_end_are_an_empty_reply(message: AIMessage) -> None:
     model = ScriptedModel([message, REAL])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
     assert "draft" not in model.texts[1]
 
 
 def test_an_object_may_speak_of_thoughts() -> None:
     text = '{"name": "the mark </think>"}'
-    assert ask(ScriptedModel([text]), QUESTION, Colour).value.name == "the mark </think>"
+    assert ask(ScriptedModel([text]), QUESTION, Colour)[0].name == "the mark </think>"
 
 
 def test_plain_text_comes_without_thinking_and_with_its_cost() -> None:

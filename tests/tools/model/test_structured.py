@@ -35,9 +35,9 @@ def refusal(status: int) -> openai.APIStatusError:
 
 
 def test_a_tool_call_becomes_the_value() -> None:
-    asked = ask(ScriptedModel([{"name": "red", "shade": 3}]), QUESTION, Colour)
-    assert asked.value == Colour(name="red", shade=3)
-    assert asked.usage == ModelUsage(1, 10, 5)
+    value, usage = ask(ScriptedModel([{"name": "red", "shade": 3}]), QUESTION, Colour)
+    assert value == Colour(name="red", shade=3)
+    assert usage == ModelUsage(1, 10, 5)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_tool_call_becomes_the_value() -> None:
     ],
 )
 def test_an_object_is_read_in_prose_after_thoughts_as_a_printed_dict_and_in_an_envelope(reply: Any) -> None:
-    assert ask(ScriptedModel([reply]), QUESTION, Colour).value.name == "red"
+    assert ask(ScriptedModel([reply]), QUESTION, Colour)[0].name == "red"
 
 
 def test_a_tool_call_that_is_written_as_json_is_read() -> None:
@@ -63,20 +63,20 @@ def test_a_tool_call_that_is_written_as_json_is_read() -> None:
 
     for written in ({"text": "go"}, '{"text": "go"}'):
         reply = json.dumps({"name": "Plan", "arguments": written})
-        assert ask(ScriptedModel([reply]), QUESTION, Plan).value.text == "go"
+        assert ask(ScriptedModel([reply]), QUESTION, Plan)[0].text == "go"
 
 
 def test_the_complaint_is_about_the_object_and_not_its_envelope() -> None:
     model = ScriptedModel([{"answer": {"shade": 1}}, {"name": "red"}])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
     assert "name: Field required" in str(model.prompts[1][-1].text)
 
 
 def test_an_invalid_reply_is_sent_back_with_the_reason_and_the_reply() -> None:
     model = ScriptedModel([{"shade": 1}, {"name": "red"}])
-    asked = ask(model, QUESTION, Colour)
-    assert asked.value.name == "red"
-    assert asked.usage.calls == 2
+    value, usage = ask(model, QUESTION, Colour)
+    assert value.name == "red"
+    assert usage.calls == 2
     said, complaint = model.prompts[1][-2:]
     assert '"shade": 1' in str(said.text)
     assert "name: Field required" in str(complaint.text)
@@ -88,7 +88,7 @@ def test_a_check_can_refuse_a_well_formed_reply() -> None:
             raise ValueError("only red will do")
 
     model = ScriptedModel([{"name": "blue"}, {"name": "red"}])
-    assert ask(model, QUESTION, Colour, check=only_red).value.name == "red"
+    assert ask(model, QUESTION, Colour, check=only_red)[0].name == "red"
     assert "only red will do" in model.texts[1]
 
 
@@ -101,12 +101,12 @@ def test_replies_that_stay_invalid_end_in_an_error_that_counts_their_cost() -> N
 
 def test_a_model_without_tools_is_asked_for_json_in_text() -> None:
     model = GenericFakeChatModel(messages=iter([AIMessage('{"name": "red"}')]))
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
 
 
 def test_a_provider_that_refuses_tools_is_asked_in_text() -> None:
     model = ScriptedModel([refusal(400), '{"name": "red"}'])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
     assert "JSON Schema" in model.texts[1]
 
 
@@ -116,13 +116,13 @@ def test_a_tool_call_with_broken_arguments_is_read_as_far_as_it_goes_or_sent_bac
         return AIMessage("", invalid_tool_calls=[call])
 
     model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}}')])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
     assert str(model.prompts[1][-2].text) == '{"name": '
 
 
 def test_a_reply_that_is_nested_without_end_is_sent_back() -> None:
     model = ScriptedModel(['{"name":' * 50_000, {"name": "red"}])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
     assert "nested too deeply" in model.texts[1]
 
 
@@ -130,7 +130,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_in_another_way() -> None:
     error = openai.ContentFilterFinishReasonError()
     error.response = httpx.Response(200)  # type: ignore[attr-defined]
     model = ScriptedModel([error, {"name": "red"}])
-    assert ask(model, QUESTION, Colour).value.name == "red"
+    assert ask(model, QUESTION, Colour)[0].name == "red"
 
 
 @pytest.mark.parametrize(
