@@ -13,22 +13,18 @@ from restgpt.nodes.state.records import FunctionChoice, Look
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.unsaid import unsaid
 
 MOST_SHOWN = 8
 """The maximum number of functions that one look shows with their signatures."""
 
+MOST_FIRST = 5
+"""The number of functions that get their room before the others, because they fit the words of the instruction best."""
+
 MOST_WHOLE = 3
-"""The maximum number of functions that one look shows with all that their documentation says."""
+"""The maximum number of functions that one look shows with all that the document says of them."""
 
 LEAST, MOST = 45, 200
 """The fewest tokens for a function, types included, and the most of its signature; with fewer, the best are chosen."""
-
-MOST_NAMED = 300
-"""The most tokens of the signature of a function that was asked for by name, without what its documentation adds."""
-
-BEYOND = "What their documentation says beyond:"
-"""The line before what the signatures of functions leave out."""
 
 LINES_PART = 4
 """The part of the budget that lines of further functions may take, if not all are shown with their signatures."""
@@ -137,6 +133,7 @@ def look_text(run: Run, wish: Look, instruction: str) -> str:
 def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int, *, most: int = MOST) -> str:
     """Write functions with their types, below the name of their API if there are several APIs."""
     groups: dict[str, list[Operation]] = {}
+    best = run.catalogue.search(focus, MOST_FIRST) if len(operations) > MOST_FIRST else []
     for operation in operations:
         groups.setdefault(operation.api.title or operation.api.name, []).append(operation)
     texts = [
@@ -146,6 +143,7 @@ def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: in
             budget=budget * len(group) // len(operations),
             most=most,
             focus=focus,
+            first=best,
             learned=run.learned(focus),
             reads=run.rules.reads,
         )
@@ -176,11 +174,8 @@ def _distinct(operations: Iterable[Operation]) -> list[Operation]:
 
 
 def _functions(run: Run, few: Sequence[Operation], others: Sequence[Operation], wanted: str) -> str:
-    """Write the signatures of functions; of the few that were asked for by name, also what these leave out."""
+    """Write functions; the few that were asked for by name get all the room that they need."""
     budget = run.context.documentation_budget
-    texts = [_interface(run, few, wanted, budget, most=MOST_NAMED)] if few else []
+    texts = [_interface(run, few, wanted, budget, most=budget // len(few))] if few else []
     texts += [_interface(run, others, wanted, budget)] if others else []
-    each = budget if len(few) == 1 else budget * 2 // 3
-    rest = {run.catalogue.function_name(item): unsaid(item, texts[0], budget=each, focus=wanted) for item in few}
-    more = [f"{name}:\n{text}" for name, text in rest.items() if text]
-    return "\n\n".join([*texts, *([BEYOND, *more] if more else [])])
+    return "\n\n".join(texts)

@@ -1,23 +1,24 @@
 """Documentation of operations and responses for prompts, within a token budget.
 
     POST /playlists  Create a playlist
-    query  limit  integer 1..50 =20  How many to return.
-    body*  application/json  {
-      name*: string  The new name.
-    }
-    answers 201 application/json  Playlist
+    query  limit: int = 20 1..50  How many to return.
+    body*  application/json  {name*: str, public: bool = True}
+      name: The new name.
+    answers 201 application/json  {id, name, tracks: {total: int}}
 
-A star marks required values. Schemas are in the notation of `notation.py`. Descriptions are shortened before lines are
-cut.
+A star marks required values. Values and what is said of them are written as in signatures (`value.py`, `field.py`).
 """
 
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
-from restgpt.specs.docs.notation import DEFAULT_MOST, NOT_SHOWN, Notation, spelled
+from restgpt.specs.docs.field import NOTE_MOST, RULE_NOTE, written
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.value import Value, argument
 from restgpt.specs.docs.words.families import fold_fields
-from restgpt.specs.docs.words.focus import PARTLY, VALUED, Relevance, focus_of
+from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import prose
 from restgpt.specs.effort import within
@@ -29,13 +30,14 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 STEPS_MOST = 25_000
 # Characters of a token, on average.
 TOKEN = 4
-# Characters of each field's description, and of the operation's description, from generous to few.
-DETAILS = ((160, 1200), (80, 600), (40, 300), (0, 160))
-# The most characters of the sentences of an operation that state rules, however short the rest of its description is.
-RULES_MOST = 3000
-# The share of the budget that the request leaves to the response, and the divisor for the most that it takes.
-RESPONSE_SHARE = 0.15
-RESPONSE_PART = 3
+# The share of the room for the operation's own description, for its parameters, and for the body with its notes.
+DESCRIPTION_SHARE, PARAMETERS_SHARE, BODY_SHARE = 0.3, 0.6, 0.8
+# The share of a body's and of an answer's room for the fields; what is said of them takes the rest.
+SENT_SHARE, ANSWERED_SHARE = 0.6, 0.8
+# The most that the answer takes, as a part of the budget, and the least that is worth writing.
+RESPONSE_PART, RESPONSE_LEAST = 3, 40
+# Characters for the enumerated values of a parameter.
+VALUES_MOST = 400
 # Words of descriptions that say only that a request succeeded.
 _EMPTY_STEMS = frozenset(
     stems(
@@ -52,25 +54,18 @@ _STATUSES = frozenset(str(int(status)) for status in HTTPStatus)
 def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") -> str:
     """Document the parameters, body and response of an operation in about `budget` tokens of four characters.
 
-    If not all fits, the parameters and fields that the words of `focus` touch come first, with their descriptions. The
+    If not all fits, required parameters and fields stay, and those that the words of `focus` touch come first. The
     response takes at most a third of the tokens.
     """
     with within(STEPS_MOST, operation.document.allowance):
-        return _documented(operation, budget * TOKEN, focus)
-
-
-def _documented(operation: Operation, room: int, focus: str) -> str:
-    relevance = Relevance(operation.document, focus_of(focus))
-    text = _whole_request(operation, room) or (_focused_request(operation, relevance, room) if focus else "")
-    text = text or _request(operation, *DETAILS[-1], room=room)
-    if len(text) > room:
-        text = _cut_lines(text, room)
-    left = min(room - len(text) - 1, room // RESPONSE_PART)
-    response = operation.response()
-    if response is None or left < 40:
-        return text
-    answer = _response(operation, response, left, DETAILS[1][0], relevance)
-    return f"{text}\nanswers {answer}" if answer else text
+        relevance = Relevance(operation.document, focus_of(focus))
+        room = budget * TOKEN
+        text = _cut_lines(_request(operation, relevance, room), room)
+        left = min(room - len(text) - 1, room // RESPONSE_PART)
+        response = operation.response()
+        if response is None or left < RESPONSE_LEAST:
+            return text
+        return f"{text}\nanswers {_response(operation, response, left, relevance)}"
 
 
 def response_documentation(
@@ -86,7 +81,7 @@ def response_documentation(
         return "The document does not describe this response."
     with within(STEPS_MOST, operation.document.allowance):
         relevance = Relevance(operation.document, focus_of(focus))
-        return _response(operation, response, budget * TOKEN, DETAILS[1][0], relevance, received)
+        return _response(operation, response, budget * TOKEN, relevance, received)
 
 
 def described_status(operation: Operation, status: int) -> str:
@@ -105,60 +100,44 @@ def _meaning(response: Response, status: int | str, most: int) -> str:
     return plain_text(response.description, most) if said else ""
 
 
-def _whole_request(operation: Operation, room: int) -> str:
-    """Document a request with all its parameters and schemas, with descriptions as long as fit; empty if none do."""
-    for field, own in DETAILS:
-        text = _request(operation, field, own, room=room)
-        if len(text) <= room * (1 - RESPONSE_SHARE) and NOT_SHOWN not in text:
-            return text
-    return ""
-
-
-def _focused_request(operation: Operation, relevance: Relevance, room: int) -> str:
-    """Document a request with the descriptions of what the focus touches, and with less of the rest."""
-    text = ""
-    most = int(room * (1 - RESPONSE_SHARE))
-    for rest in (DETAILS[1][0], 0):
-        text = _request(operation, DETAILS[0][0], DETAILS[2][1], room=most, rest=rest, relevance=relevance)
-        if len(text) <= most and NOT_SHOWN not in text:
-            break
-    return text
-
-
-def _request(
-    operation: Operation,
-    field: int,
-    own: int,
-    *,
-    room: int,
-    rest: int | None = None,
-    relevance: Relevance | None = None,
-) -> str:
-    """Document a request with descriptions of `field` characters; with a focus, `rest` where it touches nothing."""
-    notation = Notation(operation.document, request=True, details=field, rest=rest or 0, relevance=relevance)
+def _request(operation: Operation, relevance: Relevance, room: int) -> str:
     lines = [f"{operation.method} {operation.path}  {plain_text(operation.summary, 200)}".rstrip()]
-    description = prose(operation.description, own, rules_most=min(RULES_MOST, room // 2))
-    if description and description.rstrip(".") != plain_text(operation.summary, own).rstrip("."):
+    described = int(room * DESCRIPTION_SHARE)
+    description = prose(operation.description, described, rules_most=described)
+    if description and description.rstrip(".") != plain_text(operation.summary, described).rstrip("."):
         lines.append(description)
-    score = {id(item): _score(relevance, item) if relevance else 0.0 for item in operation.parameters}
-    families = fold_fields(operation, lambda item: notation.type_of(item.schema))
-    for parameter in sorted(operation.parameters, key=lambda item: (not item.required, score[id(item)] < VALUED)):
-        if parameter.name in families.folded and parameter.location == "query":
-            continue
-        details = field if rest is None or score[id(parameter)] >= PARTLY else rest
-        lines.append(_parameter_line(notation, parameter, details))
-    lines += [f"query  {line}" for line in families.lines]
-    body = operation.body
-    if body is not None:
-        media = body.preferred
-        head = f"body{'*' if body.required else ''}  {media.media_type}  "
-        said = f"  {plain_text(body.description, field)}".rstrip()
-        left = room - sum(len(line) + 1 for line in lines) - len(head) - len(said)
-        lines.append(f"{head}{notation.body(media, max(0, left) if relevance else None)}{said}")
-        others = [kind for kind in body.content if kind != media.media_type]
-        if others:
-            lines.append(f"  also accepted: {', '.join(others[:4])}")
-    return "\n".join([*lines, *notation.definitions(room - sum(len(line) + 1 for line in lines))])
+    left = room - sum(len(line) + 1 for line in lines)
+    lines += _parameters(operation, relevance, int(left * PARAMETERS_SHARE))
+    left = room - sum(len(line) + 1 for line in lines)
+    return "\n".join([*lines, *_body(operation, relevance, int(left * BODY_SHARE))])
+
+
+def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterator[str]:
+    """Write a line for each parameter, required ones first, with what is said of them as far as it fits."""
+    families = fold_fields(operation, lambda item: argument("", _shape(operation, item), relevance, most=VALUES_MOST))
+    listed = [item for item in operation.parameters if not (item.name in families.folded and item.location == "query")]
+    score = {id(item): _score(relevance, item) for item in listed}
+    listed.sort(key=lambda item: (not item.required, -score[id(item)]))
+    shapes = {id(item): _shape(operation, item) for item in listed}
+    heads = {
+        id(item): f"{item.location}  "
+        + argument(item.name, shapes[id(item)], relevance, is_required=item.required, most=VALUES_MOST)
+        + ("  (deprecated)" if item.deprecated else "")
+        for item in listed
+    }
+    room -= sum(map(len, heads.values()))
+    each = max(NOTE_MOST, room // max(1, len(listed)))
+    for item in listed:
+        text = plain_text(item.description or shapes[id(item)].description, min(each, RULE_NOTE))
+        text = text if room >= len(text) else ""
+        room -= len(text)
+        sample = _example(item) if room > 0 else ""
+        yield f"{heads[id(item)]}{f'  {text}' if text else ''}{sample}"
+    yield from (f"query  {line}" for line in families.lines)
+
+
+def _shape(operation: Operation, parameter: Parameter) -> Shape:
+    return Shape(operation.document, parameter.schema, request=True)
 
 
 def _score(relevance: Relevance, parameter: Parameter) -> float:
@@ -167,46 +146,44 @@ def _score(relevance: Relevance, parameter: Parameter) -> float:
     return relevance.of_field(parameter.name, {**parameter.schema, "description": described})
 
 
-def _parameter_line(notation: Notation, parameter: Parameter, field: int) -> str:
-    star = "*" if parameter.required else ""
-    old = "(deprecated) " if parameter.deprecated else ""
-    kind = notation.type_of(parameter.schema)
-    text = plain_text(parameter.description or str(parameter.schema.get("description") or ""), field)
+def _example(parameter: Parameter) -> str:
     example = parameter.example if parameter.example is not None else parameter.schema.get("example")
-    shown = example is not None and field and not isinstance(example, dict | list)
-    sample = f"  e.g. {spelled(example)[:DEFAULT_MOST]}" if shown else ""
-    return f"{parameter.location}  {parameter.name}{star}  {kind}  {old}{text}{sample}".rstrip()
+    if example is None or isinstance(example, dict | list):
+        return ""
+    return f"  e.g. {plain_text(str(example), NOTE_MOST)}"
 
 
-def _response(
-    operation: Operation,
-    response: Response,
-    room: int,
-    field: int,
-    relevance: Relevance,
-    received: Any = None,
-) -> str:
-    """Write a response in full if it fits, else with the fields of the focus, else with fewer words and lines."""
+def _body(operation: Operation, relevance: Relevance, room: int) -> Iterator[str]:
+    body = operation.body
+    if body is None:
+        return
+    media = body.preferred
+    head = f"body{'*' if body.required else ''}  {media.media_type}  "
+    said = plain_text(body.description, NOTE_MOST)
+    shape = Shape(operation.document, media.schema, request=True)
+    value = Value(shape, relevance, {}, request=True, whole=True)
+    text = value.text(int((room - len(head)) * SENT_SHARE))
+    yield f"{head}{text}{f'  {said}' if said else ''}"
+    yield from _said(value, room - len(head) - len(text))
+    others = [kind for kind in body.content if kind != media.media_type]
+    if others:
+        yield f"  also accepted: {', '.join(others[:4])}"
+
+
+def _said(value: Value, room: int) -> Iterator[str]:
+    """Write what the document says of the fields of a value, a line each."""
+    return (f"  {note}" for note in written(list(value.notes(frozenset())), room))
+
+
+def _response(operation: Operation, response: Response, room: int, relevance: Relevance, received: Any = None) -> str:
     media = next(iter(response.content.values()), None)
     if media is None:
         return f"{response.status} without a body  {_meaning(response, response.status, 100)}".rstrip()
-    text = ""
-    levels = (
-        (field, None, False),
-        (field, relevance, False),
-        (0, relevance, False),
-        (0, relevance, not relevance.focus),
-    )
-    for details, wanted, bare in levels:
-        notation = Notation(
-            operation.document, request=False, details=details, relevance=wanted, bare=bare, received=received
-        )
-        head = f"{response.status} {media.media_type}  "
-        head += notation.body(media, room - len(head) if wanted else None)
-        text = "\n".join([head, *notation.definitions(room - len(head) - 1)])
-        if len(text) <= room and not notation.left_out:
-            return text
-    return _cut_lines(text, room)
+    head = f"{response.status} {media.media_type}  "
+    shape = Shape(operation.document, media.schema)
+    value = Value(shape, relevance, {}, request=False, whole=True, received=received, is_typed=True)
+    text = value.text(int((room - len(head)) * ANSWERED_SHARE))
+    return _cut_lines("\n".join([head + text, *_said(value, room - len(head) - len(text))]), room)
 
 
 def _cut_lines(text: str, room: int) -> str:

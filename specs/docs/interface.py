@@ -7,16 +7,20 @@ Movie = {id: int, title, release_date: date}
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.field import DECIDING
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature, type_text
+from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
+from restgpt.specs.docs.value import type_text
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.keyword import body_shape, keywords
+from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
@@ -34,8 +38,13 @@ TYPE_MOST, TYPE_LEAST = 700, 60
 RULES_SHARE, RULES_MOST = 0.35, 1200
 # How many steps the search for types in one result may take.
 STEPS_MOST = 15_000
-# The fewest tokens of one signature.
-SIGNATURE_LEAST = 30
+# The fewest tokens of one signature, and the share of the room for those that come first.
+SIGNATURE_LEAST, FIRST_SHARE = 30, 0.35
+# The most tokens of what has to be sent to the functions that come first, in their order.
+ASKED_MOST = (1000, 600, 400)
+# The least part of the functions, and how many at least, that have an argument whose description stands once; and the
+# most characters of it.
+COMMON_PART, COMMON_LEAST, COMMON_MOST = 4, 3, 160
 
 CUT = "…"
 """The mark of what is left out of a signature."""
@@ -67,26 +76,34 @@ def interface(
     budget: int,
     most: int = 150,
     focus: str = "",
+    first: Sequence[Operation] = (),
     learned: Learned = UNKNOWN,
     reads: Callable[[Operation], bool] = seems_to_read,
 ) -> str:
     """Write operations as typed functions in about `budget` tokens of four characters, `most` for each.
 
-    `focus` are words whose fields come first; `reads` tells which operations read, or seem to.
+    `focus` are words whose fields come first; the operations in `first` get their room before the others. `reads` tells
+    which operations read, or seem to.
     """
     shared = _shared(operations)
     types = _names(shared)
     share = budget * TOKEN // max(1, len(operations))
+    # What must be sent to the first ones goes before everything else.
+    free = int(budget * TOKEN * (1 - FIRST_SHARE)) if first else budget * TOKEN
     definitions = [
-        *_definitions(shared, types, int(budget * TOKEN * TYPES_SHARE), share, focus),
+        *_definitions(shared, types, int(free * TYPES_SHARE), share, focus),
         *_conditions(operations),
     ]
-    ruled = _ruled(operations, int(budget * TOKEN * RULES_SHARE))
+    common = _common(operations)
+    definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in sorted(common)]
+    ruled = _ruled(operations, int(free * RULES_SHARE))
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
 
     found = {item.document: Relevance(item.document, focus_of(focus)) for item in operations}
     # Once for each operation, because a store is asked for it, and a cut signature is written twice.
     known_of = {id(operation): (learned.seen(operation), learned.noted(operation)) for operation in operations}
+
+    asked = {id(item): most for item, most in zip(first, ASKED_MOST, strict=False)}
 
     def written(operation: Operation, tokens: int) -> str:
         known = types.get(id(operation.document), NO_TYPES)
@@ -103,9 +120,23 @@ def interface(
             relevance=relevance,
             reads=reads,
             rules=rules,
+            asked=asked.get(id(operation)),
+            shared=common,
         )
 
-    return "\n".join([*_signatures(operations, written, room, most), *definitions])
+    return "\n".join([*_signatures(operations, written, room, most, first), *definitions])
+
+
+def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
+    """Return the arguments, by name and description, that many functions have."""
+    seen = Counter(
+        (item.name, item.parameter.description)
+        for operation in operations
+        for item in keywords(operation)
+        if item.parameter.description
+    )
+    least = max(COMMON_LEAST, len(operations) // COMMON_PART)
+    return frozenset(key for key, count in seen.items() if count >= least and DECIDING.search(key[1]))
 
 
 def _ruled(operations: Sequence[Operation], room: int) -> dict[int, int]:
@@ -122,16 +153,26 @@ def _ruled(operations: Sequence[Operation], room: int) -> dict[int, int]:
 
 
 def _signatures(
-    operations: Sequence[Operation], written: Callable[[Operation, int], str], room: int, most: int
+    operations: Sequence[Operation],
+    written: Callable[[Operation, int], str],
+    room: int,
+    most: int,
+    first: Sequence[Operation],
 ) -> list[str]:
-    """Write signatures in `room` characters; those that are cut share what the others leave."""
-    each = min(most, max(SIGNATURE_LEAST, room // TOKEN // max(1, len(operations))))
-    lines = [written(operation, each) for operation in operations]
-    cut = [number for number, line in enumerate(lines) if CUT in line]
-    left = (room - sum(len(line) + 1 for line in lines)) // TOKEN
-    if cut and left >= len(cut):
-        more = min(most, each + left // len(cut))
+    """Write signatures in `room` characters, the `first` ones before others; those that are cut share what is left."""
+    known = set(map(id, first))
+    lines = [""] * len(operations)
+    left = room
+    for group, share in ((True, FIRST_SHARE), (False, 1.0)):
+        members = [number for number, item in enumerate(operations) if (id(item) in known) is group]
+        each = min(most, max(SIGNATURE_LEAST, int(left * share) // TOKEN // max(1, len(members))))
+        for number in members:
+            lines[number] = written(operations[number], each)
+            left -= len(lines[number]) + 1
+    cut = [number for number, line in enumerate(lines) if CUT in line and len(line) < most * TOKEN]
+    if cut and left >= TOKEN * len(cut):
         for number in cut:
+            more = min(most, (len(lines[number]) + left // len(cut)) // TOKEN)
             lines[number] = written(operations[number], more)
     return lines
 

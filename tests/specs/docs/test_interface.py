@@ -103,8 +103,11 @@ def bodies(budget: int = 400) -> list[str]:
     return interface(list(api.operations), lambda operation: operation.name, budget=budget).splitlines()
 
 
-def test_a_body_has_the_type_that_answers_have_with_what_it_must_have_starred() -> None:
-    assert bodies()[:2] == ["create_zone(body*: Zone) -> Zone", "import_zones(body: [Zone]) -> None"]
+def test_a_body_is_written_in_place_with_what_it_must_have_starred_and_its_items_by_their_type() -> None:
+    assert bodies()[:2] == [
+        "create_zone(body*: {name*: str, ttl: int = 60 ≤900, kind: str}) -> Zone",
+        "import_zones(body: [Zone]) -> None",
+    ]
     assert "Zone = {name*: str, ttl: int = 60 ≤900, kind: str}" in bodies()
 
 

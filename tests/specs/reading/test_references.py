@@ -82,7 +82,7 @@ def test_a_property_called_ref_is_a_property() -> None:
     schema = operation.json_schema(operation.body.preferred.schema, request=True)
     assert schema["properties"]["$ref"]["type"] == "string"
     assert minimal_arguments(operation)["body"] == {"$ref": "string"}
-    assert "$ref*: string" in documentation(operation)
+    assert "$ref*: str" in documentation(operation)
     assert api.problems[1:] == []
 
 

@@ -41,58 +41,16 @@ HOUSE = {"type": "object", "properties": {"rooms": {"type": "integer"}}}
 DOCS = """\
 PUT /pets/{id}  Change a pet
 Changes one pet, see the guide.
-path  id*  uuid
-query  sort  enum(up|down) =up  Order.
-query  limit  integer 1..50 =20  How many.
-body*  application/json  {
-  name*: string ..10 characters  What it is called.
-  friends: [Pet]
-  owner: {
-    age: integer | null
-  }
-  secret: string
-  home: House | string
-  tags: {string: boolean}
-}
-Pet = {
-  name*: string ..10 characters  What it is called.
-  friends: [Pet]
-  owner: {
-    age: integer | null
-  }
-  secret: string
-  home: House | string
-  tags: {string: boolean}
-}
-House = {
-  rooms: integer
-}
-answers 200 application/json  {
-  name*: string  What it is called.
-  id: string
-  friends: [Pet]
-  owner: {
-    age: integer | null
-  }
-  home: House | string
-  tags: {string: boolean}
-}
-Pet = {
-  name*: string  What it is called.
-  id: string
-  friends: [Pet]
-  owner: {
-    age: integer | null
-  }
-  home: House | string
-  tags: {string: boolean}
-}
-House = {
-  rooms: integer
-}"""
+path  id*: uuid
+query  sort: 'up'|'down' = 'up'  Order.
+query  limit=20 ≤50  How many.
+body*  application/json  {name*: str ≤10 characters, friends: [Pet], owner: {age: int?}, home: {rooms: int}|str, \
+secret: str, tags: {str: bool}}
+answers 200 application/json  {id: str, friends: [Pet], name: str, owner: {age: int?}, home: {rooms: int}|str, \
+tags: {str: bool}}"""
 
 
-def test_an_operation_is_written_in_compact_notation() -> None:
+def test_an_operation_is_written_with_what_is_said_of_its_fields() -> None:
     assert documentation(read_paths(OPERATION, Pet=PET, House=HOUSE).operations[0]) == DOCS
 
 
@@ -106,7 +64,7 @@ def test_docs_keep_to_their_budget(budget: int) -> None:
     assert documentation(operation, budget=budget).startswith("PUT /pets/{id}")
 
 
-def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
+def test_a_deep_circle_ends_by_names_and_keeps_to_its_room() -> None:
     schemas = {
         f"S{n}": {"type": "object", "properties": {f"s{m}": {"$ref": f"#/components/schemas/S{m}"} for m in range(30)}}
         for n in range(30)
@@ -114,8 +72,7 @@ def test_a_deep_circle_is_written_once_and_what_does_not_fit_is_named() -> None:
     body = "{content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}"
     api = read_paths(f"/a: {{post: {{requestBody: {body}, responses: {{}}}}}}", **schemas)
     text = documentation(api.operations[0], budget=600)
-    assert text.count("S1 = {") == 1
-    assert "not shown" in text
+    assert "s1: {s0: S0, s1: S1, s2: " in text
     assert len(text) <= 2400
 
 
@@ -128,11 +85,10 @@ def test_a_response_is_cut_to_the_words_of_its_focus() -> None:
     """
     api = read_paths(text, Film={"properties": fields}, Member={"properties": member})
     found = response_documentation(api.operations[0], 200, focus="names of the directors", budget=300)
-    assert "crew: [Member]" in found
-    assert "director: boolean" in found
-    assert "id: integer" in found
-    assert "detail_3: string" not in found
-    assert "noise_39" not in found.split("more:")[0]
+    assert "crew: [{director: bool" in found
+    assert "id: int" in found
+    assert "detail_3: str" not in found
+    assert "noise_39: str" not in found
     assert len(found) <= 1200
 
 
@@ -142,12 +98,13 @@ def test_an_answer_takes_a_third_of_the_docs_and_is_cut_to_their_focus() -> None
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
     operation = read_paths(f"/a: {{get: {{responses: {responses}}}}}", Film=film).operations[0]
     docs = documentation(operation, budget=600, focus="how long the film is: its runtime")
-    assert "runtime: integer  In minutes." in docs
-    assert "noise_9: " not in docs
+    assert "{runtime: int, " in docs
+    assert "\n  runtime: In minutes." in docs
+    assert "noise_50: " not in docs
     assert len(docs) <= 900
 
 
-def test_of_alternatives_only_those_are_written_that_the_received_names_allow() -> None:
+def test_of_alternatives_only_the_received_fields_are_written() -> None:
     one_of = [{"$ref": "#/components/schemas/Track"}, {"$ref": "#/components/schemas/Episode"}]
     api = read_paths(
         "/a: {get: {responses: {200: {content: {a/json: {schema: {$ref: '#/components/schemas/Item'}}}}}}}",
@@ -156,9 +113,7 @@ def test_of_alternatives_only_those_are_written_that_the_received_names_allow() 
         Episode={"required": ["name", "show"], "properties": {"name": {}, "show": {}}},
     )
     text = response_documentation(api.operations[0], 200, received={"name": "a", "album": "b", "type": "c"})
-    assert "Track = {" in text
-    assert "Episode" not in text
-    assert "Episode" in response_documentation(api.operations[0], 200, received={"name": "a"})
+    assert text == "200 a/json  {name: any, album: any}"
 
 
 def test_a_response_is_cut_to_the_names_that_were_received() -> None:
@@ -172,7 +127,7 @@ def test_a_response_is_cut_to_the_names_that_were_received() -> None:
     )
     received = {"items": [{"title": "x"}, {"a": {"b": {"c": {"near": 1}}}}]}
     found = response_documentation(api.operations[0], 200, focus="titles", budget=300, received=received)
-    assert "title: string" in found
+    assert "title: str" in found
     assert "near" in found
     assert not any(name in found for name in ("next", "seasons", "Season", "absent"))
 
@@ -188,8 +143,7 @@ def test_words_that_most_fields_hold_make_none_of_them_worth_showing() -> None:
         **schemas,
     )
     text = response_documentation(api.operations[0], 200, focus="the URI of the first track", budget=300)
-    assert "track: track" in text
-    assert "kind_3: " not in text
+    assert text.startswith("200 a/json  {track: {uri: str, ")
 
 
 def test_fields_of_the_whole_body_are_those_it_has_itself() -> None:
@@ -214,22 +168,21 @@ def test_what_is_deep_inside_choices_makes_a_field_worth_showing() -> None:
         Episode={"properties": {"show": {}}},
     )
     text = response_documentation(api.operations[0], 200, focus="the id and name of each artist", budget=400)
-    assert "item: Playable" in text
-    assert "noise_9: " not in text
+    assert text.startswith("200 a/json  {item: {artists: [any], ")
 
 
 def test_nothing_is_named_as_null() -> None:
     schema = {"properties": {"part_of": {"anyOf": [{"$ref": "#/components/schemas/House"}, {"type": "null"}]}}}
     responses = "{200: {content: {a/json: {schema: {$ref: '#/components/schemas/Film'}}}}}"
     api = read_paths(f"/a: {{get: {{responses: {responses}}}}}", Film=schema, House=HOUSE)
-    assert "part_of: House | null" in response_documentation(api.operations[0], 200)
+    assert "part_of: {rooms: int}?" in response_documentation(api.operations[0], 200)
 
 
 def test_a_small_response_is_shown_whole() -> None:
     api = read_paths(
         "/a: {get: {responses: {200: {content: {text/plain: {schema: {type: string}}}}, 204: {description: Gone.}}}}"
     )
-    assert response_documentation(api.operations[0], 200, focus="anything") == "200 text/plain  string"
+    assert response_documentation(api.operations[0], 200, focus="anything") == "200 text/plain  str"
     assert response_documentation(api.operations[0], 204) == "204 without a body  Gone."
     assert "does not describe" in response_documentation(api.operations[0], 500)
 
@@ -261,5 +214,5 @@ def test_an_undocumented_success_is_read_as_the_documented_one() -> None:
     content = "{application/json: {schema: {properties: {made: {type: integer}}}}}"
     responses = f"{{200: {{content: {content}}}, 422: {{description: a}}, default: {{description: b}}}}"
     operation = read_paths(f"/a: {{post: {{responses: {responses}}}}}").operations[0]
-    assert "made: integer" in response_documentation(operation, 201)
+    assert "made: int" in response_documentation(operation, 201)
     assert response_documentation(operation, 500) == "default without a body  b"

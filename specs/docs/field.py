@@ -1,0 +1,188 @@
+"""How prompts write one field or argument: its type in Python's words, its limits, its default, and what it means.
+
+duration: int 1..86400 = 60      mode*: 'soft'|'hard'      currency*: str /^[A-Z]{3}$/
+duration: In milliseconds.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from restgpt.specs.docs.shape import Shape
+from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.specs.docs.words.sentences import says_more, sentences
+from restgpt.specs.search.stemmer import stems
+
+PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+FORMATS = {
+    "date": "date",
+    "date-time": "datetime",
+    "time": "time",
+    "uuid": "uuid",
+    "binary": "bytes",
+    "byte": "base64",
+}
+# Formats that a caller has to write, and that say little of an answer.
+SENT_FORMATS = {
+    **FORMATS,
+    "byte": "base64 byte",
+    "email": "email",
+    "uri": "uri",
+    "url": "url",
+    "duration": "duration",
+    "hostname": "hostname",
+    "ipv4": "ipv4",
+    "ipv6": "ipv6",
+    "password": "password",
+}
+# How many arrays nest in one another in the text.
+ARRAYS_MOST = 3
+# A longer default or pattern is not shown, and a larger bound says nothing.
+DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 40, 10**9
+# Characters of a description, of one that decides a right call, and of an example; names before a shared note.
+NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 200, 40, 3
+# The fewest characters of a note where not all fit as they are, and what a unit or a notation adds to its worth.
+NOTE_LEAST, MEASURED = 60, 5.0
+
+DECIDING = re.compile(
+    r"\b(?:(?:milli|micro|nano)?seconds?|ms|minutes|hours|days|(?:in|of|per) (?:a )?(?:minute|hour|day|week|month|year)"
+    r"|in (?:weeks|months|years)|(?:kilo|mega|giga)?bytes?|[KMG]i?B|per ?cent(?:age)?|cents|fractions?"
+    r"|minor units?|smallest (?:currency )?units?"
+    r"|ISO[- ]?\d+|RFC ?\d+|E\.164|BCP ?47|UTC|time ?zone|base64|comma.separated|separated by|epoch|unix|timestamps?"
+    r"|(?:kilo|centi|milli)?met(?:er|re)s?|miles?|inch(?:es)?|degrees?|celsius|fahrenheit|pixels?|(?:kilo)?grams?|pounds?"
+    r"|lit(?:er|re)s?|rpm|bps|hex\w*|[YH]{2,4}[-:/]?M{1,2}\S*|upper.?case|lower.?case|read.?only|null|encoded)\b|[%°]",
+    re.IGNORECASE,
+)
+"""Words of units and notations: without them a value of the right type is still a wrong one."""
+
+
+def type_of(shape: Shape, most: int, *, is_sent: bool = False, depth: int = ARRAYS_MOST) -> str:
+    """Write the type of a value in Python's words, enumerated values while they fit in `most` characters.
+
+    Arrays nest `depth` times at most, since a schema may contain itself.
+    """
+    if shape.values:
+        texts = [repr(value) for value in shape.values]
+        if len("|".join(texts)) <= most or len(texts) == 1:
+            return "|".join(texts)[:most]
+    if not shape.kinds:
+        return "any"
+    if shape.kinds == ("array",):
+        if shape.items is None or depth == 0:
+            return "[any]"
+        items = type_of(shape.items, most, is_sent=is_sent, depth=depth - 1)
+        return f"[{items}{limits(shape.items) if is_sent else ''}]"
+    if shape.kinds == ("object",) and not shape.fields and shape.mapped is not None:
+        is_deep = shape.mapped.has_fields or depth == 0
+        kind = "{…}" if is_deep else type_of(shape.mapped, most, is_sent=is_sent, depth=depth - 1)
+        return "{str: " + kind + "}"
+    if shape.kinds == ("string",):
+        return (SENT_FORMATS if is_sent else FORMATS).get(str(shape.flat.get("format")), "str")
+    return "|".join(PYTHON[kind] for kind in shape.kinds)
+
+
+def limits(shape: Shape) -> str:
+    """Write the bounds and the pattern of a value that is sent, with a space before each; empty without any."""
+    flat = shape.flat
+    pattern = flat.get("pattern")
+    shown = isinstance(pattern, str) and 0 < len(pattern) <= PATTERN_MOST and not shape.values
+    found = [
+        _span(flat.get("minimum"), flat.get("maximum")),
+        _span(flat.get("minLength"), flat.get("maxLength"), "characters"),
+        _span(flat.get("minItems"), flat.get("maxItems"), "items"),
+        f"/{pattern}/" if shown else "",
+    ]
+    for sign, key in ((">", "exclusiveMinimum"), ("<", "exclusiveMaximum")):
+        if _is_bound(value := flat.get(key)):
+            found.append(f"{sign}{value}")
+    return "".join(f" {text}" for text in found if text)
+
+
+def _span(least: Any, most: Any, unit: str = "") -> str:
+    """Write the two ends of a range; a least of 0 or 1 is what everybody expects."""
+    low = least if _is_bound(least) and least not in (0, 1) else None
+    high = most if _is_bound(most) else None
+    if low is None and high is None:
+        return ""
+    if low is not None and high is not None:
+        text = f"{low}" if low == high else f"{low}..{high}"
+    else:
+        text = f"≤{high}" if low is None else f"≥{low}"
+    return f"{text} {unit}".rstrip()
+
+
+def _is_bound(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_BOUND
+
+
+def default_of(shape: Shape) -> str:
+    """Write the default of a value with an equals sign before it; empty without a short one."""
+    value = shape.flat.get("default")
+    return f" = {value!r}" if is_plain(value) else ""
+
+
+def is_plain(value: Any) -> bool:
+    """Tell whether a default is worth its room: a short scalar that is not empty."""
+    return value not in (None, "") and not isinstance(value, dict | list) and len(str(value)) <= DEFAULT_MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is said of a field beside its type; `decides` tells that a call may go wrong without it."""
+
+    name: str
+    text: str
+    worth: float
+    decides: bool
+
+
+def note_of(
+    name: str,
+    description: str,
+    shape: Shape,
+    said: frozenset[str],
+    *,
+    worth: float,
+    is_wanted: bool = False,
+) -> Note | None:
+    """Return what the description of a field says beyond its name and the words `said`: what decides first.
+
+    With `is_wanted`, the instruction names the field, so that everything said of it decides.
+    """
+    found = sentences(description)
+    measured = [item.text for item in found if DECIDING.search(item.text)]
+    deciding = [*measured, *(item.text for item in found if item.is_rule and item.text not in measured)]
+    text = plain_text(" ".join(deciding or [item.text for item in found]), RULE_NOTE if deciding else NOTE_MOST)
+    if deciding and _is_said(text, said | frozenset(stems(name))):
+        text = ""
+    if not deciding and not says_more(text, said | frozenset(stems(name)), 0 if is_wanted else 1):
+        text = ""
+    example = shape.flat.get("example")
+    if isinstance(example, str) and shape.kinds == ("string",) and not shape.values and not deciding:
+        sample = f"e.g. {example!r}"
+        if 0 < len(example) <= EXAMPLE_MOST and example not in description and "format" not in shape.flat:
+            text = f"{text.rstrip('.')}, {sample}" if text else sample
+    return Note(name, text, worth + (MEASURED if measured else 0.0), bool(deciding) or is_wanted) if text else None
+
+
+def _is_said(text: str, said: frozenset[str]) -> bool:
+    return said.issuperset(stems(text))
+
+
+def written(notes: Sequence[Note], room: int) -> Iterator[str]:
+    """Write notes while they fit in `room` characters: those that decide first, then by worth, and equal ones once."""
+    names: dict[str, list[str]] = {}
+    for note in sorted(notes, key=lambda note: (not note.decides, -note.worth)):
+        names.setdefault(note.text, []).append(note.name)
+    heads = {
+        text: ", ".join(found[:NAMED_MOST]) + (", …" if found[NAMED_MOST:] else "") for text, found in names.items()
+    }
+    whole = sum(len(head) + len(text) + 4 for text, head in heads.items())
+    most = RULE_NOTE if whole <= room else max(NOTE_LEAST, room // max(1, len(heads)))
+    for text, head in heads.items():
+        short = plain_text(text, most)
+        line = f"{head}: {short if short[-1] in '.…' else short + '.'}"
+        if len(line) < room:
+            room -= len(line) + 1
+            yield line
