@@ -1,8 +1,8 @@
 """Chat models that ask no provider: they give the replies of a script, or replay those of a recording.
 
-A recording is a JSON Lines file, made while a run is answered by a model. Each line holds the SHA-256 of a prompt, the
-last message of it for the human reader, the reply and what it cost. A prompt that differs in one character has another
-hash, so a replay never answers a prompt that was not recorded.
+A recording is a JSON Lines file, made while a run is answered by a model. Each line holds a key made of the role and of
+what was asked, the last message for the human reader, the reply and what it cost. The documents and rules in the prompt
+of a role are no part of the key: a replay never answers what was not asked, and outlives a better wording.
 """
 
 import json
@@ -84,9 +84,16 @@ SHOWN = 200
 """The number of characters of the last message that a line shows."""
 
 
+ROLE = 40
+"""The number of characters at the beginning of the system message that tell a role from another."""
+
+
 def key_of(messages: Sequence[BaseMessage]) -> str:
-    """The SHA-256 of a prompt: the types and texts of its messages, in order."""
-    parts = [[message.type, str(message.text)] for message in messages]
+    """The SHA-256 of the role and of what was asked: the types and texts of all messages but the system message."""
+    parts = [
+        [message.type, str(message.text)[:ROLE] if message.type == "system" else str(message.text)]
+        for message in messages
+    ]
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -79,7 +79,7 @@ def test_a_description_has_the_function_the_places_and_an_example() -> None:
     assert "# create_task  (changes something; a person is asked first)" in text
     assert "In a program: create_task(project_id*: int, body*: {title*: str" in text
     assert 'Smallest arguments: {"path": {"project_id": 1}, "body": {"title": ' in text
-    assert "path  project_id*  integer" in text
+    assert "path  project_id*: int" in text
     assert text.startswith("<document-")
 
 
