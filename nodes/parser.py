@@ -25,7 +25,7 @@ from restgpt.specs.docs.documentation import described_status, response_document
 from restgpt.tools.model.errors import UsedUpError
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
-from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
+from restgpt.tools.response.store import Body, UnknownHandleError
 from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_python
 
 SMALL_BODY = 400
@@ -211,7 +211,7 @@ def _shape(request: Request, body: Body) -> str:
     """Return the shape of the response, with the fields first that the query names."""
     if not body.is_json:
         return str(request["response"]["sketch"])
-    return sketch(body.value, SKETCH_BUDGET, query=request["output_instruction"])
+    return sketch(body.value, query=request["output_instruction"])
 
 
 def _directly(run: Run, request: Request, body: Body) -> str:

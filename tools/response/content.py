@@ -1,8 +1,6 @@
 """Parse a response body: detect its kind from media type and bytes, decode it to UTF-8, read integers exactly."""
 
 import codecs
-import csv
-import io
 import json
 import re
 import sys
@@ -17,7 +15,7 @@ from restgpt.tools.request.body import essence, kind_of
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]
 
 _LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq"})
-_TABLES = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
+_TABLES = frozenset({"text/csv", "application/csv", "text/tab-separated-values"})
 _TEXTS = frozenset(
     {"application/javascript", "application/x-www-form-urlencoded", "application/yaml", "application/x-yaml"}
     | {"application/toml", "application/graphql", "application/sql", "application/http"}
@@ -277,19 +275,3 @@ def _read(read: Callable[[str], Any], text: str) -> Any:
         return read(text)
     except ValueError:
         return UNREAD
-
-
-def table_rows(text: str, media_type: str = "text/csv", most: int = 20) -> list[list[str]]:
-    """The first rows of CSV or tab-separated text."""
-    delimiter = _TABLES.get(essence(media_type), ",")
-    if delimiter == "," and text[:SNIFFED].split("\n", 1)[0].count(";") > text[:SNIFFED].split("\n", 1)[0].count(","):
-        delimiter = ";"
-    rows = []
-    try:
-        for row in csv.reader(io.StringIO(text), delimiter=delimiter):
-            rows.append(row)
-            if len(rows) == most:
-                break
-    except csv.Error:
-        return rows
-    return rows

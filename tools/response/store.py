@@ -25,14 +25,13 @@ from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of, table_rows
+from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.sketch import sketch
+from restgpt.tools.response.sketch import sketch, sketch_body
 from restgpt.tools.text.storable import storable_text
 
 NAMESPACE = ("restgpt", "bodies")
 PIECE = 4 * 1024 * 1024
-SKETCH_BUDGET = 400
 
 MOST_VALIDATED = 200_000
 """The most bytes of a body that is validated by its schema; validation of megabytes takes seconds."""
@@ -198,7 +197,7 @@ class ResponseStore:
             status=reply.status,
             media_type=storable_text(reply.media_type),
             size=len(content.data),
-            sketch=describe(content, reply.media_type),
+            sketch=sketch_body(content, reply.media_type),
             truncated=reply.truncated,
             kind=content.kind,
             notices=tuple(storable_text(notice) for notice in notices),
@@ -211,7 +210,7 @@ class ResponseStore:
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         content = Content("json", data, parsed=value)
         handle = self._keep(content, "application/json")
-        shape = sketch(value, SKETCH_BUDGET)
+        shape = sketch(value)
         return StoredResponse(handle, status, "application/json", len(data), shape, kind="json", elapsed_ms=elapsed_ms)
 
     def _keep(self, content: Content, media_type: str) -> str:
@@ -284,29 +283,6 @@ def _packed(part: bytes, is_binary: bool) -> dict[str, Any]:
 
 def _unpacked(value: Mapping[str, Any]) -> bytes:
     return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
-
-
-def describe(content: Content, media_type: str = "", budget: int = SKETCH_BUDGET) -> str:
-    """Sketch a body in about `budget` tokens: the shape of JSON, the first rows of a table, the start of a text."""
-    if content.kind == "empty":
-        return "no body"
-    if content.kind == "binary":
-        return f"{essence(media_type) or 'binary'}, {len(content.data):,} bytes"
-    if content.kind in ("json", "json-lines"):
-        prefix = "JSON Lines: " if content.kind == "json-lines" else ""
-        return prefix + sketch(content.value(), budget)
-    if content.kind == "csv":
-        return _describe_table(content, media_type, budget)
-    start = content.data[: budget * 4].decode("utf-8", "ignore")
-    more = "…" if len(content.data) > budget * 4 else ""
-    return storable_text(f"{content.kind}, {len(content.data):,} bytes: {start}{more}"[: budget * 4])
-
-
-def _describe_table(content: Content, media_type: str, budget: int) -> str:
-    lines = content.data.count(b"\n") + (not content.data.endswith(b"\n"))
-    rows = table_rows(content.data[: budget * 16].decode("utf-8", "ignore"), media_type, 4)
-    shown = [" | ".join(cell[:40] for cell in row[:40]) for row in rows]
-    return storable_text("\n".join([f"table of {lines:,} lines; the first:", *shown])[: budget * 4])
 
 
 def response_warnings(operation: Operation, status: int, content: Content, media_type: str) -> list[str]:

@@ -14,7 +14,6 @@ from restgpt.tools.response.content import (
     TOO_LARGE,
     memory_of,
     read_content,
-    table_rows,
 )
 
 
@@ -123,12 +122,6 @@ def test_any_bytes_are_read_without_failing(body: bytes, announced: str) -> None
 def test_json_comes_back_as_it_was(value: object) -> None:
     body = json.dumps([value]).encode()
     assert read_content(body, "application/json").value() == [value]
-
-
-def test_tables_find_their_delimiter() -> None:
-    assert table_rows("a;b\n1;2,5\n") == [["a", "b"], ["1", "2,5"]]
-    assert table_rows("a\tb\n1\t2\n", "text/tab-separated-values") == [["a", "b"], ["1", "2"]]
-    assert table_rows('a,b\n"x,y",2\n') == [["a", "b"], ["x,y", "2"]]
 
 
 def test_json_lines_are_parsed_once() -> None:

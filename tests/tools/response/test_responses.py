@@ -95,8 +95,8 @@ def test_bodies_are_seen_in_utf_8(store: BaseStore) -> None:
     [
         (b"", "application/json", "no body"),
         (b"\x89PNG\0", "image/png", "image/png, 5 bytes"),
-        (b"a,b\n1,2\n3,4\n", "text/csv", "table of 3 lines; the first:\na | b\n1 | 2\n3 | 4"),
-        (b"hello", "text/plain", "text, 5 bytes: hello"),
+        (b"a,b\n1,2\n3,4\n", "text/csv", "table, 3 lines:\na,b\n1,2\n3,4\n"),
+        (b"hello", "text/plain", "text, 1 line:\nhello"),
         (b'{"a":1}\n{"a":2}\n', "application/x-ndjson", "JSON Lines: [2 × {a: int = 1 or 2}]"),
     ],
 )
