@@ -23,9 +23,10 @@ from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, ste
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_python
 
 SMALL_BODY = 400

@@ -24,10 +24,9 @@ from typing import Any, Literal
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
-from restgpt.tools.response.content import UNREAD, Content
+from restgpt.tools.response.content import UNREAD, Body
 from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.sketch import head_of_text, sketch, sketch_body
-from restgpt.tools.response.store import Body
 from restgpt.tools.text.storable import storable_text
 
 _Many = Sequence[Any] | Mapping[str, Any]
@@ -208,7 +207,7 @@ def preview_body(body: Body, *, budget: int = BUDGET) -> BodyPreview:
     if not body.size:
         return BodyPreview("no body", is_whole=True)
     if body.is_binary:
-        text = sketch_body(Content("binary", body.raw), body.media_type)
+        text = sketch_body(body)
         return BodyPreview(text[: budget * TOKEN], left_out=f"all {body.size:,} bytes")
     value = json_value(body)
     if value is UNREAD:

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from restgpt.tools.response.content import UNREAD, read_json
-from restgpt.tools.response.store import Body
+from restgpt.tools.response.content import UNREAD, Body, read_json
 
 WHOLE = 64 * 1024
 """The largest JSON text in bytes that is decoded at once."""

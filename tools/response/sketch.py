@@ -14,8 +14,7 @@ from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
-from restgpt.tools.request.body import essence
-from restgpt.tools.response.content import Content
+from restgpt.tools.response.content import Body
 from restgpt.tools.text.storable import storable_text
 
 BUDGET = 400
@@ -73,20 +72,20 @@ class Observed:
         return "null" if kind == "null" else "empty" if is_empty else ""
 
 
-def sketch_body(content: Content, media_type: str = "", budget: int = BUDGET) -> str:
+def sketch_body(body: Body, budget: int = BUDGET) -> str:
     """Sketch a body in about `budget` tokens: the shape of JSON, the size of binary data, the start of a text."""
-    match content.kind:
+    match body.kind:
         case "empty":
             return "no body"
         case "binary":
-            return f"{essence(media_type) or 'binary'}, {len(content.data):,} bytes"
+            return f"{body.media_type or 'binary'}, {body.size:,} bytes"
         case "json":
-            return sketch(content.value(), budget)
+            return sketch(body.value, budget)
         case "json-lines":
-            return f"JSON Lines: {sketch(content.value(), budget)}"
-    head = head_of_text(content.kind, content.data)
-    start = content.data[: budget * TOKEN].decode("utf-8", "ignore")
-    more = "…" if len(content.data) > budget * TOKEN else ""
+            return f"JSON Lines: {sketch(body.value, budget)}"
+    head = head_of_text(body.kind, body.raw)
+    start = body.raw[: budget * TOKEN].decode("utf-8", "ignore")
+    more = "…" if body.size > budget * TOKEN else ""
     return storable_text(f"{head}{start}{more}"[: budget * TOKEN])
 
 

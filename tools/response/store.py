@@ -10,8 +10,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -25,7 +24,7 @@ from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of
+from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.sketch import sketch, sketch_body
 from restgpt.tools.text.storable import storable_text
@@ -79,55 +78,6 @@ class StoredResponse:
         # `asdict` would make a deep copy of each field.
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {**values, "notices": list(self.notices), "headers": dict(self.headers)}
-
-
-@dataclass(frozen=True)
-class Body:
-    """A stored body: `raw` is UTF-8 if it is text; `parsed` is its JSON value if it has been parsed already."""
-
-    raw: bytes
-    media_type: str
-    kind: Kind
-    parsed: Any = field(default=UNREAD, compare=False, repr=False)
-
-    @property
-    def size(self) -> int:
-        """The length in bytes."""
-        return len(self.raw)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the body is binary data."""
-        return self.kind == "binary"
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the body is one JSON value."""
-        return self.kind == "json"
-
-    @property
-    def weight(self) -> int:
-        """An estimate of the memory in bytes that the body takes once it is parsed."""
-        is_parsed = self.kind in ("json", "json-lines")
-        return self.size + (memory_of(self.raw) if is_parsed else 0)
-
-    def json(self) -> bytes:
-        """The body as one JSON text; JSON Lines become an array without being parsed."""
-        return array_of_lines(self.text())[0].encode() if self.kind == "json-lines" else self.raw
-
-    @cached_property
-    def value(self) -> Any:
-        """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
-
-        Callers share the value, so they must not change it.
-        """
-        return Content(self.kind, self.raw, parsed=self.parsed).value()
-
-    def text(self, limit: int | None = None) -> str:
-        """The body as text, at most `limit` characters of it."""
-        if limit is None:
-            return self.raw.decode("utf-8", "replace")
-        return self.raw[: limit * 4].decode("utf-8", "replace")[:limit]
 
 
 class BodyCache:
@@ -185,21 +135,20 @@ class ResponseStore:
 
         Equal bodies have the same handle and are stored once.
         """
-        content = reply.content
-        notices = list(content.notices)
+        body = replace(reply.content, media_type=storable_text(reply.media_type))
+        notices = list(body.notices)
         if reply.truncated:
             notices.append(f"only the first {len(reply.body):,} bytes were read; the rest is missing")
         elif operation is not None:
-            notices += response_warnings(operation, reply.status, content, reply.media_type)
-        handle = self._keep(content, storable_text(reply.media_type))
+            notices += response_warnings(operation, reply.status, body)
         return StoredResponse(
-            handle=handle,
+            handle=self._keep(body),
             status=reply.status,
-            media_type=storable_text(reply.media_type),
-            size=len(content.data),
-            sketch=sketch_body(content, reply.media_type),
+            media_type=body.media_type,
+            size=body.size,
+            sketch=sketch_body(body),
             truncated=reply.truncated,
-            kind=content.kind,
+            kind=body.kind,
             notices=tuple(storable_text(notice) for notice in notices),
             elapsed_ms=reply.elapsed_ms,
             headers=kept_headers(reply.headers),
@@ -208,23 +157,22 @@ class ResponseStore:
     def put_value(self, value: Any, status: int = 200, *, elapsed_ms: int | None = None) -> StoredResponse:
         """Store a value that is not the body of one reply, such as the merged pages of a list."""
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        content = Content("json", data, parsed=value)
-        handle = self._keep(content, "application/json")
+        handle = self._keep(Body(data, "application/json", "json", value))
         shape = sketch(value)
         return StoredResponse(handle, status, "application/json", len(data), shape, kind="json", elapsed_ms=elapsed_ms)
 
-    def _keep(self, content: Content, media_type: str) -> str:
-        digest = hashlib.sha256(f"{content.kind}\n{media_type}\n".encode() + content.data).hexdigest()
+    def _keep(self, body: Body) -> str:
+        digest = hashlib.sha256(f"{body.kind}\n{body.media_type}\n".encode() + body.raw).hexdigest()
         handle = f"body-{digest[:40]}"
-        self._cache.put(handle, Body(content.data, media_type, content.kind, content.parsed))
+        self._cache.put(handle, body)
         if self._store.get(NAMESPACE, handle) is not None:
             return handle
-        count = max(1, -(-len(content.data) // self._piece))
+        count = max(1, -(-body.size // self._piece))
         for number in range(count):
-            part = content.data[number * self._piece : (number + 1) * self._piece]
-            self._store.put(NAMESPACE, f"{handle}.{number}", _packed(part, content.is_binary), index=False)
+            part = body.raw[number * self._piece : (number + 1) * self._piece]
+            self._store.put(NAMESPACE, f"{handle}.{number}", _packed(part, body.is_binary), index=False)
         # Written last: if this entry exists, all pieces exist, even if the process is killed in between.
-        about = {"pieces": count, "size": len(content.data), "media_type": media_type, "kind": content.kind}
+        about = {"pieces": count, "size": body.size, "media_type": body.media_type, "kind": body.kind}
         self._store.put(NAMESPACE, handle, about, index=False)
         return handle
 
@@ -285,25 +233,25 @@ def _unpacked(value: Mapping[str, Any]) -> bytes:
     return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
 
 
-def response_warnings(operation: Operation, status: int, content: Content, media_type: str) -> list[str]:
+def response_warnings(operation: Operation, status: int, body: Body) -> list[str]:
     """Compare a response with the document; differences become notices, not errors."""
     response = operation.response(status)
     if response is None:
         is_silent = bool(operation.responses) and not _is_told(operation, status)
         return [f"the document does not mention status {status}"] if is_silent else []
-    if content.kind == "empty" or not response.content:
+    if body.kind == "empty" or not response.content:
         return []
-    media = next((item for name, item in response.content.items() if essence(name) == media_type), None)
+    media = next((item for name, item in response.content.items() if essence(name) == body.media_type), None)
     if media is None:
         media = next((item for name, item in response.content.items() if kind_of(name) == "json"), None)
-        note = [f"the document promises {', '.join(response.content)}, not {media_type or 'an unnamed type'}"]
+        note = [f"the document promises {', '.join(response.content)}, not {body.media_type or 'an unnamed type'}"]
     else:
         note = []
-    if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_VALIDATED:
+    if media is None or media.schema is None or body.kind != "json" or body.size > MOST_VALIDATED:
         return note
     # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
-    value = content.value()
+    value = body.value
     with within(allowed_steps(value), operation.document.allowance) as effort:
         found = validate(value, schema, "")
     if effort.is_spent or schema == TOO_COMPLEX:

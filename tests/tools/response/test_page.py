@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from bodies import body
 
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import (
     ITEMS,
     MOST_ITEMS,
@@ -20,7 +21,6 @@ from restgpt.tools.response.page import (
     preview_text,
     read_page,
 )
-from restgpt.tools.response.store import Body
 
 ITEM = {"id": 7, "name": "Ada", "text": "long " * 400, "tags": ["a", "b"]}
 

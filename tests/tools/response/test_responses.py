@@ -11,8 +11,9 @@ from langgraph.store.sqlite import SqliteStore
 from paths import operation_of
 
 from restgpt.specs import Operation
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.store import MOST_VALIDATED, Body, BodyCache, ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import MOST_VALIDATED, BodyCache, ResponseStore, UnknownHandleError
 
 
 def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
@@ -169,7 +170,7 @@ def test_a_body_is_parsed_once_however_often_it_is_opened(store: BaseStore) -> N
     kept = ResponseStore(store, cache=BodyCache())
     answer = reply(b'{"a": [1]}')
     handle = kept.put(answer).handle
-    assert kept.open(handle).value is answer.content.value()
+    assert kept.open(handle).value is answer.content.value
     with pytest.raises(UnknownHandleError):
         kept.open("body-none")
 
