@@ -8,7 +8,7 @@ that must come from the user, `restgpt/calling/origin/grounding.py` for ids, and
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain
@@ -219,32 +219,26 @@ def _is_ordinary(word: str) -> bool:
 
 def _starts(text: str, start: int) -> bool:
     """Whether something that starts here is not the rest of a longer word."""
-    inner = text[start]
-    for at in range(start - 1, max(start - 1 - _LONGEST_RUN, -1), -1):
-        outer = text[at]
-        if _separates(text, at):
-            return True
-        if outer in _OPENING:
-            return not (inner.isdigit() and text[at - 1 : at].isdigit())
-        if _is_word(outer) or outer not in _BEFORE:
-            return at == start - 1 and _is_other_script(outer, inner)
-    return start <= _LONGEST_RUN
+    return _is_edge(text, start, -1, _OPENING, _BEFORE)
 
 
 def _ends(text: str, end: int) -> bool:
     """Whether something that ends here is not the beginning of a longer word."""
-    inner = text[end - 1]
-    if _POSSESSIVE.match(text, end):
-        return True
-    for at in range(end, min(end + _LONGEST_RUN, len(text))):
-        outer = text[at]
-        if _separates(text, at):
+    return _POSSESSIVE.match(text, end) is not None or _is_edge(text, end - 1, 1, _CLOSING, _AFTER)
+
+
+def _is_edge(text: str, at: int, step: int, brackets: Collection[str], signs: Collection[str]) -> bool:
+    """Whether a word ends at a character in the direction of `step`: at a separator or bracket, or a few `signs` on."""
+    inner = text[at]
+    for place in range(at + step, at + step * (_LONGEST_RUN + 1), step):
+        if not 0 <= place < len(text) or _separates(text, place):
             return True
-        if outer in _CLOSING:
-            return not (inner.isdigit() and text[at + 1 : at + 2].isdigit())
-        if _is_word(outer) or outer not in _AFTER:
-            return at == end and _is_other_script(outer, inner)
-    return end + _LONGEST_RUN >= len(text)
+        outer, beyond = text[place], place + step
+        if outer in brackets:
+            return not (inner.isdigit() and 0 <= beyond < len(text) and text[beyond].isdigit())
+        if _is_word(outer) or outer not in signs:
+            return place == at + step and _is_other_script(outer, inner)
+    return not 0 <= at + step * (_LONGEST_RUN + 1) < len(text)
 
 
 def _separates(text: str, at: int) -> bool:
