@@ -73,8 +73,9 @@ def _bounded(seen: Observed) -> Shape:
 
 
 def _size(shape: Any) -> int:
-    parts = shape.values() if isinstance(shape, dict) else shape if isinstance(shape, list) else ()
-    return 1 + sum(map(_size, parts))
+    if isinstance(shape, dict):
+        return 1 + sum(map(_size, shape.get("fields", shape).values()))
+    return 1 + sum(map(_size, shape)) if isinstance(shape, list) else 1
 
 
 def _shape(seen: Observed, depth: int) -> Shape:
