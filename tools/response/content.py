@@ -86,7 +86,7 @@ class Body:
         """Whether the body is one JSON value."""
         return self.kind == "json"
 
-    @property
+    @cached_property
     def weight(self) -> int:
         """An estimate of the memory in bytes that the body takes once it is parsed."""
         is_parsed = self.kind in ("json", "json-lines")

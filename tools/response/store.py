@@ -91,7 +91,6 @@ class BodyCache:
         self._most = most
         self._size = 0
         self._bodies: OrderedDict[str, Body] = OrderedDict()
-        self._weights: dict[str, int] = {}
         self._lock = Lock()
 
     def get(self, handle: str) -> Body | None:
@@ -104,22 +103,22 @@ class BodyCache:
 
     def put(self, handle: str, body: Body) -> None:
         """Cache a body, unless it is larger than the cache or is cached already."""
-        weight = body.weight
+        # The weight is counted before the lock is taken.
+        if body.weight > self._most:
+            return
         with self._lock:
-            if handle in self._bodies or weight > self._most:
+            if handle in self._bodies:
                 return
             self._bodies[handle] = body
-            self._weights[handle] = weight
-            self._size += weight
+            self._size += body.weight
             while self._size > self._most:
-                oldest, _ = self._bodies.popitem(last=False)
-                self._size -= self._weights.pop(oldest)
+                self._size -= self._bodies.popitem(last=False)[1].weight
 
     def drop(self, handle: str) -> None:
         """Remove a body from the cache."""
         with self._lock:
-            if self._bodies.pop(handle, None) is not None:
-                self._size -= self._weights.pop(handle)
+            if body := self._bodies.pop(handle, None):
+                self._size -= body.weight
 
 
 class ResponseStore:
