@@ -24,9 +24,10 @@ from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, ste
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
-from restgpt.tools.response.store import SKETCH_BUDGET, Body, UnknownHandleError
+from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_python
 
 SMALL_BODY = 400
@@ -212,7 +213,7 @@ def _shape(request: Request, body: Body) -> str:
     """Return the shape of the response, with the fields first that the query names."""
     if not body.is_json:
         return str(request["response"]["sketch"])
-    return sketch(body.value, SKETCH_BUDGET, query=request["output_instruction"])
+    return sketch(body.value, query=request["output_instruction"])
 
 
 def _directly(run: Run, request: Request, body: Body) -> str:

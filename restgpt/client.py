@@ -44,8 +44,9 @@ from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.settings import Settings
 
 REPORT = "report-"

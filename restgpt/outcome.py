@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord, End, Provenance
     from restgpt.nodes.state.records import ProgramEnd
-    from restgpt.tools.response.store import Body
+    from restgpt.tools.response.content import Body
 
 
 @dataclass(frozen=True, slots=True)

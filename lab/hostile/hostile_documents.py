@@ -188,12 +188,12 @@ def _request(operation: Any, arguments: dict[str, Any]) -> None:
 
 def _answer(operation: Any, value: Any) -> None:
     from restgpt.tools.http.pagination import next_request
-    from restgpt.tools.response.content import Content
+    from restgpt.tools.response.content import Body
     from restgpt.tools.response.reply import Reply
     from restgpt.tools.response.store import response_warnings
 
     data = json.dumps(value).encode()
-    response_warnings(operation, 200, Content("json", data), "application/json")
+    response_warnings(operation, 200, Body(data, "application/json", "json"))
     reply = Reply(200, "OK", {"content-type": "application/json"}, "application/json", data)
     if operation.is_safe:
         next_request(operation, {}, reply)

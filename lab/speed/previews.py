@@ -17,10 +17,9 @@ from langgraph.store.memory import InMemoryStore
 
 from lab.kit.memory import forget_peak, memory, peak_mb
 from lab.kit.table import markdown
-from restgpt.tools.response.page import read_page
-from restgpt.tools.response.preview import BUDGET, preview_body
+from restgpt.specs.docs.documentation import TOKEN
+from restgpt.tools.response.page import BUDGET, preview_body, read_page
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.sketch import CHARACTERS_PER_TOKEN
 from restgpt.tools.response.store import ResponseStore
 
 MEGABYTE = 1_000_000
@@ -74,8 +73,8 @@ def measure_here(name: str, megabytes: int) -> dict[str, float]:
         "preview": round(previewed - received, 2),
         "page": round((read - previewed) / 2, 2),
         "memory": peak_mb() - before,
-        "tokens": -(-len(shown.text) // CHARACTERS_PER_TOKEN),
-        "page_tokens": -(-len(last.content) // CHARACTERS_PER_TOKEN),
+        "tokens": -(-len(shown.text) // TOKEN),
+        "page_tokens": -(-len(last.content) // TOKEN),
     }
 
 

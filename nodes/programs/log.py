@@ -12,7 +12,8 @@ from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import CallSite, Program, RecipeRun, Request, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
-from restgpt.tools.response.store import Body, ResponseStore, UnknownHandleError
+from restgpt.tools.response.content import Body
+from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.program import LIMITS, Entry
 
 MOST_DATA = LIMITS.data - (4 << 20)

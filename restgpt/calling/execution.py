@@ -210,7 +210,7 @@ def _changed_since(session: Session, ready: Ready, now: Target, touched: Collect
 
 
 def _made(reply: Reply) -> Made:
-    body = reply.content.value() if reply.content.kind == "json" and not reply.truncated else None
+    body = reply.content.value if reply.content.kind == "json" and not reply.truncated else None
     return Made(body, reply.header("location"))
 
 
@@ -308,7 +308,7 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation if session.compares else None).to_dict()
         return {**record, "pages": 1, "notices": [*_doubt(replies[0]), *record["notices"], *notices], **cut_short}
-    values = [reply.content.value() for reply in replies]
+    values = [reply.content.value for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
     merged = merge_pages(values)
     apart = [APART] if isinstance(merged, list) and merged[:1] == values[:1] else []

@@ -148,4 +148,4 @@ def _target(reply: Reply, reader: str) -> Target:
         return Target.of({"known": "absent", "value": None}, reader=reader)
     if reply.status != 200 or reply.truncated or reply.content.kind != "json":
         return Target.of(UNREAD, reader=reader)
-    return Target.of({"known": "present", "value": reply.content.value()}, reader=reader)
+    return Target.of({"known": "present", "value": reply.content.value}, reader=reader)

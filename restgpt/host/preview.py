@@ -6,7 +6,7 @@ from typing import Any
 from restgpt.outcome import Called, Ran
 from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.tools.response.preview import BUDGET, BodyPreview, preview_body, preview_text
+from restgpt.tools.response.page import BUDGET, BodyPreview, preview_body, preview_text
 from restgpt.tools.response.store import UnknownHandleError
 
 NOTES = 600

@@ -9,8 +9,8 @@ from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import NoSuchPartError, Page, read_page
-from restgpt.tools.response.store import Body
 
 TEMPLATE = "restgpt://result/{handle}{?pointer,page}"
 """The URI template (RFC 6570) of the pages of a result."""

@@ -24,7 +24,7 @@ from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation, UnknownOperationError
 from restgpt.tools.errors import RestgptError, SettingsError
-from restgpt.tools.response.preview import preview_text
+from restgpt.tools.response.page import preview_text
 
 log = logging.getLogger("restgpt.mcp")
 

@@ -12,7 +12,8 @@ from langgraph_sdk.schema import SearchItemsResponse
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.response.store import NAMESPACE, Body, ResponseStore
+from restgpt.tools.response.content import Body
+from restgpt.tools.response.store import NAMESPACE, ResponseStore
 
 PAGE = 500
 """How many items of the store are asked for at once."""

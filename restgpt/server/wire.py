@@ -20,9 +20,9 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.request.build import PreparedRequest, build_request
-from restgpt.tools.response.content import Kind
+from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.page import Page, read_page
-from restgpt.tools.response.store import Body, BodyCache
+from restgpt.tools.response.store import BodyCache
 from restgpt.tools.text.redaction import Redactor
 
 PATH = "/debug/wire"

@@ -17,7 +17,7 @@ from restgpt.specs.reading.index import OPERATIONS_MOST
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX
 from restgpt.tools.request.build import build_request
-from restgpt.tools.response.content import Content
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import response_warnings
 
 STEPS = 400_000
@@ -79,7 +79,7 @@ def test_arguments_of_a_schema_that_is_too_complex_are_sent(attack: Attack) -> N
 
 def test_an_answer_that_is_not_compared_with_its_schema_has_a_notice() -> None:
     operation = api_of("anyOf doubled", 60).operation("GET /things")
-    found = response_warnings(operation, 200, Content("json", b'"x"'), "application/json")
+    found = response_warnings(operation, 200, Body(b'"x"', "application/json", "json"))
     assert found == ["the answer was not compared with its documented schema, which is too complex"]
 
 

@@ -153,7 +153,7 @@ class _Page:
     """A response for pagination: its next links, the objects that may have its fields, and the items of the page."""
 
     def __init__(self, operation: Operation, reply: Reply) -> None:
-        value = reply.content.value()
+        value = reply.content.value
         self._holders = list(_holders(value))
         self.items = _main_list(value, plain(operation.path.rstrip("/").rpartition("/")[2]))
         self.link = reply.next_link or next_link(reply.headers)
@@ -298,7 +298,7 @@ def follow_pages(
     yield reply
     left = MOST_MEMORY
     while len(seen) < most:
-        left -= memory_of(reply.content.data)
+        left -= memory_of(reply.content.raw)
         if left < 0:
             return
         following = next_request(operation, seen[-1], reply, first=arguments)
@@ -313,8 +313,8 @@ def follow_pages(
 
 def _repeats(before: Reply, reply: Reply) -> bool:
     """Whether a page has the items of the page before it: the server does not know the argument, or is at the end."""
-    lists = _lists(reply.content.value())
-    return any(lists.values()) and lists == _lists(before.content.value())
+    lists = _lists(reply.content.value)
+    return any(lists.values()) and lists == _lists(before.content.value)
 
 
 def merge_pages(values: Sequence[Any]) -> Any:

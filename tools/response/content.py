@@ -1,13 +1,12 @@
 """Parse a response body: detect its kind from media type and bytes, decode it to UTF-8, read integers exactly."""
 
 import codecs
-import csv
-import io
 import json
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from restgpt.specs.reading.text.json_text import BYTE_ORDER_MARKS
@@ -17,7 +16,7 @@ from restgpt.tools.request.body import essence, kind_of
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]
 
 _LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq"})
-_TABLES = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
+_TABLES = frozenset({"text/csv", "application/csv", "text/tab-separated-values"})
 _TEXTS = frozenset(
     {"application/javascript", "application/x-www-form-urlencoded", "application/yaml", "application/x-yaml"}
     | {"application/toml", "application/graphql", "application/sql", "application/http"}
@@ -59,43 +58,64 @@ _MEMORY = {b"[": 88, b"{": 232, b",": 48, b"\n": 48, b'"': 32}
 _LINE_BREAKS = re.compile(r"[\n\x1e][ \t\r\n\x1e]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A normalized body: text is UTF-8 without a byte order mark; `notices` list deviations from its Content-Type."""
+@dataclass(frozen=True)
+class Body:
+    """A body: text is UTF-8 without a byte order mark; `notices` list deviations from its Content-Type.
 
+    `parsed` is its JSON value if it has been parsed already.
+    """
+
+    raw: bytes
+    media_type: str
     kind: Kind
-    data: bytes
-    notices: tuple[str, ...] = ()
     parsed: Any = field(default=UNREAD, compare=False, repr=False)
+    notices: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The length in bytes."""
+        return len(self.raw)
 
     @property
     def is_binary(self) -> bool:
         """Whether the body is binary data."""
         return self.kind == "binary"
 
-    def text(self) -> str:
-        """The body as text; invalid bytes become replacement characters."""
-        return self.data.decode("utf-8", "replace")
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is one JSON value."""
+        return self.kind == "json"
 
+    @cached_property
+    def weight(self) -> int:
+        """An estimate of the memory in bytes that the body takes once it is parsed."""
+        is_parsed = self.kind in ("json", "json-lines")
+        return self.size + (memory_of(self.raw) if is_parsed else 0)
+
+    def json(self) -> bytes:
+        """The body as one JSON text; JSON Lines become an array without being parsed."""
+        return array_of_lines(self.text())[0].encode() if self.kind == "json-lines" else self.raw
+
+    @cached_property
     def value(self) -> Any:
         """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
 
-        Integers are exact at any size. Invalid JSON is returned as text.
+        Integers are exact at any size. Invalid JSON is text. Callers share the value, so they must not change it.
         """
         if self.parsed is not UNREAD:
             return self.parsed
-        if self.kind == "empty":
-            return None
-        if self.kind == "binary":
-            return self.data
+        if self.kind in ("empty", "binary"):
+            return self.raw or None
+        read = {"json": read_json, "json-lines": read_json_lines}.get(self.kind, str)
         try:
-            if self.kind == "json":
-                return read_json(self.text())
-            if self.kind == "json-lines":
-                return read_json_lines(self.text())
+            return read(self.text())
         except ValueError:
             return self.text()
-        return self.text()
+
+    def text(self, limit: int | None = None) -> str:
+        """The body as text, at most `limit` characters of it; invalid bytes become replacement characters."""
+        raw = self.raw if limit is None else self.raw[: limit * 4]
+        return raw.decode("utf-8", "replace")[:limit]
 
 
 def _exact(digits: str) -> int | str:
@@ -147,23 +167,24 @@ def memory_of(data: bytes) -> int:
     return len(data) + sum(size * data.count(character) for character, size in _MEMORY.items())
 
 
-def read_content(body: bytes, content_type: str = "") -> Content:
+def read_content(body: bytes, content_type: str = "") -> Body:
     """Detect the kind of a body and decode it to UTF-8; the Content-Type counts unless the bytes contradict it."""
-    if not body.strip(b" \t\r\n"):
-        return Content("empty", b"")
     media_type = essence(content_type)
+    if not body.strip(b" \t\r\n"):
+        return Body(b"", media_type, "empty")
     announced = _announced(media_type)
     text, notices = _decoded(body, content_type, announced)
     if text is None:
         note = (f"announced as {media_type}, but the bytes are no text",) if announced not in (None, "binary") else ()
-        return Content("binary", body, note)
+        return Body(body, media_type, "binary", notices=note)
     stripped = _PREFIX.sub("", text, count=1)
     data = stripped.encode("utf-8", "replace")
     kind, parsed, more = _kind_of_text(stripped, announced, media_type, memory=memory_of(data))
     if kind == "binary":
-        return Content("binary", body)
+        return Body(body, media_type, "binary")
     is_kept = kind in ("json", "json-lines") or len(stripped) == len(text)
-    return Content(kind, data if is_kept else text.encode("utf-8", "replace"), (*notices, *more), parsed)
+    data = data if is_kept else text.encode("utf-8", "replace")
+    return Body(data, media_type, kind, parsed, (*notices, *more))
 
 
 def utf8_version(body: bytes, content_type: str, check: Callable[[], None]) -> bytes | None:
@@ -277,19 +298,3 @@ def _read(read: Callable[[str], Any], text: str) -> Any:
         return read(text)
     except ValueError:
         return UNREAD
-
-
-def table_rows(text: str, media_type: str = "text/csv", most: int = 20) -> list[list[str]]:
-    """The first rows of CSV or tab-separated text."""
-    delimiter = _TABLES.get(essence(media_type), ",")
-    if delimiter == "," and text[:SNIFFED].split("\n", 1)[0].count(";") > text[:SNIFFED].split("\n", 1)[0].count(","):
-        delimiter = ";"
-    rows = []
-    try:
-        for row in csv.reader(io.StringIO(text), delimiter=delimiter):
-            rows.append(row)
-            if len(rows) == most:
-                break
-    except csv.Error:
-        return rows
-    return rows

@@ -5,12 +5,11 @@ the number of items. Parts of at most `WHOLE` bytes are decoded at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import msgspec
 
-from restgpt.tools.response.content import UNREAD, read_json
-from restgpt.tools.response.store import Body
+from restgpt.tools.response.content import UNREAD, Body, read_json
 
 WHOLE = 64 * 1024
 """The largest JSON text in bytes that is decoded at once."""
@@ -25,59 +24,46 @@ _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-class Items(Sequence[Any]):
+class _Parts:
+    """The slices of a container by their keys, each decoded when it is read."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._large: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def _part(self, key: Any) -> Any:
+        """Return a part. One that is sliced itself is kept: slicing again would scan its text, and each level below.
+
+        All levels together have no more items than the text has commas and brackets.
+        """
+        if key in self._large:
+            return self._large[key]
+        value = _opened(self._raw[key])
+        if isinstance(value, _Parts):
+            self._large[key] = value
+        return value
+
+
+class Items(_Parts, Sequence[Any]):
     """A JSON array that decodes an item when it is read."""
 
-    def __init__(self, raw: Sequence[msgspec.Raw]) -> None:
-        self._raw = raw
-        self._large: dict[int, Any] = {}
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    @overload
-    def __getitem__(self, place: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Any]: ...
-
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
-        return _kept(self._large, range(len(self))[place], self._raw[place])
+        return self._part(range(len(self))[place])
 
 
-class Fields(Mapping[str, Any]):
+class Fields(_Parts, Mapping[str, Any]):
     """A JSON object that decodes a value when it is read."""
-
-    def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
-        self._raw = raw
-        self._large: dict[str, Any] = {}
-
-    def __len__(self) -> int:
-        return len(self._raw)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
 
     def __getitem__(self, name: str) -> Any:
-        return _kept(self._large, name, self._raw[name])
-
-
-_Key = TypeVar("_Key", int, str)
-
-
-def _kept(known: dict[_Key, Any], key: _Key, raw: msgspec.Raw) -> Any:
-    """Return the value of a part. A sliced one is kept: slicing again would scan its text, and each level below, anew.
-
-    All levels together have no more items than the text has commas and brackets.
-    """
-    if key in known:
-        return known[key]
-    value = _opened(raw)
-    if isinstance(value, Items | Fields):
-        known[key] = value
-    return value
+        return self._part(name)
 
 
 def json_value(body: Body) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from restgpt.specs.status import is_success
-from restgpt.tools.response.content import Content, read_content
+from restgpt.tools.response.content import Body, read_content
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Reply:
         return len(self.tries) or 1
 
     @cached_property
-    def content(self) -> Content:
+    def content(self) -> Body:
         """The normalized body; it is decoded and parsed at the first use of this property."""
         return read_content(self.body, self.header("content-type"))
 

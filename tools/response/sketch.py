@@ -1,9 +1,9 @@
-"""A sketch of a value: names, types, lengths and a few examples, in a bounded number of tokens.
+"""A sketch of a body: names, types, lengths and a few examples, in a bounded number of tokens.
 
 The sketch describes the body itself, because schemas are often wrong. Lists are sampled at both ends and the shapes of
-their items merged; `?` marks names that some items lack. Fields that a query names come first, those that are null or
-empty in every item last and by name only. All parts are cut to a bound, so a hostile body can fill
-neither a prompt nor the memory.
+their items merged; `?` marks names that some items lack. Fields that a query names, or that have such a field in them,
+come first, those that are null or empty in every item last and, if there are several, by name only. All parts are cut
+to a bound, so a hostile body can fill neither a prompt nor the memory.
 """
 
 import json
@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
+from restgpt.tools.response.content import Body
 from restgpt.tools.text.storable import storable_text
 
-CHARACTERS_PER_TOKEN = 4
+BUDGET = 400
+"""The tokens of a sketch."""
+
 SAMPLED = 12
-MOST_NAMES = 60
+MOST_NAMES, FEWER_NAMES = 60, 30
 MOST_DEPTH = 12
 MOST_NODES = 4000
 # An object with at most so many names has them shown where its fields are not.
@@ -34,8 +38,13 @@ _SCALARS = {type(None): "null", bool: "bool", int: "int", float: "float", str: "
 
 @dataclass(slots=True)
 class Observed:
-    """The merged description of all values at one place; `tools/response/shape.py` leaves the values out."""
+    """The merged description of all values at one place; `tools/response/shape.py` leaves the values out.
 
+    `count` is the number of values, `kinds` counts them by type. With `is_map` the names are unknown, and one field
+    describes all values.
+    """
+
+    count: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
     examples: list[Any] = field(default_factory=list)
     fields: dict[str, "Observed"] = field(default_factory=dict)
@@ -44,37 +53,62 @@ class Observed:
     shortest: int = 0
     longest: int = 0
     is_cut: bool = False
+    is_map: bool = False
+
+    def lacks(self, name: str) -> bool:
+        """Whether some of the objects lack a field."""
+        inner = self.fields[name]
+        return not inner.is_cut and inner.count < self.kinds["object"]
+
+    @property
+    def blank(self) -> str:
+        """The text `null` or `empty` if that is all that the values ever are, else an empty string."""
+        if self.is_cut or len(self.kinds) != 1:
+            return ""
+        [kind] = self.kinds
+        items = self.items or Observed()
+        is_list = kind == "array" and not items.kinds and not items.is_cut
+        is_empty = is_list or (kind == "str" and self.examples == [""]) or (kind == "object" and not self.fields)
+        return "null" if kind == "null" else "empty" if is_empty else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """How detailed a sketch is: the length of examples, the names of an object, and whether few names are shown.
+def sketch_body(body: Body, budget: int = BUDGET) -> str:
+    """Sketch a body in about `budget` tokens: the shape of JSON, the size of binary data, the start of a text."""
+    match body.kind:
+        case "empty":
+            return "no body"
+        case "binary":
+            return f"{body.media_type or 'binary'}, {body.size:,} bytes"
+        case "json":
+            return sketch(body.value, budget)
+        case "json-lines":
+            return f"JSON Lines: {sketch(body.value, budget)}"
+    head = head_of_text(body.kind, body.raw)
+    start = body.raw[: budget * TOKEN].decode("utf-8", "ignore")
+    more = "…" if body.size > budget * TOKEN else ""
+    return storable_text(f"{head}{start}{more}"[: budget * TOKEN])
 
-    `wanted` are the stems of the query.
-    """
 
-    length: int
-    names: int
-    few: bool
-    wanted: frozenset[str]
-
-    def is_wanted(self, name: str) -> bool:
-        """Whether the query has a word of a name."""
-        return bool(self.wanted) and not self.wanted.isdisjoint(stems(name[:60]))
+def head_of_text(kind: str, data: bytes) -> str:
+    """Return the line above a text: its kind and the number of its lines."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    return f"{'table' if kind == 'csv' else kind}, {lines:,} line{'' if lines == 1 else 's'}:\n"
 
 
-def sketch(value: Any, budget: int = 400, *, query: str = "") -> str:
+def sketch(value: Any, budget: int = BUDGET, *, query: str = "") -> str:
     """Sketch a JSON-like value in about `budget` tokens of four characters; fields that `query` names come first."""
-    shape = observe(value)
-    limit = max(1, budget) * CHARACTERS_PER_TOKEN
-    wanted = frozenset(stems(query)) - STOP_STEMS
+    return write(observe(value), budget, query=query)
+
+
+def write(shape: Observed, budget: int, *, query: str = "") -> str:
+    """Write a description in about `budget` tokens: `{items: [3 × {id: int = 1 or 2, note?: str | null}]}`."""
+    limit = max(1, budget) * TOKEN
+    _sort(shape, frozenset(stems(query)) - STOP_STEMS)
     text = ""
     for length, depth in _DETAILS:
-        for few in (True, False):
-            style = _Style(length, MOST_NAMES if length else 30, few, wanted)
-            text = storable_text(_render(shape, depth, style))
-            if len(text) <= limit:
-                return text
+        text = storable_text(_render(shape, depth, length))
+        if len(text) <= limit:
+            return text
     return text[: max(1, limit - 1)] + "…"
 
 
@@ -91,6 +125,7 @@ def _add_value(value: Any, shape: Observed, depth: int, left: list[int]) -> None
     if left[0] < 0 or depth < 0:
         shape.is_cut = True
         return
+    shape.count += 1
     # Most values are scalars, and the test for `Mapping` takes longer than all other work on them.
     if type(value) in _SCALARS or isinstance(value, str | bytes) or not isinstance(value, Mapping | Sequence):
         _add_scalar(value, shape)
@@ -133,85 +168,71 @@ def _kind(value: Any) -> str:
     return _SCALARS.get(type(value), type(value).__name__)
 
 
-def _render(shape: Observed, depth: int, style: _Style) -> str:
-    """Render a shape; `depth` is the number of levels below it."""
+def _sort(shape: Observed, wanted: frozenset[str]) -> bool:
+    """Sort the fields: those with a wanted word in the name or below first, blank ones last; whether one has a word."""
+    ranks = {}
+    for name, inner in shape.fields.items():
+        is_below = _sort(inner, wanted)
+        is_wanted = bool(wanted) and not wanted.isdisjoint(stems(str(name)[:60]))
+        ranks[name] = (bool(inner.blank), not (is_below or is_wanted))
+    shape.fields = {name: shape.fields[name] for name in sorted(ranks, key=lambda name: ranks[name])}
+    is_in_items = shape.items is not None and _sort(shape.items, wanted)
+    return is_in_items or not all(is_other for _, is_other in ranks.values())
+
+
+def _render(shape: Observed, depth: int, length: int) -> str:
+    """Render a shape; `depth` is the number of levels below it, `length` that of examples."""
     text = " | ".join(kind for kind in shape.kinds if kind not in ("object", "array"))
-    if style.length and shape.examples:
-        shown = [_shown(example, style.length) for example in shape.examples[: 2 if style.length >= 24 else 1]]
+    if length and shape.examples:
+        shown = [_shown(example, length) for example in shape.examples[: 2 if length >= 24 else 1]]
         text += f" = {' or '.join(shown)}"
     parts = [text] if text else []
     if "object" in shape.kinds:
-        parts.append(_render_object(shape, depth, style))
+        parts.append(_render_object(shape, depth, length))
     if "array" in shape.kinds:
-        parts.append(_render_array(shape, depth, style))
+        parts.append(_render_array(shape, depth, length))
     return " | ".join(parts) or ("…" if shape.is_cut else "nothing")
 
 
-def _render_object(shape: Observed, depth: int, style: _Style) -> str:
+def _render_object(shape: Observed, depth: int, length: int) -> str:
     if not shape.fields:
         return "{}"
+    first, inner = next(iter(shape.fields.items()))
+    if shape.is_map:
+        return f"{{(any name): {_render(inner, depth - 1, length) if depth > 0 else '…'}}}"
     if depth <= 0:
-        if style.few and shape.names == len(shape.fields) <= FEW_NAMES:
+        if shape.names == len(shape.fields) <= FEW_NAMES:
             return "{" + ", ".join(map(_name, shape.fields)) + "}"
         return f"{{{shape.names} name{'s' if shape.names > 1 else ''}}}"
     if shape.names > MOST_NAMES or _is_dictionary(shape):
-        name, inner = next(iter(shape.fields.items()))
-        return f"{{{shape.names:,} names such as {_name(name)}: {_render(inner, depth - 1, style)}}}"
-    blank = {name: _blank(inner) for name, inner in shape.fields.items()}
-    alike = {kind: [name for name, found in blank.items() if found == kind] for kind in ("null", "empty")}
-    short = {kind: names for kind, names in alike.items() if len(names) >= MOST_BLANK}
-    listed = {name for names in short.values() for name in names}
-    ordered = sorted(
-        (name for name in shape.fields if name not in listed),
-        key=lambda name: (blank[name] == "null", not style.is_wanted(str(name))),
-    )
-    parts = [
-        f"{_name(name)}{_mark(shape, name)}: {_render(shape.fields[name], depth - 1, style)}"
-        for name in ordered[: style.names]
-    ]
-    left = max(0, style.names - len(ordered))
-    for kind, names in short.items():
-        shown = [f"{_name(name)}{_mark(shape, name)}" for name in names[:left]]
-        parts += [f"always {kind}: {', '.join(shown)}"] if shown else []
-        left -= len(shown)
-    if len(shape.fields) > style.names:
-        parts.append(f"… {len(shape.fields) - style.names} more names")
+        return f"{{{shape.names:,} names such as {_name(first)}: {_render(inner, depth - 1, length)}}}"
+    names = list(shape.fields)[: MOST_NAMES if length else FEWER_NAMES]
+    marked = {name: f"{_name(name)}{'?' if shape.lacks(name) else ''}" for name in names}
+    alike = {kind: [name for name in names if shape.fields[name].blank == kind] for kind in ("null", "empty")}
+    listed = {kind: found for kind, found in alike.items() if len(found) >= MOST_BLANK}
+    others = [name for name in names if not any(name in found for found in listed.values())]
+    parts = [f"{marked[name]}: {_render(shape.fields[name], depth - 1, length)}" for name in others]
+    parts += [f"always {kind}: {', '.join(marked[name] for name in found)}" for kind, found in listed.items()]
+    if len(shape.fields) > len(names):
+        parts.append(f"… {len(shape.fields) - len(names)} more names")
     return "{" + ", ".join(parts) + "}"
-
-
-def _mark(shape: Observed, name: str) -> str:
-    """Return the mark of a name that some of the objects lack."""
-    inner = shape.fields[name]
-    return "" if sum(inner.kinds.values()) >= shape.kinds.get("object", 0) or inner.is_cut else "?"
-
-
-def _blank(shape: Observed) -> str:
-    """Return `null` or `empty` if that is all that a field ever is, else an empty string."""
-    if shape.is_cut or len(shape.kinds) != 1:
-        return ""
-    [kind] = shape.kinds
-    if kind == "null":
-        return "null"
-    is_text = kind == "str" and not any(shape.examples)
-    is_list = kind == "array" and not shape.longest
-    is_object = kind == "object" and not shape.names
-    return "empty" if is_text or is_list or is_object else ""
 
 
 def _is_dictionary(shape: Observed) -> bool:
     """Whether the names are keys of a map, not fields: there are many, and all hold objects with the same fields."""
     if len(shape.fields) < 16:
         return False
-    kinds = {tuple(inner.fields) for inner in shape.fields.values()}
-    return len(kinds) == 1 and kinds != {()}
+    kinds = {frozenset(inner.fields) for inner in shape.fields.values()}
+    return len(kinds) == 1 and kinds != {frozenset()}
 
 
-def _render_array(shape: Observed, depth: int, style: _Style) -> str:
-    count = f"{shape.longest:,}" if shape.shortest == shape.longest else f"{shape.shortest:,}-{shape.longest:,}"
-    if not shape.longest or shape.items is None:
+def _render_array(shape: Observed, depth: int, length: int) -> str:
+    items = shape.items
+    if items is None or not (items.kinds or items.is_cut):
         return "[]"
-    inner = _render(shape.items, depth - 1, style) if depth > 0 else "…"
-    return f"[{count} × {inner}]"
+    count = f"{shape.longest:,}" if shape.shortest == shape.longest else f"{shape.shortest:,}-{shape.longest:,}"
+    inner = _render(items, depth - 1, length) if depth > 0 else "…"
+    return f"[{f'{count} × ' if shape.longest else ''}{inner}]"
 
 
 def _name(name: Any) -> str:

@@ -10,8 +10,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -25,14 +24,13 @@ from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.response.content import UNREAD, Content, Kind, array_of_lines, memory_of, table_rows
+from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.sketch import sketch
+from restgpt.tools.response.sketch import sketch, sketch_body
 from restgpt.tools.text.storable import storable_text
 
 NAMESPACE = ("restgpt", "bodies")
 PIECE = 4 * 1024 * 1024
-SKETCH_BUDGET = 400
 
 MOST_VALIDATED = 200_000
 """The most bytes of a body that is validated by its schema; validation of megabytes takes seconds."""
@@ -82,55 +80,6 @@ class StoredResponse:
         return {**values, "notices": list(self.notices), "headers": dict(self.headers)}
 
 
-@dataclass(frozen=True)
-class Body:
-    """A stored body: `raw` is UTF-8 if it is text; `parsed` is its JSON value if it has been parsed already."""
-
-    raw: bytes
-    media_type: str
-    kind: Kind
-    parsed: Any = field(default=UNREAD, compare=False, repr=False)
-
-    @property
-    def size(self) -> int:
-        """The length in bytes."""
-        return len(self.raw)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the body is binary data."""
-        return self.kind == "binary"
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the body is one JSON value."""
-        return self.kind == "json"
-
-    @property
-    def weight(self) -> int:
-        """An estimate of the memory in bytes that the body takes once it is parsed."""
-        is_parsed = self.kind in ("json", "json-lines")
-        return self.size + (memory_of(self.raw) if is_parsed else 0)
-
-    def json(self) -> bytes:
-        """The body as one JSON text; JSON Lines become an array without being parsed."""
-        return array_of_lines(self.text())[0].encode() if self.kind == "json-lines" else self.raw
-
-    @cached_property
-    def value(self) -> Any:
-        """JSON as its value, JSON Lines as a list, other text as a string, binary data as bytes, an empty body as None.
-
-        Callers share the value, so they must not change it.
-        """
-        return Content(self.kind, self.raw, parsed=self.parsed).value()
-
-    def text(self, limit: int | None = None) -> str:
-        """The body as text, at most `limit` characters of it."""
-        if limit is None:
-            return self.raw.decode("utf-8", "replace")
-        return self.raw[: limit * 4].decode("utf-8", "replace")[:limit]
-
-
 class BodyCache:
     """A cache of recent bodies, so that a body that was just received is neither loaded nor parsed again.
 
@@ -142,7 +91,6 @@ class BodyCache:
         self._most = most
         self._size = 0
         self._bodies: OrderedDict[str, Body] = OrderedDict()
-        self._weights: dict[str, int] = {}
         self._lock = Lock()
 
     def get(self, handle: str) -> Body | None:
@@ -155,22 +103,22 @@ class BodyCache:
 
     def put(self, handle: str, body: Body) -> None:
         """Cache a body, unless it is larger than the cache or is cached already."""
-        weight = body.weight
+        # The weight is counted before the lock is taken.
+        if body.weight > self._most:
+            return
         with self._lock:
-            if handle in self._bodies or weight > self._most:
+            if handle in self._bodies:
                 return
             self._bodies[handle] = body
-            self._weights[handle] = weight
-            self._size += weight
+            self._size += body.weight
             while self._size > self._most:
-                oldest, _ = self._bodies.popitem(last=False)
-                self._size -= self._weights.pop(oldest)
+                self._size -= self._bodies.popitem(last=False)[1].weight
 
     def drop(self, handle: str) -> None:
         """Remove a body from the cache."""
         with self._lock:
-            if self._bodies.pop(handle, None) is not None:
-                self._size -= self._weights.pop(handle)
+            if body := self._bodies.pop(handle, None):
+                self._size -= body.weight
 
 
 class ResponseStore:
@@ -186,21 +134,20 @@ class ResponseStore:
 
         Equal bodies have the same handle and are stored once.
         """
-        content = reply.content
-        notices = list(content.notices)
+        body = replace(reply.content, media_type=storable_text(reply.media_type))
+        notices = list(body.notices)
         if reply.truncated:
             notices.append(f"only the first {len(reply.body):,} bytes were read; the rest is missing")
         elif operation is not None:
-            notices += response_warnings(operation, reply.status, content, reply.media_type)
-        handle = self._keep(content, storable_text(reply.media_type))
+            notices += response_warnings(operation, reply.status, body)
         return StoredResponse(
-            handle=handle,
+            handle=self._keep(body),
             status=reply.status,
-            media_type=storable_text(reply.media_type),
-            size=len(content.data),
-            sketch=describe(content, reply.media_type),
+            media_type=body.media_type,
+            size=body.size,
+            sketch=sketch_body(body),
             truncated=reply.truncated,
-            kind=content.kind,
+            kind=body.kind,
             notices=tuple(storable_text(notice) for notice in notices),
             elapsed_ms=reply.elapsed_ms,
             headers=kept_headers(reply.headers),
@@ -209,23 +156,22 @@ class ResponseStore:
     def put_value(self, value: Any, status: int = 200, *, elapsed_ms: int | None = None) -> StoredResponse:
         """Store a value that is not the body of one reply, such as the merged pages of a list."""
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        content = Content("json", data, parsed=value)
-        handle = self._keep(content, "application/json")
-        shape = sketch(value, SKETCH_BUDGET)
+        handle = self._keep(Body(data, "application/json", "json", value))
+        shape = sketch(value)
         return StoredResponse(handle, status, "application/json", len(data), shape, kind="json", elapsed_ms=elapsed_ms)
 
-    def _keep(self, content: Content, media_type: str) -> str:
-        digest = hashlib.sha256(f"{content.kind}\n{media_type}\n".encode() + content.data).hexdigest()
+    def _keep(self, body: Body) -> str:
+        digest = hashlib.sha256(f"{body.kind}\n{body.media_type}\n".encode() + body.raw).hexdigest()
         handle = f"body-{digest[:40]}"
-        self._cache.put(handle, Body(content.data, media_type, content.kind, content.parsed))
+        self._cache.put(handle, body)
         if self._store.get(NAMESPACE, handle) is not None:
             return handle
-        count = max(1, -(-len(content.data) // self._piece))
+        count = max(1, -(-body.size // self._piece))
         for number in range(count):
-            part = content.data[number * self._piece : (number + 1) * self._piece]
-            self._store.put(NAMESPACE, f"{handle}.{number}", _packed(part, content.is_binary), index=False)
+            part = body.raw[number * self._piece : (number + 1) * self._piece]
+            self._store.put(NAMESPACE, f"{handle}.{number}", _packed(part, body.is_binary), index=False)
         # Written last: if this entry exists, all pieces exist, even if the process is killed in between.
-        about = {"pieces": count, "size": len(content.data), "media_type": media_type, "kind": content.kind}
+        about = {"pieces": count, "size": body.size, "media_type": body.media_type, "kind": body.kind}
         self._store.put(NAMESPACE, handle, about, index=False)
         return handle
 
@@ -286,48 +232,25 @@ def _unpacked(value: Mapping[str, Any]) -> bytes:
     return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
 
 
-def describe(content: Content, media_type: str = "", budget: int = SKETCH_BUDGET) -> str:
-    """Sketch a body in about `budget` tokens: the shape of JSON, the first rows of a table, the start of a text."""
-    if content.kind == "empty":
-        return "no body"
-    if content.kind == "binary":
-        return f"{essence(media_type) or 'binary'}, {len(content.data):,} bytes"
-    if content.kind in ("json", "json-lines"):
-        prefix = "JSON Lines: " if content.kind == "json-lines" else ""
-        return prefix + sketch(content.value(), budget)
-    if content.kind == "csv":
-        return _describe_table(content, media_type, budget)
-    start = content.data[: budget * 4].decode("utf-8", "ignore")
-    more = "…" if len(content.data) > budget * 4 else ""
-    return storable_text(f"{content.kind}, {len(content.data):,} bytes: {start}{more}"[: budget * 4])
-
-
-def _describe_table(content: Content, media_type: str, budget: int) -> str:
-    lines = content.data.count(b"\n") + (not content.data.endswith(b"\n"))
-    rows = table_rows(content.data[: budget * 16].decode("utf-8", "ignore"), media_type, 4)
-    shown = [" | ".join(cell[:40] for cell in row[:40]) for row in rows]
-    return storable_text("\n".join([f"table of {lines:,} lines; the first:", *shown])[: budget * 4])
-
-
-def response_warnings(operation: Operation, status: int, content: Content, media_type: str) -> list[str]:
+def response_warnings(operation: Operation, status: int, body: Body) -> list[str]:
     """Compare a response with the document; differences become notices, not errors."""
     response = operation.response(status)
     if response is None:
         is_silent = bool(operation.responses) and not _is_told(operation, status)
         return [f"the document does not mention status {status}"] if is_silent else []
-    if content.kind == "empty" or not response.content:
+    if body.kind == "empty" or not response.content:
         return []
-    media = next((item for name, item in response.content.items() if essence(name) == media_type), None)
+    media = next((item for name, item in response.content.items() if essence(name) == body.media_type), None)
     if media is None:
         media = next((item for name, item in response.content.items() if kind_of(name) == "json"), None)
-        note = [f"the document promises {', '.join(response.content)}, not {media_type or 'an unnamed type'}"]
+        note = [f"the document promises {', '.join(response.content)}, not {body.media_type or 'an unnamed type'}"]
     else:
         note = []
-    if media is None or media.schema is None or content.kind != "json" or len(content.data) > MOST_VALIDATED:
+    if media is None or media.schema is None or body.kind != "json" or body.size > MOST_VALIDATED:
         return note
     # `patterns=False`, because one pattern may take a second for one text, and a body has many texts.
     schema = operation.json_schema(media.schema, patterns=False)
-    value = content.value()
+    value = body.value
     with within(allowed_steps(value), operation.document.allowance) as effort:
         found = validate(value, schema, "")
     if effort.is_spent or schema == TOO_COMPLEX:

@@ -8,13 +8,13 @@ that must come from the user, `restgpt/calling/origin/grounding.py` for ids, and
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from typing import Any
-from unicodedata import category, normalize
+from unicodedata import category, name, normalize, numeric
 
 _WORD = re.compile(r"[\w\-]+")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -33,51 +33,19 @@ _OPENING, _CLOSING = frozenset("([{<（【《〈"), frozenset(")]}>）】》〉"
 _BEFORE = frozenset("'’‘‚#@*~:¿¡")
 _AFTER = frozenset(".,:;!?…'’‘*~")
 
-# Scripts without spaces between words, by their blocks: a change of script is the edge of a word there.
-_SCRIPTS = (
-    ("Han", "\u3400\u9fff\uf900\ufaff\U00020000\U0003ffff"),
-    ("Hiragana", "\u3041\u309f"),
-    ("Katakana", "\u30a0\u30ff\u31f0\u31ff"),
-    ("Hangul", "\uac00\ud7a3\u1100\u11ff\u3130\u318f"),
-    ("Thai", "\u0e00\u0eff"),
-    ("Burmese", "\u1000\u109f"),
-    ("Khmer", "\u1780\u17ff"),
-)
-_NO_SCRIPT = frozenset("ー々〆ヽヾゝゞ")
+# Scripts without spaces between words, as the Unicode names of their characters begin.
+_SCRIPTS = frozenset({"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "MYANMAR", "KHMER"})
 
-_CURRENCY = "$€£¥¢₹₽₩₪₫₴₦₱฿₺₿￥元円원"
-_CODES = (
-    *("EUR", "USD", "GBP", "JPY", "CHF", "CNY", "INR", "KRW", "MXN", "BRL", "PLN", "SEK", "NOK", "DKK", "CZK", "HUF"),
-    *("AED", "SAR", "TWD", "MYR", "VND", "ARS", "CLP", "COP"),
-    *("RON", "BGN", "TRY", "RUB", "UAH", "ILS", "AUD", "NZD", "CAD", "SGD", "HKD", "THB", "IDR", "PHP"),
-)
-_UNITS = (
-    *("kg", "mg", "lb", "lbs", "oz", "km", "cm", "mm", "mi", "ft", "in", "ml", "cl", "kWh", "kW", "px", "pt", "x", "×"),
-    *("ms", "s", "sec", "min", "h", "hrs", "hr", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "°C", "°F", "°"),
-    *("Kč", "zł", "kr", "Ft", "ct", "Stk", "pts"),
-)
-# A number before one of these is another number, such as in "5 million".
+# A number before one of these is another number, such as in "5 million"; `mill?i` begins Millionen and miliardi too.
 _SCALE = re.compile(
-    r"[ \u00a0\u202f]?[十百千万萬億亿兆십백천만억조½⅓⅔¼¾⅛]|[ \u00a0\u202f](?:k\b|[0-9]/[0-9])"
-    r"|\s{1,3}(?:hundred|thousand|million|billion|trillion|dozen|lakh|crore|bn|mio|mrd|tausend|million(?:s|en)|milliarden?"
-    r"|mille|milliards?|mil|mill[oó]n(?:es)?|milhões|mila|milioni|hundert|dutzend|tsd|mln|mlrd|douzaines?|docenas?"
-    r"|tys|tys[ią]c[ey]?|tis[ií]c|duizend|miljoen|tusen|miljon(?:er)?|milyon|juta|ribu|nghìn|triệu|тыс|тысяч[аи]?|млн|млрд)\b",
-    re.IGNORECASE,
+    r"\s{1,3}(?:k\b|[0-9]/[0-9]|dozen|hundred|thousand|billion|trillion|bn\b|m(?:ill?i|io|ln|rd))", re.IGNORECASE
 )
 _DIGITS = re.compile(r"[0-9]+(?:[.,'’_\u00a0\u2009\u202f][0-9]+)*")
 _SPACED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]{1,2}(?![0-9]))?")
 _PHONE = re.compile(r"(?<!\w)(?:\+|00)[1-9][0-9 ()./\-\u00a0]{5,}[0-9]")
-_SIGN = re.compile(
-    rf"([-−]?)(?:(?<![A-Za-z])(?:(?:No|Nr|Rs|Fr)\.|{'|'.join(_CODES)}|[A-Z]{{0,2}}[{_CURRENCY}]))?([-−+]?)$"
-)
-_UNIT = re.compile(
-    rf"(?:[{_CURRENCY}%‰]|{'|'.join(map(re.escape, sorted((*_UNITS, *_CODES), key=lambda unit: -len(unit))))})"
-    r"(?:/[^\W\d_]{1,8})?|[.,](?:--?|[–—])"
-)
-_IN_NUMBER = re.compile(r"，[0-9]{3}(?![0-9])|：[0-9]{2}(?![0-9])")
 _AMBIGUOUS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _PLAIN = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-_BY_COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?")
+_BY_COMMAS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _BY_DOTS = re.compile(r"[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})")
 _BY_OTHERS = re.compile(r"[1-9][0-9]{0,2}(?:['’_ \u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?")
 _COMMA = re.compile(r"0,[0-9]+|[1-9][0-9]*,[0-9]{1,2}")
@@ -96,9 +64,9 @@ class Evidence:
 
         Signs such as `.`, `-`, `@` or `/` between the value and a word make it a piece of that word; the punctuation of
         a sentence, quotes, brackets and a possessive `'s` do not. A number is said in digits, whatever separates its
-        thousands, with or without a currency or a unit; if it can be read as two numbers, only its own spelling counts.
-        Ordinary words ignore case; words with digits, signs or capitals inside do not. Letters are compared in Unicode
-        NFC and are never folded.
+        thousands, with or without the sign of a currency or `%`; a letter beside it makes it a piece of a word. If it
+        can be read as two numbers, only its own spelling counts. Ordinary words ignore case; words with digits, signs
+        or capitals inside do not. Letters are compared in Unicode NFC and are never folded.
         """
         text = text_of(value)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -251,32 +219,26 @@ def _is_ordinary(word: str) -> bool:
 
 def _starts(text: str, start: int) -> bool:
     """Whether something that starts here is not the rest of a longer word."""
-    inner = text[start]
-    for at in range(start - 1, max(start - 1 - _LONGEST_RUN, -1), -1):
-        outer = text[at]
-        if _separates(text, at):
-            return True
-        if outer in _OPENING:
-            return not (inner.isdigit() and text[at - 1 : at].isdigit())
-        if _is_word(outer) or outer not in _BEFORE:
-            return at == start - 1 and _is_other_script(outer, inner)
-    return start <= _LONGEST_RUN
+    return _is_edge(text, start, -1, _OPENING, _BEFORE)
 
 
 def _ends(text: str, end: int) -> bool:
     """Whether something that ends here is not the beginning of a longer word."""
-    inner = text[end - 1]
-    if _POSSESSIVE.match(text, end):
-        return True
-    for at in range(end, min(end + _LONGEST_RUN, len(text))):
-        outer = text[at]
-        if _separates(text, at):
+    return _POSSESSIVE.match(text, end) is not None or _is_edge(text, end - 1, 1, _CLOSING, _AFTER)
+
+
+def _is_edge(text: str, at: int, step: int, brackets: Collection[str], signs: Collection[str]) -> bool:
+    """Whether a word ends at a character in the direction of `step`: at a separator or bracket, or a few `signs` on."""
+    inner = text[at]
+    for place in range(at + step, at + step * (_LONGEST_RUN + 1), step):
+        if not 0 <= place < len(text) or _separates(text, place):
             return True
-        if outer in _CLOSING:
-            return not (inner.isdigit() and text[at + 1 : at + 2].isdigit())
-        if _is_word(outer) or outer not in _AFTER:
-            return at == end and _is_other_script(outer, inner)
-    return end + _LONGEST_RUN >= len(text)
+        outer, beyond = text[place], place + step
+        if outer in brackets:
+            return not (inner.isdigit() and 0 <= beyond < len(text) and text[beyond].isdigit())
+        if _is_word(outer) or outer not in signs:
+            return place == at + step and _is_other_script(outer, inner)
+    return not 0 <= at + step * (_LONGEST_RUN + 1) < len(text)
 
 
 def _separates(text: str, at: int) -> bool:
@@ -285,7 +247,7 @@ def _separates(text: str, at: int) -> bool:
     if sign.isspace() or sign in _QUOTES or sign in _MARKS or category(sign) == "So":
         return True
     if sign in _CJK_SIGNS:
-        return not _IN_NUMBER.match(text, at) or not text[at - 1 : at].isdigit()
+        return not (text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit())
     if sign not in ",;" or not 0 < at < len(text) - 1:
         return False
     before, after = text[at - 1], text[at + 1]
@@ -304,19 +266,15 @@ def _is_word(char: str) -> bool:
 
 
 def _is_other_script(outer: str, inner: str) -> bool:
-    """Whether a word begins between two characters of two scripts of which one has no spaces, or at an emoji."""
-    if not inner.isalnum() and category(inner) not in ("Sc", "So") and inner not in "%‰":
+    """Whether a word begins between two letters of two scripts of which one has no spaces, or at an emoji."""
+    if not outer.isalnum() or outer.isdigit() or "Lm" in (category(outer), category(inner)):
         return False
-    if {outer, inner} & _NO_SCRIPT or not outer.isalnum():
-        return False
-    return _script(outer) != _script(inner) or category(inner) == "So"
+    return category(inner) == "So" or (inner.isalpha() and _script(outer) != _script(inner))
 
 
 def _script(char: str) -> str:
-    for name, ends in _SCRIPTS:
-        if any(first <= char <= last for first, last in zip(ends[::2], ends[1::2], strict=True)):
-            return name
-    return ""
+    script = name(char, "").partition(" ")[0]
+    return script if script in _SCRIPTS else ""
 
 
 def _groups(text: str) -> list[re.Match[str]]:
@@ -346,18 +304,15 @@ def _figures(spelling: str) -> str:
 
 def _sign(text: str, start: int, end: int) -> str | None:
     """The sign of a number, `-` or nothing; None if the number is a piece of a larger one or of a word."""
-    found = _SIGN.search(text[max(start - 8, 0) : start])
-    if found is None or end - start > _LONGEST_NUMBER:
+    start -= category(text[start - 1 : start] or " ") == "Sc"
+    end += category(text[end : end + 1] or " ") == "Sc" or text[end : end + 1] == "%"
+    sign = text[start - 1 : start] if text[start - 1 : start] in ("-", "−", "+") else ""
+    if end - start > _LONGEST_NUMBER or not (_starts(text, start - len(sign)) and _ends(text, end)):
         return None
-    unit = _UNIT.match(text, end)
-    is_end = (unit is not None and _is_end_of_number(text, unit.end())) or _is_end_of_number(text, end)
-    if not (is_end and _starts(text, start - len(found[0]))):
-        return None
-    return "-" if {found[1], found[2]} & {"-", "−"} else ""
-
-
-def _is_end_of_number(text: str, end: int) -> bool:
-    return _ends(text, end) and not _SCALE.match(text, end)
+    following = text[end : end + 2].lstrip()[:1] or " "
+    # "5 ½" is another number too.
+    is_scaled = _SCALE.match(text, end) or (not following.isdecimal() and numeric(following, None) is not None)
+    return None if is_scaled else {"-": "-", "−": "-"}.get(sign, "")
 
 
 def _readings(spelling: str) -> Iterator[Decimal]:

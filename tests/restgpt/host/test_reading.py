@@ -13,8 +13,9 @@ from restgpt.client import Client
 from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import NoSuchAddressError, parse_uri, read, result_uri
 from restgpt.outcome import Called, Ran
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import NoSuchPartError
-from restgpt.tools.response.store import Body, UnknownHandleError
+from restgpt.tools.response.store import UnknownHandleError
 
 ROWS = [{"id": number, "name": f"name {number}", "text": "lorem ipsum " * 12} for number in range(400)]
 

@@ -54,6 +54,6 @@ class RestgptAdapter:
             return Outcome(None, reason=str(error))
         finally:
             client.close()
-        values = [read_content(reply.body, reply.header("content-type")).value() for reply in replies]
+        values = [read_content(reply.body, reply.header("content-type")).value for reply in replies]
         reason = "truncated" if any(reply.truncated for reply in replies) else ""
         return Outcome(replies[0].status, merge_pages(values), reason)

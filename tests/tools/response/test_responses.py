@@ -11,8 +11,9 @@ from langgraph.store.sqlite import SqliteStore
 from paths import operation_of
 
 from restgpt.specs import Operation
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.response.store import MOST_VALIDATED, Body, BodyCache, ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import MOST_VALIDATED, BodyCache, ResponseStore, UnknownHandleError
 
 
 def reply(body: bytes, kind: str = "application/json", status: int = 200, **more: Any) -> Reply:
@@ -95,8 +96,8 @@ def test_bodies_are_seen_in_utf_8(store: BaseStore) -> None:
     [
         (b"", "application/json", "no body"),
         (b"\x89PNG\0", "image/png", "image/png, 5 bytes"),
-        (b"a,b\n1,2\n3,4\n", "text/csv", "table of 3 lines; the first:\na | b\n1 | 2\n3 | 4"),
-        (b"hello", "text/plain", "text, 5 bytes: hello"),
+        (b"a,b\n1,2\n3,4\n", "text/csv", "table, 3 lines:\na,b\n1,2\n3,4\n"),
+        (b"hello", "text/plain", "text, 1 line:\nhello"),
         (b'{"a":1}\n{"a":2}\n', "application/x-ndjson", "JSON Lines: [2 × {a: int = 1 or 2}]"),
     ],
 )
@@ -169,7 +170,7 @@ def test_a_body_is_parsed_once_however_often_it_is_opened(store: BaseStore) -> N
     kept = ResponseStore(store, cache=BodyCache())
     answer = reply(b'{"a": [1]}')
     handle = kept.put(answer).handle
-    assert kept.open(handle).value is answer.content.value()
+    assert kept.open(handle).value is answer.content.value
     with pytest.raises(UnknownHandleError):
         kept.open("body-none")
 
