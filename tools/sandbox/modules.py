@@ -19,7 +19,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
-_FOR_CHECK = ("gather", "problem", "syntax", "calls", "shapes", "check")
+_FOR_CHECK = ("gather", "problem", "syntax", "fields", "check")
 
 RUNNERS: Mapping[Media, str] = {
     **dict.fromkeys(("program", "replay"), f"{_PACKAGE}.replay"),

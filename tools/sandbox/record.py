@@ -89,7 +89,7 @@ def ending_of(raw: bytes) -> Ending:
     status = _ENDINGS.get(kind, Status.CRASHED)
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 7 else 0
     error = CodeError(name[:200], message[:2048], number or None, source[:300]) if name else None
-    return Ending(status, error, shape[:400], payload=payload)
+    return Ending(status, error, shape[:800], payload=payload)
 
 
 def is_waiting(raw: bytes | bytearray) -> bool:

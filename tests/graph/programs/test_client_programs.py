@@ -76,8 +76,8 @@ def test_the_nearest_name_is_found_in_an_api_with_thousands_of_operations() -> N
 
 def test_a_wrong_field_and_a_wrong_argument_are_found_before_the_first_request(board: Board) -> None:
     end = told(Runner([board.api]).run(f"{ADD}print(made['titel'])\nget_task(task=1)"))
-    assert "Line 2: create_task(...) has no field 'titel'; nearest: 'title'" in end.text
-    assert "Line 3: get_task() has no argument 'task'; nearest: 'task_id'" in end.text
+    assert "Line 2: create_task(...) has no field 'titel'; nearest: title" in end.text
+    assert "Line 3: get_task() has no argument 'task'; nearest: task_id" in end.text
     assert board.calls() == []
 
 
