@@ -19,7 +19,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # In an order in which each module comes after those that it imports.
 _ALWAYS = ("digest", "determinism", "replay")
-_FOR_CHECK = ("gather", "problem", "syntax", "fields", "check")
+_FOR_CHECK = ("library", "gather", "check")
 
 RUNNERS: Mapping[Media, str] = {
     **dict.fromkeys(("program", "replay"), f"{_PACKAGE}.replay"),
@@ -44,12 +44,11 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
     names = list(_ALWAYS)
     if media == "rewriting":
         names, words, code = ["rewriting"], set(), ""
-    if words.intersection(LIBRARY):
-        names.append("library")
     if media == "program":
         names.extend(_FOR_CHECK)
-    elif "gather" in words:
-        names.append("gather")
+    else:
+        names += ["library"] if words.intersection(LIBRARY) else []
+        names += ["gather"] if "gather" in words else []
     return {given: _module(given, compiled) for given in (f"{_PACKAGE}.{name}" for name in names)}
 
 

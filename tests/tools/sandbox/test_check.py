@@ -81,7 +81,7 @@ def test_modules_beside_those_of_the_network_may_be_imported() -> None:
 def test_problems_have_lines_and_come_in_their_order() -> None:
     tree = ast.parse("x = get_movi(1)\n\ny = get_movie()\nimport requests")
     assert problems(tree, STUBS, [*STUBS], GIVEN, MODULES) == [
-        (1, "there is no function get_movi; nearest: get_movie"),
+        (1, "there is no function get_movi; nearest: 'get_movie'"),
         (3, "get_movie() needs the argument movie_id"),
         (4, "requests is not here: call the functions instead"),
     ]
@@ -127,9 +127,9 @@ OWN = (
             "asyncio is not here: call the functions without await; gather(f(x), g(y)) calls several",
         ),
         ("from . import other", "a relative import is not here: use the functions and standard modules"),
-        ("movie = 1\nprint(movi)", "the name movi is never assigned; nearest: movie"),
+        ("movie = 1\nprint(movi)", "the name movi is never assigned; nearest: 'movie'"),
         ("zzzzzz()", "there is no function zzzzzz"),
-        ("delete_movies(3)", "there is no function delete_movies; nearest: delete_movie, list_movies"),
+        ("delete_movies(3)", "there is no function delete_movies; nearest: 'delete_movie'"),
         ("api.get_movie(1)", "api is not here: call get_movie(...) directly"),
         ("json.dumps(1)", "the module json is not imported: add `import json`"),
         ("requests.get('x')", "requests is not here: call the functions instead"),
@@ -140,7 +140,7 @@ OWN = (
         # Calls
         (
             "search_movie(quer='x', query='x')",
-            "search_movie() has no argument 'quer'; nearest: query; it takes query, page, pages",
+            "search_movie() has no argument 'quer'; nearest: 'query'; it takes query, page, pages",
         ),
         ("get_movie(1, pages=2)", "get_movie() has no argument 'pages'; it takes movie_id, language"),
         (
@@ -162,7 +162,7 @@ OWN = (
         ("create_list()", "create_list() needs the arguments session, body"),
         (
             "create_list('s', nam='x', name='y')",
-            "create_list() has no argument 'nam'; nearest: name; it takes session, body, name, description, public",
+            "create_list() has no argument 'nam'; nearest: 'name'; it takes session, body, name, description, public",
         ),
     ],
 )
@@ -186,7 +186,7 @@ def test_what_cannot_be_right_is_reported(code: str, message: str) -> None:
     ],
 )
 def test_a_field_that_cannot_exist_is_reported(code: str) -> None:
-    told = "get_movie(...) has no field 'titel'; nearest: title; it has id, title, genres, extra, links"
+    told = "get_movie(...) has no field 'titel'; nearest: 'title'; it has id, title, genres, extra, links"
     assert found(code) == [told]
     assert found(code, fields=False) == []
 
@@ -286,13 +286,13 @@ def test_long_and_deep_programs_are_checked() -> None:
     assert found("x = get_movie(1)" + "['links']" * 90 + "['titel']") == []
     chain = "if data: pass\n" + "".join(f"elif data == {n}: pass\n" for n in range(300))
     assert found(chain) == []
-    assert found("x = " + "y" * 100_000 + "()") == ["there is no function " + "y" * 79 + "…"]
+    assert found("x = " + "y" * 100_000 + "()") == ["there is no function " + "y" * 77 + "..."]
     assert found("\n".join(["get_movie(1)['titel']; get_movi(1)"] * 3000)) == found(
         "get_movie(1)['titel']; get_movi(1)"
     )
     nested = "".join(" " * n + "try:\n" for n in range(18)) + " " * 18 + "get_movi(1)\n"
     nested += "".join(" " * n + "except OSError: pass\n" for n in reversed(range(18)))
-    assert found(nested) == ["there is no function get_movi; nearest: get_movie"]
+    assert found(nested) == ["there is no function get_movi; nearest: 'get_movie'"]
 
 
 SOURCES: tuple[ModuleType, ...] = (json, json.decoder, json.encoder, json.scanner, json.tool, difflib, argparse, ast)
