@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.response.content import UNREAD
 from restgpt.tools.response.excerpt import excerpt

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.tree import format_pointer
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.response.content import UNREAD, Content
 from restgpt.tools.response.excerpt import excerpt

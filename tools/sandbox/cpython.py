@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
-from restgpt.tools.sandbox.code import CORE, missing_module, modules_for, needs_zones
-from restgpt.tools.sandbox.modules import IMPORTED, RUNNERS, given_modules, needed_modules
+from restgpt.tools.sandbox.code import CORE, RUNNERS, given_modules, missing_module, modules_for, needs_zones
 from restgpt.tools.sandbox.nursery import Child, Nursery
 from restgpt.tools.sandbox.record import LOCKED, Ending, ending_of, framed, is_waiting, refusal_of
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult, Status, printable, result_of
@@ -107,7 +106,7 @@ class CPythonBackend:
         """
         # Some functions of the standard library import further modules when they are called; `modules_for` cannot find
         # these. A run has no side effects, so it is repeated with the missing module loaded before the lock.
-        modules = modules_for(code) + needed_modules(code, media)
+        modules = modules_for(code, media)
         end = self._end_of(limits)
         left = limits
         for _ in range(_REPEATS + 1):
@@ -556,7 +555,7 @@ def _command(python: str, program: bytes) -> list[str]:
         str(_WORKER.resolve()),
         "{place}",
         program.hex(),
-        ",".join((*CORE, *_LOCK_MODULES, *IMPORTED)),
+        ",".join((*CORE, *_LOCK_MODULES)),
     ]
 
 
