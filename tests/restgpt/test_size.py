@@ -17,7 +17,7 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_110,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 10_429,
+    "tools": 10_426,
     "specs": 7_207,
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
