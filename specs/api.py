@@ -9,14 +9,14 @@ from typing import Any
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
 from restgpt.specs.reading import swagger2
-from restgpt.specs.reading.broken_references import slice_problems
 from restgpt.specs.reading.disk_cache import load_cached, open_cached
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.faults import slice_problems
 from restgpt.specs.reading.format import open_document
 from restgpt.specs.reading.index import Index, build_index
-from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.source import read_source
+from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.search.index import SearchIndex, load_search_index
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.security import (

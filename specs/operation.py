@@ -13,8 +13,8 @@ from restgpt.specs.problem import BrokenReference, Problem, SpecError
 from restgpt.specs.reading import swagger2
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.index import Entry, owner_of
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.security import Requirement, read_requirements, requirement_problems
 from restgpt.specs.server import Server, absolute_url, read_servers, server_problems

@@ -123,8 +123,8 @@ def _documentation(catalogue: Any, used: Iterable[Any]) -> None:
 
 
 def _signatures(catalogue: Any, used: Sequence[Any]) -> None:
+    from restgpt.nodes.programs.stub import stub
     from restgpt.specs.docs.interface import interface
-    from restgpt.specs.docs.stub import stub
 
     interface(used, catalogue.function_name, budget=3500, focus=INSTRUCTION)
     interface(used, catalogue.function_name, budget=1800)

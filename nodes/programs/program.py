@@ -15,12 +15,12 @@ from restgpt.nodes.programs.calls import functions_of, maker
 from restgpt.nodes.programs.ending import Ending, as_read, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
+from restgpt.nodes.programs.stub import stub
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Request, Writer, spent_since
 from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
-from restgpt.specs.docs.stub import stub
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program

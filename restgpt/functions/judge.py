@@ -10,7 +10,7 @@ from restgpt.functions.calls.parsing import bind_call, find_function
 from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
 from restgpt.functions.context import MissingValue
 from restgpt.functions.docs.function import Function
-from restgpt.specs.reading.pointer import parse_pointer
+from restgpt.specs.reading.tree import parse_pointer
 from restgpt.tools.request.arguments import follow
 
 MOST_NESTED = 8

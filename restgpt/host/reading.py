@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, unquote
 
 from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import NoSuchPartError, Page, read_page

@@ -6,10 +6,10 @@ import msgspec
 
 from restgpt.specs.effort import Allowance, spend
 from restgpt.specs.problem import BrokenReference
-from restgpt.specs.reading.pointer import format_pointer
 from restgpt.specs.reading.slices import DEPTHS, MemorySlices, Slices, Tokens
 from restgpt.specs.reading.text.coercion import coerce_keywords, has_string_boolean, has_string_booleans
 from restgpt.specs.reading.text.nesting import cut_deep_levels
+from restgpt.specs.reading.tree import format_pointer
 
 # How many bytes of JSON are decoded in one step.
 STEP_BYTES = 1024

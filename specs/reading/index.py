@@ -1,6 +1,8 @@
 """The index of a document: one entry for each operation, read from slices without decoding schemas."""
 
+import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -8,10 +10,11 @@ import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem, cut_problems
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.names import Names
-from restgpt.specs.reading.pointer import format_pointer, parse_fragment, parse_pointer
+from restgpt.specs.reading.path_template import VARIABLE, variable
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
+from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer
+from restgpt.specs.reading.unique_names import UniqueNames
 
 # The most operations of a document, own methods of a path, and tags of an operation, then the most characters of texts:
 # more than any published document has. Whatever exceeds them is left out or cut, with a problem.
@@ -19,6 +22,8 @@ OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 20_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.
 REFERRED_MOST = 20_000_000
+NAME_LENGTH = 64
+ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -192,3 +197,36 @@ def owner_of(pointer: str) -> tuple[str, ...]:
     """Return the tokens of the path item that owns the operation at this pointer."""
     tokens = parse_pointer(pointer)
     return tokens[:-2] if tokens[-2:-1] == ("additionalOperations",) else tokens[:-1]
+
+
+class Names:
+    """Names the operations of one document, in document order; repeated operationIds become problems."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self._names = UniqueNames(longest=NAME_LENGTH)
+        self._identifiers: set[str] = set()
+        self._problems = problems
+
+    def claim(self, identifier: str, method: str, path: str, pointer: str) -> str:
+        """Return an unused name for the operation with this operationId, which may be empty."""
+        if identifier in self._identifiers:
+            self._problems.append(Problem(f"{pointer}/operationId", f"the operationId {identifier} is used twice"))
+        elif identifier:
+            self._identifiers.add(identifier)
+        name = legal_name(identifier) if ILLEGAL.sub("", identifier) else derived_name(method, path)
+        return self._names.claim(name)
+
+
+def legal_name(identifier: str) -> str:
+    """Return an identifier that matches [A-Za-z0-9_-]{1,64}; a hash replaces the part of a long one that is cut."""
+    name = ILLEGAL.sub("_", identifier).strip("_") or "operation"
+    if len(name) <= NAME_LENGTH:
+        return name
+    digest = sha256(identifier.encode()).hexdigest()[:6]
+    return f"{name[: NAME_LENGTH - 28].rstrip('_-')}_{name[-20:].lstrip('_-')}_{digest}"
+
+
+def derived_name(method: str, path: str) -> str:
+    """Name an operation without an operationId by its method and path: `GET /pets/{id}` is `get_pets_by_id`."""
+    words = VARIABLE.sub(lambda match: "by_" + variable(match.group(1)).name, path)
+    return legal_name("_".join((method.lower(), *(part for part in ILLEGAL.split(words) if part))))

@@ -15,10 +15,9 @@ from restgpt.specs.effort import spend
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.download import fetch_url
-from restgpt.specs.reading.pointer import parse_fragment, parse_pointer
 from restgpt.specs.reading.source import read_source
 from restgpt.specs.reading.text.json_text import encode_json, json_bytes
-from restgpt.specs.reading.tree import values_in
+from restgpt.specs.reading.tree import parse_fragment, parse_pointer, values_in
 
 # How many references may lead to one another before a schema is reached.
 LONGEST_CHAIN = 64

@@ -1,7 +1,8 @@
-"""The values inside of a JSON value, found without recursion, so that deep nesting costs no stack."""
+"""JSON as a tree: the values inside of a value, found without recursion, and pointers to them (RFC 6901)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 # Most values are scalars, for which `isinstance` with an abstract class takes ten times as long.
 _SCALARS = (str, int, float, type(None))
@@ -49,3 +50,21 @@ def _children(value: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         return iter(value.items())
     return enumerate(value) if isinstance(value, _ARRAYS) else iter(())
+
+
+def parse_pointer(pointer: str) -> tuple[str, ...]:
+    """Split a plain JSON pointer into its unescaped tokens; the leading slash may be missing."""
+    if pointer in ("", "/"):
+        return ()
+    tokens = pointer.removeprefix("/").split("/")
+    return tuple([token.replace("~1", "/").replace("~0", "~") for token in tokens] if "~" in pointer else tokens)
+
+
+def parse_fragment(fragment: str) -> tuple[str, ...]:
+    """Split the percent-encoded fragment of a `$ref` into tokens (RFC 6901 section 6)."""
+    return parse_pointer(unquote(fragment))
+
+
+def format_pointer(tokens: Iterable[str]) -> str:
+    """Write tokens as a plain JSON pointer."""
+    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)

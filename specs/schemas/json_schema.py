@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import BrokenReference, TooComplex
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.faults import ENUM_MOST
 from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
 from restgpt.specs.reading.text.coercion import coerce
-from restgpt.specs.reading.text.enumeration import ENUM_MOST
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern

@@ -22,7 +22,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.response.content import UNREAD, Body
 from restgpt.tools.response.parts import json_value

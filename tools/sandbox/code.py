@@ -1,12 +1,21 @@
-"""Prepare generated Python: extract it from Markdown, and list the standard modules that it may import.
+"""Prepare generated Python: extract it from Markdown, and find the modules that its worker needs, by its words.
 
-The host never parses the code as Python, because it may be hostile; only the sandbox compiles it.
+The host never parses the code as Python, because it may be hostile; only the sandbox compiles it. The modules of
+`guest` are compiled once per process and given to the worker, which needs no search path and no bytecode files for
+them, so it starts as fast in a read-only installation.
 """
 
+import marshal
 import re
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib.abc import InspectLoader
+from importlib.util import find_spec
+
+from restgpt.tools.sandbox.guest.replay import LIBRARY
+from restgpt.tools.sandbox.result import Media
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _STATEMENT = re.compile(r"(?:import|from|def|for|if|with|class) \w|print\(|\w+ = ", re.ASCII)
@@ -20,6 +29,8 @@ CORE = (
     "json", "math", "operator", "re", "string", "textwrap", "time", "types", "warnings", "weakref",
     # The encodings that JSON may come in.
     "encodings.utf_8_sig", "encodings.utf_16_le", "encodings.utf_16_be", "encodings.utf_32_le", "encodings.utf_32_be",
+    # All programs need these.
+    "_sha2", "_sha256", "binascii",
 )
 
 _CODECS = (
@@ -67,6 +78,30 @@ _IMPLIED: Mapping[str, tuple[str, ...]] = {
 _MISSING = re.compile(r"No module named '([A-Za-z_][\w.]{0,60})'", re.ASCII)
 
 
+_PACKAGE = "restgpt.tools.sandbox.guest"
+
+# In an order in which each module comes after those that it imports.
+_ALWAYS = ("digest", "determinism", "replay")
+_FOR_CHECK = ("library", "gather", "check")
+
+RUNNERS: Mapping[Media, str] = {
+    **dict.fromkeys(("program", "replay"), f"{_PACKAGE}.replay"),
+    "rewriting": f"{_PACKAGE}.rewriting",
+}
+"""The module whose function `run` a worker calls, for the media that are no data."""
+
+_IMPORTED_FOR: Mapping[str, tuple[str, ...]] = {
+    "table": ("csv",),
+    "field": ("difflib",),
+    "one": ("difflib",),
+    "gather": ("ast",),
+}
+_IMPORTED_BY: Mapping[str, tuple[str, ...]] = {
+    "program": ("ast", "difflib"),
+    "rewriting": ("ast", "encodings.unicode_escape"),  # `ast.unparse` encodes with it
+}
+
+
 def clean_code(text: str) -> str:
     """Return the Python in a model's reply, without byte order mark, Markdown and common indentation."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -95,13 +130,18 @@ def _split(lines: Iterable[str]) -> tuple[list[str], list[tuple[str, list[str]]]
     return outside, blocks
 
 
-def modules_for(code: str) -> tuple[str, ...]:
-    """Return the modules to load before the worker locks itself: all modules that the words of `code` may import."""
+def modules_for(code: str, media: Media = "json") -> tuple[str, ...]:
+    """Return the modules to load before the worker locks itself: all that the words of `code` or its runner import."""
     found: dict[str, None] = {}
     for word in sorted(set(_WORD.findall(code))):
         if word in OFFERED:
             found[word] = None
         found.update(dict.fromkeys(_IMPLIED.get(word, ())))
+        if media in RUNNERS:
+            found.update(dict.fromkeys(_IMPORTED_FOR.get(word, ())))
+    found.update(dict.fromkeys(_IMPORTED_BY.get(media, ())))
+    if media in RUNNERS and not code.isascii():
+        found["unicodedata"] = None  # the compiler normalises names with it
     return tuple(found)
 
 
@@ -116,3 +156,33 @@ def missing_module(message: str) -> str:
 def needs_zones(code: str) -> bool:
     """Return whether the code may use time zones, whose files must be read before the worker is locked."""
     return "zoneinfo" in code
+
+
+def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes]:
+    """Return the modules that a program's worker gets, in the order to define them; none for other media.
+
+    `compiled` code is that of this version of Python; other versions get the source.
+    """
+    if media not in RUNNERS:
+        return {}
+    words = set(_WORD.findall(code))
+    names = list(_ALWAYS)
+    if media == "rewriting":
+        names, words, code = ["rewriting"], set(), ""
+    if media == "program":
+        names.extend(_FOR_CHECK)
+    else:
+        names += ["library"] if words.intersection(LIBRARY) else []
+        names += ["gather"] if "gather" in words else []
+    return {given: _module(given, compiled) for given in (f"{_PACKAGE}.{name}" for name in names)}
+
+
+@lru_cache(maxsize=32)
+def _module(name: str, compiled: bool) -> bytes:
+    spec = find_spec(name)
+    loader = spec.loader if spec is not None else None
+    if not isinstance(loader, InspectLoader):
+        raise ImportError(f"{name} cannot be read. Install restgpt as a package with its source files.")
+    if not compiled:
+        return (loader.get_source(name) or "").encode()
+    return marshal.dumps(loader.get_code(name))

@@ -31,7 +31,7 @@ LIMITS = Limits(wall=10.0, cpu=10.0)
 USABLE = frozenset({Status.OK, Status.NO_OUTPUT, Status.PAUSED, Status.RUNTIME_ERROR})
 """The statuses with which a program that went on has a result; after others, such as a limit, it runs again."""
 
-MOST_NAMES = 2000
+MOST_NAMES = 300
 """The maximum number of function names that a check compares a wrong name with."""
 
 MOST_HEADERS = 20_000

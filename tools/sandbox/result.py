@@ -89,9 +89,10 @@ class WaitingProcess(Protocol):
 class SandboxResult:
     """The result of one run; `output` is printable and bounded, but as untrusted as the data.
 
-    `shape` describes the top level of the data; `truncated` means that `output` is only a part of the printed text.
-    `pause` is the kind of the end of a program that has not run to its end, and `payload` its JSON, written by the
-    worker: both are as untrusted as the code. `process` is set if the program waits in it for an answer.
+    `shape` describes the top level of the data; of a program that failed, the object that the error is about.
+    `truncated` means that `output` is only a part of the printed text. `pause` is the kind of the end of a program that
+    has not run to its end, and `payload` its JSON, written by the worker: both are as untrusted as the code. `process`
+    is set if the program waits in it for an answer.
     """
 
     status: Status
@@ -121,7 +122,7 @@ class SandboxResult:
             parts.append(f"    {self.error.source_line}")
         if self.output.strip():
             parts.append(f"Output before that:\n{self.output.rstrip()}")
-        hint = _hint(self, _PROGRAM_HINTS if of_program else _ERROR_HINTS)
+        hint = _hint(self, of_program=of_program)
         if hint:
             parts.append(f"Hint: {hint}")
         return "\n".join(parts)
@@ -214,8 +215,8 @@ def _headline(status: Status, error: CodeError | None) -> str:
     return f"{fixed} ({detail}{place})" if fixed else f"The code failed{place}: {detail}"
 
 
-def _hint(result: SandboxResult, hints: Mapping[str, str]) -> str:
+def _hint(result: SandboxResult, *, of_program: bool) -> str:
     if result.status is not Status.RUNTIME_ERROR or result.error is None:
         return _HINTS.get(result.status, "")
-    known = hints.get(result.error.type)
-    return known or (f"`data` is {result.shape}." if result.shape else "")
+    shape = result.shape if of_program or not result.shape else f"`data` is {result.shape}"
+    return (_PROGRAM_HINTS if of_program else _ERROR_HINTS).get(result.error.type) or (shape and f"{shape}.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILENAME = "<code>"
-MESSAGE, SOURCE, SHAPE = 2048, 300, 400  # the most characters of a message, a source line, a description of the data
+MESSAGE, SOURCE, SHAPE = 2048, 300, 800  # the most characters of a message, a source line, a description of the data
 
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 4, 22, 38, 2
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # Landlock's calls have the same numbers on every architecture
@@ -368,7 +368,8 @@ def done(described: bytes) -> Record:
 
 def report(error: BaseException, code: str, described: bytes, names: dict[str, object]) -> Record:
     """Return the record of an exception; it is built with methods of exact built-in types, after memory is freed."""
-    line = line_of(_trace_of(error))
+    found = innermost(error)
+    line = (found.tb_lineno or 0) if found is not None else 0
     kinds = _type(error).__mro__
     if _MemoryError in kinds:
         names.clear()
@@ -403,14 +404,14 @@ def text_of(text: str) -> bytes:
     return _str.encode(text, "utf-8", "backslashreplace")[: 4 * MESSAGE]
 
 
-def line_of(trace: TracebackType | None) -> int:
-    """Return the line, from 1, of the innermost frame of a traceback that is in the code; 0 if there is none."""
-    line = 0
+def innermost(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an exception from its innermost frame that is in the code; None if there is none."""
+    trace, found = _trace_of(error), None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == FILENAME:
-            line = trace.tb_lineno or line
+            found = trace
         trace = trace.tb_next
-    return line
+    return found
 
 
 def source_line(code: str, line: int) -> bytes:
@@ -423,8 +424,8 @@ def shape(data: object) -> bytes:
     """Return a short description of the top level of the data, for hints: its type, its keys, its length."""
     text = f"of type {type(data).__name__}"
     if isinstance(data, dict):
-        names = ", ".join(repr(str(key)[:40]) for key in islice(data, 20))
-        more = ", ..." if len(data) > 20 else ""
+        names = ", ".join(repr(str(key)[:40]) for key in islice(data, 40))
+        more = ", ..." if len(data) > 40 else ""
         text = f"a dict with the keys {names}{more}" if data else "an empty dict"
     elif isinstance(data, list):
         text = f"a list of {len(data)}"

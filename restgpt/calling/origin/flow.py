@@ -19,8 +19,7 @@ from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, docume
 from restgpt.calling.record import ApiRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
-from restgpt.specs.reading.pointer import format_pointer
-from restgpt.specs.reading.tree import places_in, values_in
+from restgpt.specs.reading.tree import format_pointer, places_in, values_in
 from restgpt.tools.request.files import FILE_KEYS
 
 MOST_DOCUMENTED = 20_000

@@ -16,8 +16,7 @@ from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
-from restgpt.specs.reading.tree import places_in
+from restgpt.specs.reading.tree import format_pointer, parse_pointer, places_in
 from restgpt.tools.request.arguments import follow, is_open, properties_of
 from restgpt.tools.request.files import CONTENT_KEYS, FILE_KEYS
 from restgpt.tools.text.quotation import named

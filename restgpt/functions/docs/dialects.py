@@ -12,7 +12,7 @@ from typing import Any
 from restgpt.functions.docs.function import Function, FunctionError, FunctionParameter
 from restgpt.functions.docs.type_names import read_schema, read_type
 from restgpt.specs.problem import Problem
-from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.tree import format_pointer
 
 Tokens = tuple[str, ...]
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from restgpt.specs.problem import Problem
-from restgpt.specs.reading.pointer import format_pointer
+from restgpt.specs.reading.tree import format_pointer
 
 Schema = dict[str, Any]
 

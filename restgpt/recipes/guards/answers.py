@@ -13,7 +13,7 @@ from restgpt.recipes.guards.pattern import ANY, places, scalars, type_of
 from restgpt.recipes.guards.shift import Shift, place_of, types_text, value_text
 from restgpt.recipes.recipe import Echo, Recipe, UsedOperation
 from restgpt.recipes.sent import Sent
-from restgpt.specs.reading.pointer import format_pointer, parse_pointer
+from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.status import is_success
 
 MOST_READS = 200

@@ -20,7 +20,7 @@ from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.path_template import VARIABLE, variables
-from restgpt.specs.reading.pointer import parse_pointer
+from restgpt.specs.reading.tree import parse_pointer
 from restgpt.tools.request.arguments import pointer_part
 from restgpt.tools.request.body import BodyEncodingError, choose_media, essence, kind_of
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from restgpt.specs.reading.pointer import parse_pointer
-from restgpt.specs.reading.tree import places_in
+from restgpt.specs.reading.tree import parse_pointer, places_in
 
 MOST_PLACES = 200_000
 """The maximum number of values that a search for one pattern, or for the scalars of one value, looks at."""

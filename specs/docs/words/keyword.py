@@ -132,7 +132,7 @@ class _Call:
         self._keywords = keywords(operation)
         self._by_name = {item.name: item for item in self._keywords}
         self._body = body_shape(operation)
-        self._body_names = _names(self._body)
+        self._body_names = body_fields(self._body)
         self._problems: list[str] = []
         self._suggested: set[str] = set()
 
@@ -242,7 +242,7 @@ class _Call:
         return f"It takes {listed or 'no arguments'}."
 
 
-def _names(body: Shape | None) -> dict[str, str]:
+def body_fields(body: Shape | None) -> dict[str, str]:
     """Map each spelling of a field of the body to its name: its own, and the one as a Python identifier."""
     names = list(body.fields) if body is not None and body.kinds in ((), ("object",)) else []
     return {**{identifier(name): name for name in names}, **{name: name for name in names}}

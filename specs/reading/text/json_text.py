@@ -1,7 +1,11 @@
-"""The JSON text of a document: JSON or YAML in any Unicode encoding becomes UTF-8 JSON."""
+"""The JSON text of a document: JSON or YAML in any Unicode encoding becomes UTF-8 JSON.
+
+YAML has the scalars of YAML 1.2: a date and `no` stay strings.
+"""
 
 import codecs
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +13,6 @@ import msgspec
 
 from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.specs.reading.text.yaml_text import decode_yaml
 
 # A longer text that is almost JSON, such as one with a comma at its end, is not tried as YAML.
 FAULTY_MOST = 10_000_000
@@ -20,6 +23,20 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# How many nodes and characters a document has when all its aliases are written out.
+EXPANDED_MOST = 30_000_000
+# How many characters PyYAML reads, which takes seconds for a megabyte.
+SLOW_MOST = 2_000_000
+# How many brackets and braces are open at once: libraries take time for each of them at each token.
+OPEN_MOST = 500
+# How many dashes or question marks open nested nodes on one line.
+DASHES = re.compile(r"(?:[-?][ \t]+){500}")
+BRACKET = re.compile(r"[\[\]{}]")
+# Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
+MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
+# An alias in the place of a value; ryaml writes aliases out before their size can be checked.
+ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
+ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
 
 
 def json_bytes(data: bytes) -> bytes:
@@ -94,3 +111,88 @@ def _plain_key(key: Any) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
     return "null" if key is None else str(key)
+
+
+def decode_yaml(text: bytes) -> Any:
+    """Decode YAML with the scalars of YAML 1.2; raises SpecError with line and column."""
+    import ryaml
+
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        decoded = text.decode("cp1252", "replace")
+    _check_nesting(decoded)
+    if MERGE.search(decoded) or (ANCHOR.search(decoded) and ALIAS.search(decoded)):
+        return _decode_yaml_slowly(decoded, "it has aliases or merge keys: write them out")
+    try:
+        return ryaml.loads(decoded)  # type: ignore[attr-defined]
+    except (ValueError, RecursionError) as error:
+        return _decode_yaml_slowly(decoded, " ".join(str(error).split())[:300])
+
+
+def _check_nesting(text: str) -> None:
+    """Raise SpecError if many brackets or dashes are open at once, whether they are marks of YAML or not."""
+    if text.count("[") + text.count("{") > OPEN_MOST:
+        depth = 0
+        for match in BRACKET.finditer(text):
+            depth = depth + 1 if match[0] in "[{" else max(0, depth - 1)
+            if depth > OPEN_MOST:
+                line = text.count("\n", 0, match.start()) + 1
+                raise SpecError(f"in line {line}, {OPEN_MOST} brackets are open: the document is nested too deeply")
+    if DASHES.search(text):
+        raise SpecError("the document is nested too deeply: a line opens 500 lists")
+
+
+def _decode_yaml_slowly(text: str, reason: str) -> Any:
+    """Decode by PyYAML what ryaml refuses or lacks: integers beyond 64 bits, repeated keys, odd tags, merge keys.
+
+    A long text is refused for the `reason`.
+    """
+    import yaml
+
+    from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
+
+    if len(text) > SLOW_MOST:
+        raise SpecError(f"the document cannot be read as YAML of more than {SLOW_MOST:,} characters: {reason}")
+    try:
+        document = yaml.load(text, Loader=ScalarLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SpecError(f"the document is neither JSON nor YAML: {_yaml_fault(error)[:300]}") from None
+    _check_expansion(document)
+    return document
+
+
+def _yaml_fault(error: Exception) -> str:
+    """Return the syntax error, with line and column if they are known."""
+    import yaml
+
+    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
+        return f"{error.problem} in line {mark.line + 1}, column {mark.column + 1}"
+    return " ".join(str(error).split())
+
+
+def _check_expansion(document: Any) -> None:
+    """Raise SpecError if the aliases of a document contain themselves or expand to too much."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size_of(node: Any) -> int:
+        if not isinstance(node, dict | list):
+            return 1 + (len(node) if isinstance(node, str) else 0)
+        known = sizes.get(id(node))
+        if known is not None:
+            return known
+        if id(node) in open_nodes:
+            raise SpecError("the document has a YAML alias that contains itself")
+        open_nodes.add(id(node))
+        children = node.values() if isinstance(node, dict) else node
+        sizes[id(node)] = total = 1 + sum(size_of(child) for child in children)
+        open_nodes.discard(id(node))
+        if total > EXPANDED_MOST:
+            raise SpecError(f"the aliases of the document expand to more than {EXPANDED_MOST:,} nodes and characters")
+        return total
+
+    try:
+        size_of(document)
+    except RecursionError:
+        raise SpecError("the document is nested too deeply") from None

@@ -57,7 +57,7 @@ def test_a_program_of_reads_gives_its_report_and_the_calls_that_it_made(board: B
 def test_an_unknown_function_is_an_error_with_the_nearest_names_and_nothing_is_sent(board: Board) -> None:
     end = told(Runner([board.api]).run(f"{ADD}print(list_project())"))
     assert end.end == "failed"
-    assert "Line 2: there is no function list_project; nearest: list_projects" in end.text
+    assert "Line 2: there is no function list_project; nearest: 'list_projects'" in end.text
     assert board.calls() == []
 
 
@@ -71,7 +71,7 @@ def test_the_nearest_name_is_found_in_an_api_with_thousands_of_operations() -> N
     api = load_api(
         {"openapi": "3.1.0", "info": {"title": "Zoo", "version": "1"}, "paths": paths}, base_url="http://[::1]"
     )
-    assert "nearest: list_zebras" in told(Runner([api]).run("print(list_all_zebras())")).text
+    assert "nearest: 'list_zebras'" in told(Runner([api]).run("print(list_all_zebras())")).text
 
 
 def test_a_wrong_field_and_a_wrong_argument_are_found_before_the_first_request(board: Board) -> None:

@@ -56,6 +56,44 @@ def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Boa
     assert board.calls() == [FOUND]
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("for task in rows(find_tasks()):\n    print(task['titel'])", "Hint: `task` is a dict with the keys 'id',"),
+        (
+            "found = find_tasks()\nprint([t for t in found['items'] if t['by'] == 1])",
+            "Hint: `t` is a dict",
+        ),
+        (
+            "found = find_tasks()\nprint(found['items'][0]['titel'])",
+            "Hint: `found['items'][0]` is a dict",
+        ),
+        (
+            "found = find_tasks()\nprint(found['items']['titel'])",
+            "Hint: `found['items']` is a list of 10",
+        ),
+        ("found = find_tasks()\nprint(found.total)", "Hint: `found` is a dict with the keys 'items',"),
+        ("print(rows(find_tasks())[0]['titel'])", "find_tasks (status 200): {items: [10 × {id: int"),
+    ],
+)
+def test_a_wrong_field_is_told_with_the_fields_that_there_are(board: Board, code: str, told: str) -> None:
+    agent = worker(board, code, "print(find_tasks()['total'])")
+    agent.ask("How many tasks are there?")
+    assert told in feedback(agent)
+    assert board.calls() == [FOUND]
+
+
+def test_no_call_is_made_to_describe_what_an_error_is_about(board: Board) -> None:
+    code = (
+        "class Tasks:\n    def __getitem__(self, key):\n        return find_tasks(text=key)\n"
+        "tasks = Tasks()\nprint(tasks['oak']['titel'])"
+    )
+    agent = worker(board, code, "print(find_tasks()['total'])")
+    agent.ask("How many tasks are there?")
+    assert "Hint" not in feedback(agent)
+    assert board.calls() == [FOUND, FOUND]
+
+
 def test_an_api_error_that_is_not_caught_is_told_with_its_status_and_body(board: Board) -> None:
     agent = worker(board, "print(get_project(project_id=99)['name'])", "print(get_project(project_id=1)['name'])")
     agent.ask("Name project 99, or else project 1")

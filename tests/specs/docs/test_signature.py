@@ -1,4 +1,4 @@
-"""Guards operations as Python functions: names, arguments, typed signatures within their budget, and stubs."""
+"""Guards operations as Python functions: names, arguments, and typed signatures within their budget."""
 
 import json
 import keyword
@@ -9,7 +9,6 @@ from paths import api_of, read_paths
 
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.docs.stub import stub
 from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
 
 SEARCH = """
@@ -245,7 +244,6 @@ def test_an_answer_without_content_is_none_and_a_text_is_a_text() -> None:
     assert signature(only("/a: {delete: {responses: {204: {description: gone}}}}"), "a", budget=50) == "a() -> None"
     csv = "/a: {get: {responses: {200: {description: ok, content: {text/csv: {}}}}}}"
     assert signature(only(csv), "a", budget=50) == "a() -> str"
-    assert stub(only(csv), "a")["result"] is None
 
 
 def test_a_learned_shape_is_appended_within_the_budget() -> None:
@@ -254,113 +252,10 @@ def test_a_learned_shape_is_appended_within_the_budget() -> None:
     assert len(text) <= 200
 
 
-def test_a_stub_lists_keywords_body_and_result() -> None:
-    assert stub(only(UPDATE), "update") == {
-        "name": "update",
-        "keywords": {
-            "id": {"required": True, "types": ["integer"]},
-            "from_": {"required": True, "types": ["string"]},
-            "id_query": {"required": False, "types": ["string"]},
-            "body_query": {"required": False, "types": ["string"]},
-            "X_Trace": {"required": False, "types": ["string"]},
-            "mode": {"required": False, "types": ["string"]},
-        },
-        "body": {
-            "required": True,
-            "types": ["object"],
-            "fields": ["name", "note", "public"],
-            "needs": ["name"],
-            "open": False,
-        },
-        "pages": False,
-        "result": None,
-    }
-    found = stub(only(SEARCH, Movie=MOVIE), "search_movies")
-    assert found["keywords"]["order"] == {"required": False, "types": ["string"], "values": ["up", "down"]}
-    assert found["body"] is None
-    assert found["pages"] is True
-    movie = {name: {"type": "string"} for name in ("overview", "poster_path", "title", "release_date")}
-    assert found["result"] == {
-        "fields": {
-            "page": {"type": "integer"},
-            "results": {"items": {"fields": {**movie, "id": {"type": "integer"}}, "open": False}},
-            "total_results": {"type": "integer"},
-        },
-        "open": False,
-    }
-
-
-def test_alternatives_in_a_stub_are_open_and_disagreeing_fields_unknown() -> None:
-    schema = """{oneOf: [
-      {properties: {id: {type: integer}, of: {type: string}}},
-      {properties: {id: {type: integer}, of: {properties: {a: {type: string}}}}}]}"""
-    assert stub(answer(schema), "a")["result"] == {"fields": {"id": {"type": "integer"}, "of": None}, "open": True}
-
-
-def test_other_successes_count_as_alternatives() -> None:
-    paths = """
-/a:
-  get:
-    responses:
-      200: {description: ok, content: {application/json: {schema: {properties: {a: {type: string}}}}}}
-      202: {description: later, content: {application/json: {schema: {properties: {job: {type: string}}}}}}
-"""
-    result = stub(only(paths), "a")["result"]
-    assert result == {"fields": {"a": {"type": "string"}, "job": {"type": "string"}}, "open": True}
-
-
-def test_members_of_all_of_are_one_object() -> None:
-    schema = "{allOf: [{$ref: '#/components/schemas/Base'}, {properties: {b: {type: string}}}]}"
-    result = stub(answer(schema, Base={"properties": {"a": {"type": "integer"}}}), "a")["result"]
-    assert result == {"fields": {"a": {"type": "integer"}, "b": {"type": "string"}}, "open": False}
-
-
-def test_an_object_that_others_extend_is_open_and_those_that_extend_it_are_not() -> None:
-    base = {"properties": {"a": {"type": "integer"}}, "discriminator": {"propertyName": "kind"}}
-    fields = {"fields": {"a": {"type": "integer"}}}
-    assert stub(answer("{$ref: '#/components/schemas/Base'}", Base=base), "a")["result"] == {**fields, "open": True}
-    extended = answer("{allOf: [{$ref: '#/components/schemas/Base'}]}", Base=base)
-    assert stub(extended, "a")["result"] == {**fields, "open": False}
-
-
-def depth(shape: Any) -> int:
-    if not isinstance(shape, dict):
-        return 0
-    inner = shape.get("fields", {}).values() if "fields" in shape else [shape.get("items")]
-    return ("fields" in shape) + max(map(depth, inner), default=0)
-
-
-def entries(shape: Any) -> int:
-    if not isinstance(shape, dict):
-        return 0
-    fields = shape.get("fields", {})
-    return len(fields) + sum(map(entries, fields.values())) + entries(shape.get("items"))
-
-
-def test_the_stub_of_a_schema_that_contains_itself_is_bounded() -> None:
-    wide = {f"field_{n}": {"$ref": "#/components/schemas/Wide"} for n in range(150)}
-    result = stub(answer("{$ref: '#/components/schemas/Wide'}", Wide={"properties": wide}), "a")["result"]
-    assert entries(result) == 400
-    node = {"properties": {"next": {"$ref": "#/components/schemas/Node"}}}
-    assert depth(stub(answer("{$ref: '#/components/schemas/Node'}", Node=node), "a")["result"]) == 5
-    nest = {"type": "array", "items": {"$ref": "#/components/schemas/Nest"}}
-    assert stub(answer("{$ref: '#/components/schemas/Nest'}", Nest=nest), "a")["result"] == {
-        "items": {"items": {"items": None}}
-    }
-
-
-def test_a_cut_object_is_open_so_that_no_right_field_is_refused() -> None:
-    wide = {"properties": {f"field_{n}": {"type": "string"} for n in range(500)}}
-    result = stub(answer("{$ref: '#/components/schemas/Wide'}", Wide=wide), "a")["result"]
-    assert len(result["fields"]) == 400
-    assert result["open"] is True
-
-
 def test_alternatives_that_lead_to_themselves_end() -> None:
     loop = {"oneOf": [{"$ref": "#/components/schemas/Loop"}, {"$ref": "#/components/schemas/Loop"}]}
     operation = answer("{$ref: '#/components/schemas/Loop'}", Loop=loop)
     assert signature(operation, "a", budget=50) == "a() -> any"
-    assert stub(operation, "a")["result"] is None
 
 
 ORDER = """

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from restgpt.tools.sandbox.modules import given_modules, needed_modules
+from restgpt.tools.sandbox.code import given_modules, modules_for
 from restgpt.tools.sandbox.result import Media
 
 # Defines the modules as the worker does, in an interpreter without the package, and prints what they imported of it.
@@ -46,14 +46,13 @@ def test_a_replay_gets_only_the_modules_that_its_words_need() -> None:
 
 def test_code_over_data_gets_no_module() -> None:
     assert given_modules(EVERYTHING, "json", compiled=True) == {}
-    assert needed_modules(EVERYTHING, "json") == ()
 
 
 def test_the_standard_modules_that_a_function_of_the_library_imports_are_loaded() -> None:
-    assert "csv" in needed_modules("table(x)", "replay")
-    assert "difflib" in needed_modules("one(x)", "replay")
-    assert "csv" not in needed_modules("rows(x)", "replay")
+    assert "csv" in modules_for("table(x)", "replay")
+    assert "difflib" in modules_for("one(x)", "replay")
+    assert "csv" not in modules_for("rows(x)", "replay")
 
 
 def test_names_outside_ascii_can_be_compiled() -> None:
-    assert "unicodedata" in needed_modules("größe = 1", "replay")
+    assert "unicodedata" in modules_for("größe = 1", "replay")

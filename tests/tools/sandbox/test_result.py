@@ -95,7 +95,7 @@ def test_a_record_is_bounded_and_cleaned() -> None:
     assert len(error.message) == 2048
     assert error.line is None
     assert error.source_line == "s" * 300
-    assert shape == "\ufffd" * 400
+    assert shape == "\ufffd" * 800
     assert (pause, payload) == ("", "")
 
 

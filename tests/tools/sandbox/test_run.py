@@ -163,7 +163,7 @@ def test_the_shape_of_the_data_is_told_for_hints() -> None:
         run("print(1)", [{"id": 1, "name": "x"}]).shape
         == "a list of 1; its first item is a dict with the keys 'id', 'name'"
     )
-    assert run("print(1)", {str(n): n for n in range(30)}).shape.endswith("'19', ...")
+    assert run("print(1)", {str(n): n for n in range(50)}).shape.endswith("'39', ...")
     assert run("print(1)", {}).shape == "an empty dict"
     assert run("print(1)", "3").shape == "of type int"
     assert len(run("print(1)", {"k" * 500: 1}).shape) < 80

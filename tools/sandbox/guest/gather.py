@@ -49,10 +49,11 @@ def _is_gather(node: ast.Call) -> bool:
 
 def _bound(tree: ast.Module) -> set[str]:
     """Return all names that the program binds anywhere."""
-    return {name for node in ast.walk(tree) for name in _names(node)}
+    return {name for node in ast.walk(tree) for name in bound_names(node)}
 
 
-def _names(node: ast.AST) -> Iterator[str]:
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node itself binds, not those that its parts bind."""
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Store):
             yield node.id

@@ -107,7 +107,7 @@ def _is_envelope(value: Mapping[str, Any]) -> bool:
 
 def _several(lists: Iterable[str]) -> str:
     names = [str(name) for name in lists]
-    return f"this answer has several lists: {_listed(names)}; name the one to take, such as rows(answer[{names[0]!r}])"
+    return f"this answer has several lists: {listed(names)}; name the one to take, such as rows(answer[{names[0]!r}])"
 
 
 def field(item: Any, *names: str, default: Any = _REQUIRED) -> Any:
@@ -157,14 +157,14 @@ def _key(item: Any, name: str) -> str | None:
 
 def _no_field(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the sentence about fields that an object does not have: they are null, or named differently."""
-    wanted = " or ".join(repr(_short(name)) for name in names[:MOST_CANDIDATES])
+    wanted = " or ".join(repr(short(name)) for name in names[:MOST_CANDIDATES])
     ends = [_end(item, name) for name in names]
     for place, where, name in ends:
         if _key(place, name) is not None:
-            return f"the field {wanted} is null here; give a default=, or another name: {where} has {_listed(place)}"
-    near = next(filter(None, (_nearest(name, place) for place, _, name in ends)), "")
+            return f"the field {wanted} is null here; give a default=, or another name: {where} has {listed(place)}"
+    near = next(filter(None, (nearest(name, place) for place, _, name in ends)), "")
     place, where, _ = ends[0]
-    return f"no field {wanted} here{near}; {where} has {_listed(place)}"
+    return f"no field {wanted} here{near}; {where} has {listed(place)}"
 
 
 def _end(item: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], str, str]:
@@ -175,7 +175,7 @@ def _end(item: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], str, st
         key = _key(item, head)
         if key is None or not isinstance(item[key], Mapping):
             break
-        item, where, name = item[key], repr(_short(key)), rest
+        item, where, name = item[key], repr(short(key)), rest
     return item, where, name
 
 
@@ -205,16 +205,16 @@ def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
 
 
 def _wanted(text: str, conditions: Mapping[str, Any]) -> str:
-    parts = [repr(_short(text))] if text else []
-    parts += [f"{name} {_short(value)!r}" for name, value in conditions.items()]
+    parts = [repr(short(text))] if text else []
+    parts += [f"{name} {short(value)!r}" for name, value in conditions.items()]
     return " and ".join(parts) or "(no condition was given)"
 
 
 def _no_condition(candidates: list[Any], name: str) -> str:
     first = next((item for item in candidates if isinstance(item, Mapping)), None)
     if first is None:
-        return f"no item has a field {_short(name)!r}: the first item is {_described(candidates[0])}"
-    return f"no item has a field {_short(name)!r}{_nearest(name, first)}; the first has {_listed(first)}"
+        return f"no item has a field {short(name)!r}: the first item is {_described(candidates[0])}"
+    return f"no item has a field {short(name)!r}{nearest(name, first)}; the first has {listed(first)}"
 
 
 def _matches(item: Any, text: str, conditions: Mapping[str, Any], like: Callable[[Any, Any], bool]) -> bool:
@@ -303,7 +303,7 @@ def _differences(items: list[Any]) -> list[str]:
     names = dict.fromkeys(name for fields in flat for name in fields if plain(name) != "id")
     differing = [name for name in names if len({str(fields.get(name)) for fields in flat}) > 1]
     chosen = sorted(differing, key=lambda name: bool(_TIME.search(name)))[:MOST_DIFFERENCES]
-    texts = [", ".join(f"{name} {_short(fields[name])}" for name in chosen if name in fields) for fields in flat]
+    texts = [", ".join(f"{name} {short(fields[name])}" for name in chosen if name in fields) for fields in flat]
     return [f"[{text}]" if text else "" for text in texts]
 
 
@@ -320,13 +320,13 @@ def _scalars(item: Any) -> dict[str, Any]:
 def _candidate(item: Any) -> str:
     """Return the name and the id of an item, or what there is of it."""
     if not isinstance(item, Mapping):
-        return repr(_short(item))
+        return repr(short(item))
     key = _key(item, "id")
-    known = "" if key is None or item[key] is None else f"id {_short(item[key])}"
+    known = "" if key is None or item[key] is None else f"id {short(item[key])}"
     label = next((value for value in _labels(item) if not isinstance(value, Mapping | list)), None)
     if label is None or (known and label == item.get(key)):
-        return known or "an object with " + _listed(item)
-    return f"{_short(label)} ({known})" if known else _short(label)
+        return known or "an object with " + listed(item)
+    return f"{short(label)} ({known})" if known else short(label)
 
 
 _TIME = re.compile(r"(?i)(?:_at|date|time|stamp|created|updated|modified|etag|version)\Z")
@@ -358,7 +358,7 @@ def number(value: Any) -> int | float:
     text = _SPACES.sub(" ", value).replace("\u2212", "-").strip()
     found = list(re.finditer(_NUMBER, text, re.IGNORECASE))
     if len(found) != 1:
-        raise ValueError(f"there is {'no' if not found else 'more than one'} number in {_short(value)!r}")
+        raise ValueError(f"there is {'no' if not found else 'more than one'} number in {short(value)!r}")
     match = found[0]
     result = _amount(match, value)
     before, after = text[: match.start()], text[match.end() :]
@@ -392,7 +392,7 @@ def _split(digits: str, value: str) -> tuple[str, str]:
         decimal = "" if thousands else marks[0]
     whole, _, fraction = digits.rpartition(decimal) if decimal else (digits, "", "")
     if (fraction and not fraction.isdecimal()) or (whole and not whole.isdecimal() and not _GROUPS.fullmatch(whole)):
-        raise ValueError(f"{_short(value)!r} is no number: its points and commas separate no groups of three digits")
+        raise ValueError(f"{short(value)!r} is no number: its points and commas separate no groups of three digits")
     return re.sub("[.,]", "", whole) or "0", fraction
 
 
@@ -437,30 +437,34 @@ def _header(cells: list[str], width: int) -> list[str]:
     return list(names)
 
 
-def _nearest(name: str, names: Iterable[Any]) -> str:
+def nearest(name: str, names: Iterable[Any]) -> str:
+    """Return the end of a message about a wrong name: the name most like it, if one is, and up to two very like it."""
     import difflib
 
-    known = {plain(other)[:MOST_TEXT]: str(other) for other in names}
-    near = difflib.get_close_matches(plain(name)[:MOST_TEXT], known, 1)
-    return f"; nearest: {_short(known[near[0]])!r}" if near else ""
+    wanted, known = plain(name)[:MOST_TEXT], {plain(other)[:MOST_TEXT]: str(other) for other in names}
+    near = difflib.get_close_matches(wanted, known, 3)
+    near = near[:1] + difflib.get_close_matches(wanted, near[1:], 2, 0.75)
+    return f"; nearest: {', '.join(repr(short(known[other])) for other in near)}" if near else ""
 
 
-def _listed(names: Iterable[Any]) -> str:
-    known = [_short(name) for name in names]
+def listed(names: Iterable[Any]) -> str:
+    """Return the first of the names for a message, and how many more there are."""
+    known = [short(name) for name in names]
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
     return (", ".join(known[:MOST_NAMES]) or "no fields") + more
 
 
 def _described(value: Any) -> str:
     if isinstance(value, str):
-        return f"the text {_short(value)!r}"
+        return f"the text {short(value)!r}"
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, Mapping):
-        return f"an object with {_listed(value)}"
-    return "null (None)" if value is None else f"{type(value).__name__} {_short(value)}"
+        return f"an object with {listed(value)}"
+    return "null (None)" if value is None else f"{type(value).__name__} {short(value)}"
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Return a value as a text of at most `MOST_TEXT` characters."""
     text = str(value)
     return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 3] + "..."

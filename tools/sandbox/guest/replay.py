@@ -19,6 +19,7 @@ import io
 import json
 import os
 import sys
+from itertools import islice
 from types import ModuleType
 
 from restgpt.tools.sandbox.guest.determinism import fix
@@ -41,6 +42,7 @@ LIBRARY = ("rows", "field", "one", "number", "table")
 
 # References from before the generated code runs.
 _Anything, _Error = BaseException, Exception
+_ABOUT_AN_OBJECT = (KeyError, IndexError, AttributeError, TypeError)
 _dumps, _loads, _leave, _frame = json.dumps, json.loads, os._exit, sys._getframe
 
 
@@ -278,6 +280,10 @@ class Driver:
         if self._waiting:
             self._leave("caught", {"line": self._waiting[0]["line"]})
 
+    def close(self) -> None:
+        """Make no more calls."""
+        self._branch.waits = True
+
     def _line(self) -> int:
         """Return the line of the program that is being executed."""
         frame: FrameType | None = _frame(1)
@@ -407,11 +413,34 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
         record: Record = worker.done(b"")
     except _Anything as error:
         del ballast
-        record = worker.report(error, code, b"", module.__dict__)
+        record = worker.report(error, code, _subject(worker, driver, error, code), module.__dict__)
     driver.end()
     worker.flush()
     payload = _dumps({"taken": driver._log.taken}).encode()
     return (*record, *[b""] * (6 - len(record)), payload)
+
+
+def _subject(worker: Any, driver: Driver, error: BaseException, code: str) -> bytes:
+    """Return a description of the object of which the program read a field or an item that there is not.
+
+    The expression of the object is evaluated again, so it is left out if it contains a call.
+    """
+    innermost = worker.innermost(error) if type(error) in _ABOUT_AN_OBJECT else None
+    if innermost is None:
+        return b""
+    driver.close()
+    frame = innermost.tb_frame
+    try:
+        line, last, start, end = next(islice(frame.f_code.co_positions(), innermost.tb_lasti // 2, None))
+        lines = code.encode().split(b"\n")[(line or 0) - 1 : last]
+        text = lines[0][start:end].decode() if len(lines) == 1 else "()"
+        base = text.rpartition("." if type(error) is AttributeError else "[")[0]
+        if "(" in base:
+            return b""
+        value = eval(base, frame.f_globals, frame.f_locals)
+        return bytes(worker.text_of(f"`{base}` is {worker.shape(value).decode()}"))
+    except _Anything:
+        return b""
 
 
 def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> Any:

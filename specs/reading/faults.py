@@ -1,21 +1,25 @@
-"""Problems in the slices of a document: references that lead to no node, nesting and lists beyond the limits."""
+"""Faults in the slices of a document: references that lead to no node, nesting and lists beyond the limits."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import SLICE_MOST, Document
-from restgpt.specs.reading.pointer import format_pointer, parse_fragment
 from restgpt.specs.reading.references import resolve
 from restgpt.specs.reading.slices import DEPTHS, Tokens
-from restgpt.specs.reading.text.enumeration import enum_fault
 from restgpt.specs.reading.text.nesting import depth_fault
+from restgpt.specs.reading.tree import format_pointer, parse_fragment, values_in
 
 # How many slices are searched, and until how many references were found: more than any published document has.
 SLICES_MOST, REFERENCES_MOST = 100_000, 200_000
+ENUM_MOST = 10_000
+"""The maximum number of values of one `enum`: no value is compared with a million others."""
+_ANY = msgspec.json.Decoder()
 REFERENCE = re.compile(rb'"\$ref"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -34,7 +38,7 @@ def slice_problems(document: Document) -> Iterator[Problem]:
             continue
         if fault := depth_fault(raw):
             yield Problem(format_pointer(address), fault)
-        if fault := enum_fault(raw):
+        if fault := _enum_fault(raw):
             yield Problem(format_pointer(address), fault)
         # Escapes are read only in the first of the references that are equal.
         references = set(REFERENCE.findall(raw))
@@ -72,3 +76,20 @@ def _fault(document: Document, reference: str) -> str:
     except BrokenReference as error:
         return f"$ref {reference}: {error}"
     return ""
+
+
+def _enum_fault(raw: "bytes | msgspec.Raw") -> str:
+    """Return a message if a slice has an `enum` with more values than the limit, else an empty string."""
+    data = bytes(raw)
+    # Each value but the last has a comma behind it.
+    if b'"enum"' in data and data.count(b",") >= ENUM_MOST:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            longest = _longest_enum(_ANY.decode(data))
+            if longest > ENUM_MOST:
+                return f"an enum of {longest:,} values is left out: values are compared with at most {ENUM_MOST:,}"
+    return ""
+
+
+def _longest_enum(tree: Any) -> int:
+    listed = (node.get("enum") for node in values_in(tree) if isinstance(node, dict))
+    return max((len(values) for values in listed if isinstance(values, list)), default=0)
