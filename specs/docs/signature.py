@@ -20,7 +20,7 @@ from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, typed
 from restgpt.specs.docs.words.families import fold
 from restgpt.specs.docs.words.focus import Relevance, focus_of
-from restgpt.specs.docs.words.keyword import BODY, PAGES, Keyword, body_shape, keywords
+from restgpt.specs.docs.words.keyword import BODY, PAGES, Keyword, body_shape, is_settled, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import beyond, chosen
 from restgpt.specs.effect import seems_to_read
@@ -138,7 +138,11 @@ class _Writer:
         self._types = types
         self._keywords = keywords(operation)
         self._families = fold(self._keywords, self._type_of)
-        self._listed = [item for item in self._keywords if item.name not in self._families.folded]
+        self._listed = [
+            item
+            for item in self._keywords
+            if item.name not in self._families.folded and not is_settled(operation, item)
+        ]
 
     def _type_of(self, item: Keyword) -> str:
         return type_of(self._shape(item), FIELD_VALUES)

@@ -1,5 +1,6 @@
 """The JSON types of a schema, and values that a document writes in another type than the declared one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from restgpt.specs.reading.text.coercion import coerce
@@ -89,3 +90,11 @@ def _spell(value: Any, kinds: list[str]) -> Any:
     for kind in kinds:
         value = coerce(value, kind)
     return value
+
+
+def only_value(schema: Any) -> Any:
+    """Return the one value that a flat schema allows, by `const` or an `enum` of one; None if it allows others."""
+    if not isinstance(schema, Mapping):
+        return None
+    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    return listed[0] if isinstance(listed, list) and len(listed) == 1 else None

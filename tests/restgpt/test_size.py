@@ -17,8 +17,8 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_145,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 10_081,  # +5: whether the sandbox runs programs
-    "specs": 7_077,
+    "tools": 10_083,  # +5: whether the sandbox runs programs
+    "specs": 7_091,
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_460,

@@ -18,6 +18,7 @@ from restgpt.specs.operation import SAFE, Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
 from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.schemas.types import only_value
 from restgpt.specs.schemas.validation import allowed_steps
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import (
@@ -255,11 +256,12 @@ class _Builder:
             self._values[(parameter.location, parameter.name)] = value
 
     def _absent(self, parameter: Parameter, given: Mapping[str, Any], schema: Mapping[str, Any], pointer: str) -> Any:
-        """The default of a required parameter; a required parameter without a default is a problem."""
+        """The default of a required parameter, or its only value; without either it is a problem."""
         if not parameter.required or (parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS):
             return None
         node = follow(schema, schema)
         default = schema.get("default", node.get("default") if isinstance(node, Mapping) else None)
+        default = only_value(node) if default is None else default
         if default is None and parameter.name in given and "null" in (types_of(schema, schema) or ()):
             self._values[(parameter.location, parameter.name)] = None
             self._given.setdefault(_group(parameter), {})[parameter.name] = None

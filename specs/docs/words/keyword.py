@@ -15,6 +15,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.specs.schemas.types import only_value
 
 # Arguments that every function has or may have: the request body, and how many pages to read.
 BODY, PAGES = "body", "pages"
@@ -38,7 +39,7 @@ class SignatureError(ValueError):
 class Keyword:
     """One parameter as a keyword argument; `field` is its name in the API, `location` its group in the arguments.
 
-    A parameter is not `required` if it has a default, which the request is filled in with.
+    A parameter is not `required` if it has a default, or one value only, which the request is filled in with.
     """
 
     name: str
@@ -64,7 +65,7 @@ def keywords(operation: Operation) -> tuple[Keyword, ...]:
     are left out.
     """
     free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
-    needed = {id(item): item.required and _default(operation, item) is None for item in free}
+    needed = {id(item): item.required and _filled(operation, item) is None for item in free}
     found: list[Keyword] = []
     names = UniqueNames()
     for parameter in sorted(free, key=lambda item: not needed[id(item)]):
@@ -79,9 +80,15 @@ def _is_reserved(parameter: Parameter) -> bool:
     return parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS
 
 
-def _default(operation: Operation, parameter: Parameter) -> Any:
+def _filled(operation: Operation, parameter: Parameter) -> Any:
     node = follow_safely(operation.document, parameter.schema)
-    return node.get("default") if isinstance(node, dict) else None
+    default = node.get("default") if isinstance(node, dict) else None
+    return only_value(node) if default is None else default
+
+
+def is_settled(operation: Operation, item: Keyword) -> bool:
+    """Tell whether a required parameter has one value only, so that nobody has to give or to see it."""
+    return item.parameter.required and only_value(follow_safely(operation.document, item.parameter.schema)) is not None
 
 
 def body_shape(operation: Operation) -> Shape | None:

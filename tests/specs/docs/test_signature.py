@@ -10,6 +10,7 @@ from paths import api_of, read_paths
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
+from restgpt.tools.request.build import build_request
 
 SEARCH = """
 /movies:
@@ -290,3 +291,81 @@ def test_a_summary_that_only_repeats_the_name_is_left_out() -> None:
     operation = read_paths(ORDER.replace("FIELD", "note").replace("LAST", "notes")).operation("withdraw_order")
     assert "Take an order back." in signature(operation, "withdraw_order", budget=150)
     assert signature(operation, "take_order_back", budget=150).count("\n") == 0
+
+
+TOOL = """
+/tools/{tool_name}:
+  post:
+    operationId: calculate
+    servers: [{url: "http://127.0.0.1:1"}]
+    parameters:
+      - {name: tool_name, in: path, required: true, schema: {type: string, enum: [calculate]}}
+      - {name: version, in: query, required: true, schema: {const: 2}}
+    requestBody: {required: true, content: {application/json: {schema: {properties: {expression: {type: string}}}}}}
+    responses: {200: {description: ok}}
+"""
+
+
+def test_an_argument_with_one_value_is_neither_shown_nor_asked_for_and_is_sent() -> None:
+    operation = read_paths(TOOL).operation("calculate")
+    assert signature(operation, "calculate", budget=60) == "calculate(body*: {expression: str}) -> None"
+    arguments = arguments_of(operation, {"expression": "1 + 1"})
+    assert arguments == {"body": {"expression": "1 + 1"}}
+    assert build_request(operation, arguments).url.endswith("/tools/calculate?version=2")
+
+
+PAUSE = """
+/pause:
+  post:
+    operationId: pause
+    requestBody:
+      required: true
+      content: {application/json: {schema: {$ref: '#/components/schemas/Pause'}}}
+    responses: {204: {description: done}}
+"""
+PAUSED = {
+    "type": "object",
+    "required": ["enabled", "scope"],
+    "properties": {
+        **{f"flag_{n}": {"type": "boolean"} for n in range(40)},
+        "enabled": {"type": "boolean"},
+        "duration": {"type": "integer", "minimum": 5, "maximum": 86400, "description": "How long, in milliseconds."},
+        "mode": {"enum": [f"{word}_and_slowly" for word in ("soft", "hard", "forced", "graceful")]},
+        "code": {"type": "string", "pattern": "^[A-Z]{3}$", "default": "ABC"},
+        "until": {"type": "string", "format": "date-time", "nullable": True, "description": "Null means for ever."},
+        "note": {"type": "string", "maxLength": 80, "example": "lunch"},
+        "scope": {
+            "type": "object",
+            "required": ["zone"],
+            "properties": {"zone": {"type": "string", "description": "Must be one of the zones that were read."}},
+        },
+    },
+}
+
+
+def test_required_fields_of_a_body_always_stand_before_others_that_are_folded() -> None:
+    text = signature(only(PAUSE, Pause=PAUSED), "pause", budget=40)
+    assert text.startswith("pause(body*: {enabled*: bool, scope*: {zone*: str}, ")
+    assert "… 4" in text
+
+
+def test_fields_of_a_body_have_their_limits_values_and_meaning() -> None:
+    schema = {**PAUSED, "properties": {k: v for k, v in PAUSED["properties"].items() if not k.startswith("flag_")}}
+    assert signature(only(PAUSE, Pause=schema), "pause", budget=200) == (
+        "pause(body*: {enabled*: bool, scope*: {zone*: str}, code: str = 'ABC' /^[A-Z]{3}$/, duration: int 5..86400, "
+        "mode: 'soft_and_slowly'|'hard_and_slowly'|'forced_and_slowly'|'graceful_and_slowly', "
+        "until: datetime?, note: str ≤80 characters}) -> None\n"
+        "  scope.zone: Must be one of the zones that were read. duration: How long, in milliseconds. "
+        "until: Null means for ever. note: e.g. 'lunch'."
+    )
+
+
+def test_alternatives_of_a_body_are_told_by_what_each_must_have() -> None:
+    card = {"type": "object", "required": ["kind", "number"], "properties": {"kind": {}, "number": {"type": "string"}}}
+    bank = {"type": "object", "required": ["kind", "iban"], "properties": {"kind": {}, "iban": {"type": "string"}}}
+    either = {
+        "oneOf": [{"$ref": "#/components/schemas/Card"}, {"$ref": "#/components/schemas/Bank"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"card": "#/components/schemas/Card"}},
+    }
+    text = signature(only(PAUSE, Pause=either, Card=card, Bank=bank), "pay", budget=120)
+    assert "body: one of card {kind*, number*} | Bank {iban*, kind*}, chosen by kind." in text
