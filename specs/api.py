@@ -115,6 +115,14 @@ class Api:
         return {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
 
     @property
+    def path_descriptions(self) -> dict[str, str]:
+        """The descriptions of path items, which hold for all operations of a path (OpenAPI 3.1, section 4.8.9)."""
+        names, get = self.document.names, self.document.get
+        described = (path for path in names("paths") if "description" in names("paths", path))
+        found = {path: get(("paths", path, "description")) for path in described}
+        return {path: text for path, text in found.items() if isinstance(text, str)}
+
+    @property
     def location(self) -> str | None:
         """The URL or file URI of the document, None if it was given as text."""
         return self.document.location

@@ -110,6 +110,32 @@ def test_several_apis_share_the_budget_and_keep_their_rules() -> None:
     assert len(shown.partition("# The APIs")[2].partition("# Your reply")[0]) < 300 * 4 + 600
 
 
+RETURNS = f"## Returns\n\n{POLICY}\n\n" + "Shoes go back in their box, which must be whole.\n\n" * 20
+GIFTS = "## Gifts\n\n" + "A gift must have a ribbon, which is red.\n\n" * 120
+
+
+def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> None:
+    model = by_role({"express": [end("No.", fulfilled=False)]})
+    agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400).ask("Return order W1")
+    shown = told(model, "express")
+    assert POLICY in shown
+    assert shown.count("Shoes go back") == 20
+    assert shown.count("A gift must") < 20
+    assert "Left out, ask with `functions`: Gifts" in shown
+
+
+def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1", "description": f"{GIFTS}\n{RETURNS}"},
+        "paths": {"/gifts": {"get": {"operationId": "list_gifts", "responses": {}}}},
+    }
+    model = by_role({"express": [end("No.", fulfilled=False)]})
+    agent(model, load_api(document, base_url="http://127.0.0.1:9")).ask("List gifts")
+    assert 0 < told(model, "express").count("A gift must") < 100
+    assert "Left out, ask with `functions`:" in told(model, "express")
+
+
 def test_notes_of_the_user_stand_outside_the_fence_for_planner_and_caller() -> None:
     script: dict[str, Any] = {
         "express": [plan("Look")],
