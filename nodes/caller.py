@@ -169,8 +169,8 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
         prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
     for number, wish in enumerate(selection["looks"], 1):
         asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
-        functions = fenced("document", look_text(run, wish, instruction))
-        answer = render("instruction_functions", functions=functions, left=str(MAX_LOOKS - number))
+        found = fenced("document", look_text(run, selection, number - 1, instruction))
+        answer = render("instruction_functions", found=found, left=str(MAX_LOOKS - number))
         prompt += [AIMessage(asked.model_dump_json()), HumanMessage(answer)]
     return prompt
 

@@ -21,7 +21,7 @@ READ_PART = 0.4
 """The part of the budget for an API whose operations all only read: there is nothing that a rule could prevent."""
 
 CALLER_PART = 0.5
-"""The part of the budget for planned calls, which need the rules only, and for one look."""
+"""The part of the budget for planned calls, which need the rules only."""
 
 BEST_FUNCTIONS = 4
 """How many of the functions that fit an instruction best choose sections with their words."""
@@ -57,6 +57,22 @@ def rules_text(run: Run, operations: Sequence[Operation], instruction: str) -> s
     rules = [render("caller_rules", rules=fenced("document", "\n".join(stated)))] if stated else []
     parts = [*rules, *_notes(apis)]
     return "\n" + "\n\n".join(parts) + "\n" if parts else ""
+
+
+def more_rules(run: Run, instruction: str, wishes: Sequence[str]) -> str:
+    """Write the sections that the words of the last wish name or fit, without those that were shown before.
+
+    The prompt for the instruction shows some sections, and each earlier wish others. Empty if no more sections fit.
+    """
+    lines: list[str] = []
+    for api in run.catalogue.apis:
+        sections, budget = _sections(api), _share(run, run.catalogue.apis, api.operations)
+        shown, found = _chosen(run, api, instruction), frozenset[int]()
+        for wish in wishes:
+            shown |= found
+            found = sections.chosen(_subject(api, wish), budget, fitting_only=True, shown=shown)
+        lines += [f"# {_title(api)}", *sections.lines(found), *sections.left_out(shown | found)] if found else []
+    return "\n".join(lines)
 
 
 def notes_of(run: Run) -> list[str]:

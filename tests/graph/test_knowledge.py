@@ -124,6 +124,22 @@ def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> Non
     assert "Left out, ask with `functions`: Gifts" in shown
 
 
+def asking(text: str) -> Reply:
+    return {"thought": "", "decision": "functions", "text": text}
+
+
+def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> None:
+    rules = "\n".join([GIFTS, RETURNS, RETURNS.replace("Returns", "Customers").replace("Shoes", "People")])
+    model = by_role({"express": [asking("Customers"), asking("customers!"), end("No.", fulfilled=False)]})
+    agent(model, shop(f"A shop.\n\n{rules}"), rules_budget=400).ask("Return order W1")
+    _, first, second = (str(prompt[-1].text) for prompt in prompts_of(model, "express"))
+    assert "<document-" in first.partition("# Shop\nCustomers:\n")[0]
+    assert told(model, "express").count("People go back") + first.count("People go back") == 20
+    assert "Left out: Gifts" in first
+    assert "return_order(" not in first
+    assert "People go back" not in second
+
+
 def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
     document = {
         "openapi": "3.1.0",
