@@ -152,6 +152,20 @@ def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
     assert "Left out, ask with `functions`:" in told(model, "express")
 
 
+@pytest.mark.parametrize("role", ["express", "planner", "selector", "program"])
+def test_the_time_that_the_owner_states_is_beside_today(role: str) -> None:
+    script: dict[str, Any] = {
+        "express": [plan("Look")],
+        "selector": [select("list_customers")],
+        "program": ["stop('x')"],
+        "planner": [end("Nothing.", fulfilled=False)],
+    }
+    model = by_role(script)
+    agent(model, shop("A shop. The current time is 2024-05-15 15:00 EST."), today="2024-01-01").ask("Look")
+    stated = "the document of shop states the time 2024-05-15 15:00 EST, which counts there"
+    assert f"Today is 2024-01-01, a Monday; {stated}." in told(model, role)
+
+
 def test_notes_of_the_user_stand_outside_the_fence_for_planner_and_caller() -> None:
     script: dict[str, Any] = {
         "express": [plan("Look")],
