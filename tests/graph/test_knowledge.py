@@ -48,6 +48,13 @@ def told(model: ScriptedModel, role: str) -> str:
     return "\n".join(str(message.text) for message in prompts_of(model, role)[0])
 
 
+def test_a_refusal_by_a_rule_is_asked_for_in_the_prompts() -> None:
+    model = by_role({"express": [end("Not within 30 days.", fulfilled=False)]})
+    assert agent(model, shop()).ask("Return order W1")["answer"] == "Not within 30 days."
+    assert "If a rule of an API forbids what is asked, say so and name the rule." in told(model, "express")
+    assert "false where a rule forbids it" in told(model, "express")
+
+
 def keeper(prompt: list[BaseMessage]) -> Reply:
     """Returns the order unless a rule about returns is in view."""
     shown = "\n".join(str(message.text) for message in prompt)
@@ -107,7 +114,7 @@ def test_several_apis_share_the_budget_and_keep_their_rules() -> None:
     agent(model, shop(name="one"), shop(name="two"), shop(name="three"), rules_budget=300).ask("Hello")
     shown = told(model, "express")
     assert shown.count(POLICY) == 3
-    assert len(shown.partition("# The APIs")[2].partition("# Your reply")[0]) < 300 * 4 + 600
+    assert len(shown.partition("# The APIs")[2].partition("</document-")[0]) < 300 * 4 + 600
 
 
 RETURNS = f"## Returns\n\n{POLICY}\n\n" + "Shoes go back in their box, which must be whole.\n\n" * 20
