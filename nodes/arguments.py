@@ -180,7 +180,7 @@ def arguments_prompt(
                 background=known,
                 instruction=state["instruction"],
                 sub_task=sub_task(state),
-                rules=rules_text(run, operations_of(run, names)),
+                rules=rules_text(run, operations_of(run, names), state["instruction"]),
                 calls="\n".join(
                     f"{number}. {planned[number - 1]['operation']}: {planned[number - 1]['purpose']}"
                     for number in numbers

@@ -20,7 +20,7 @@ from restgpt.nodes.arguments import (
 from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
 from restgpt.nodes.dialogue.conversation import answered_apis, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
-from restgpt.nodes.dialogue.knowledge import apis_text, rules_text
+from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
@@ -156,7 +156,7 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
     text = render(
         "instruction",
         run.context.caller_prompt,
-        apis=apis_text(run),
+        apis=apis_text(run, instruction, remedy=ASK),
         program=render("program", report=render("instruction_report")),
         functions=fenced("document", functions_text(run, selection, instruction)),
     )
@@ -169,8 +169,8 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
         prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
     for number, wish in enumerate(selection["looks"], 1):
         asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
-        functions = fenced("document", look_text(run, wish, instruction))
-        answer = render("instruction_functions", functions=functions, left=str(MAX_LOOKS - number))
+        found = fenced("document", look_text(run, selection, number - 1, instruction))
+        answer = render("instruction_functions", found=found, left=str(MAX_LOOKS - number))
         prompt += [AIMessage(asked.model_dump_json()), HumanMessage(answer)]
     return prompt
 
@@ -190,7 +190,9 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
                 instruction=state["instruction"],
                 sub_task=sub_task(state).strip().removeprefix("Sub-task: "),
                 last=f"\n{render('caller_program_last')}\n" if is_last else "",
-                rules=rules_text(run, operations_of(run, (call["operation"] for call in planned))),
+                rules=rules_text(
+                    run, operations_of(run, (call["operation"] for call in planned)), state["instruction"]
+                ),
                 calls="\n".join(
                     f"{number}. {_function(run, call)}: {call['purpose']}" for number, call in enumerate(planned, 1)
                 ),

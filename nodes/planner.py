@@ -153,7 +153,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
             render(
                 "planner",
                 run.context.planner_prompt,
-                apis=apis_text(run),
+                apis=apis_text(run, state["instruction"]),
                 last=f"\n{render('planner_program')}" if run.writes_programs else "",
                 examples=run.examples("planner"),
             )

@@ -80,10 +80,8 @@ def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
     if chosen and not all(map(run.catalogue.knows, (*chosen["operations"], *chosen["others"]))):
         chosen = None
     if chosen and is_asked(chosen):
-        return {
-            "selection": {**chosen, "looks": [*chosen["looks"][:-1], look(run, chosen["looks"][-1])]},
-            "usage": run.usage(),
-        }
+        found = look(run, chosen, state["instruction"])
+        return {"selection": {**chosen, "looks": [*chosen["looks"][:-1], found]}, "usage": run.usage()}
     record = current(state)
     if record and not steps:
         operations = comparison_of(run.catalogue, record).functions.values()

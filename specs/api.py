@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from restgpt.specs.docs.words.sentences import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
 from restgpt.specs.reading import swagger2
@@ -31,6 +32,9 @@ from restgpt.specs.server import Server, absolute_url, read_servers, server_prob
 
 MOST_NOTES = 4000
 """The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""
+
+MOST_COMPARED = 200
+"""The maximum number of operations whose descriptions are searched for common sentences."""
 
 SLUG = re.compile(r"[^a-z0-9]+")
 TEMPLATE = re.compile(r"\{[^{}]*\}")
@@ -113,6 +117,20 @@ class Api:
         listed = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
         described = [tag for tag in listed if isinstance(tag.get("description"), str)]
         return {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
+
+    @property
+    def path_descriptions(self) -> dict[str, str]:
+        """The descriptions of path items, which hold for all operations of a path (OpenAPI 3.1, section 4.8.9)."""
+        names, get = self.document.names, self.document.get
+        described = (path for path in names("paths") if "description" in names("paths", path))
+        found = {path: get(("paths", path, "description")) for path in described}
+        return {path: text for path, text in found.items() if isinstance(text, str)}
+
+    @cached_property
+    def common_sentences(self) -> tuple[str, ...]:
+        """The sentences that stand in the descriptions of most operations, by at most `MOST_COMPARED` of them."""
+        step = len(self.operations) // MOST_COMPARED + 1
+        return common_sentences([operation.description for operation in self.operations[::step]])
 
     @property
     def location(self) -> str | None:

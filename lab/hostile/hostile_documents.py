@@ -104,11 +104,12 @@ def _map(catalogue: Any) -> None:
 
 def _description(api: Any) -> None:
     from restgpt.specs.docs.overview.areas import areas
-    from restgpt.specs.docs.words.rules import description_of, rules_of
+    from restgpt.specs.docs.words.sections import Sections, Subject
 
     areas(api.operations, most=300)
-    description_of(api.description, api.tag_descriptions, 800)
-    rules_of(api.description, api.tag_descriptions, 400)
+    sections = Sections(api.description, api.tag_descriptions, api.path_descriptions)
+    for is_ruled in (False, True):
+        sections.lines(sections.chosen(Subject(INSTRUCTION), 400, rules_only=is_ruled))
 
 
 def _documentation(catalogue: Any, used: Iterable[Any]) -> None:

@@ -7,6 +7,7 @@ writes them into its prompt.
 import re
 from collections.abc import Iterable, Sequence
 
+from restgpt.nodes.dialogue.knowledge import more_rules
 from restgpt.nodes.dialogue.look import AROUND, opened, parts_in, whole_map
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import FunctionChoice, Look
@@ -33,6 +34,9 @@ MORE = (
     "ask for them with `functions`, by what they should do, or by a part of the map of their paths (`/` is all of it)"
 )
 NOTHING_FITS = f"No function has words of the instruction. This is the map of their paths; {MORE}."
+
+ALL_SHOWN = "All functions that fit are shown above."
+"""The line of a look that finds only functions which were shown before."""
 
 UNSHOWN = "Without their arguments, which `functions` shows if you name them:"
 """The line before functions that are not shown with their signatures."""
@@ -102,13 +106,24 @@ def _operations(run: Run, names: Iterable[str]) -> list[Operation]:
     return [run.catalogue.operation(name) for name in names]
 
 
-def look(run: Run, wish: Look) -> Look:
-    """Find the functions and the parts of the map that a wish names, else the functions that fit its words.
+def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
+    """Find the functions and the parts of the map that the last wish names, else the functions that fit its words.
 
-    A part with few functions stands for these functions.
+    A part with few functions stands for these functions. A function that was shown with its signature is found again
+    only if the wish names it and more can be said of it.
     """
-    named, rest = _named(run, wish["words"])
-    found, large = list(named), []
+    wish, earlier = choice["looks"][-1], choice["looks"][:-1]
+    whole = {name for one in earlier for name in one.get("named", ())}
+    shown = whole.union(choice["operations"], *(one.get("operations", ()) for one in earlier))
+    name_of, wanted = run.catalogue.name_of, _focus(wish, instruction)
+    names, rest = _named(run, wish["words"])
+    named = [
+        operation
+        for operation in names
+        if name_of(operation) not in shown
+        or (name_of(operation) not in whole and _says_more(run, operation, wanted, len(choice["operations"])))
+    ]
+    found, large = list(names), []
     for name in parts_in(run, rest):
         part = run.catalogue.map.find(name)
         if part is not None and len(part) <= MOST_SHOWN:
@@ -116,18 +131,38 @@ def look(run: Run, wish: Look) -> Look:
         else:
             large.append(name)
     if not (found or large):
-        found = run.catalogue.search(wish["words"], MOST_SHOWN)
-    name_of, few = run.catalogue.name_of, named[:MOST_WHOLE]
-    others = [operation for operation in _distinct(found)[:MOST_SHOWN] if operation not in few]
-    return {**wish, "named": [*map(name_of, few)], "operations": [*map(name_of, others)], "parts": large}
+        found = run.catalogue.search(wish["words"], MOST_SHOWN + len(shown))
+    few = [*map(name_of, named[:MOST_WHOLE])]
+    others = [name for name in map(name_of, _distinct(found)) if name not in shown and name not in few]
+    return {**wish, "named": few, "operations": others[:MOST_SHOWN], "parts": large}
 
 
-def look_text(run: Run, wish: Look, instruction: str) -> str:
-    """Write what was found for a wish; the whole map if that is nothing."""
+def look_text(run: Run, choice: FunctionChoice, number: int, instruction: str) -> str:
+    """Write the functions, the parts of the map and the rules for a wish of a choice, counted from 0.
+
+    If that is nothing, write the whole map, or that all functions are shown.
+    """
+    wish, everything = choice["looks"][number], len(run.catalogue)
     named, others = _operations(run, wish.get("named", ())), _operations(run, wish.get("operations", ()))
-    texts = [_functions(run, named, others, f"{instruction} {wish['words']}")] if named or others else []
+    texts = [_functions(run, named, others, _focus(wish, instruction))] if named or others else []
     parts = wish.get("parts", ())
-    return "\n\n".join([*texts, *([opened(run, parts)] if parts else [])]) or whole_map(run)
+    texts += [opened(run, parts)] if parts else []
+    rules = more_rules(run, instruction, [one["words"] for one in choice["looks"][: number + 1]])
+    if not texts:
+        fits = rules or _named(run, wish["words"])[0] or run.catalogue.search(wish["words"], 1)
+        texts = [ALL_SHOWN if fits or len(choice["operations"]) == everything else whole_map(run)]
+    return "\n\n".join([*texts, *([rules] if rules else [])])
+
+
+def _focus(wish: Look, instruction: str) -> str:
+    return f"{instruction} {wish['words']}"
+
+
+def _says_more(run: Run, operation: Operation, wanted: str, shared: int) -> bool:
+    """Return whether more can be said of an operation than its signature says, one of several in the prompt."""
+    budget = run.context.documentation_budget
+    shown = _interface(run, [operation], wanted, run.context.functions_budget // max(1, shared))
+    return len(_interface(run, [operation], wanted, budget, most=budget)) > len(shown)
 
 
 def _interface(run: Run, operations: Sequence[Operation], focus: str, budget: int, *, most: int = MOST) -> str:

@@ -1,13 +1,15 @@
 """The text about APIs in prompts: areas, description and rules from the document, and the notes of the user."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from restgpt.nodes.run.run import Run
 from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.overview.areas import areas
-from restgpt.specs.docs.words.rules import description_of, rules_of
+from restgpt.specs.docs.words.keyword import keywords
+from restgpt.specs.docs.words.sections import Sections, Subject
+from restgpt.specs.effect import seems_to_read
 
 AREAS = 300
 """The number of characters that the list of an API's areas may take."""
@@ -15,26 +17,62 @@ AREAS = 300
 LEAST = 100
 """The number of tokens that each of many APIs gets at least for its description and rules."""
 
-CALLER_PART = 2
-"""The part of the budget that the caller gets, which needs the rules only."""
+READ_PART = 0.4
+"""The part of the budget for an API whose operations all only read: there is nothing that a rule could prevent."""
+
+CALLER_PART = 0.5
+"""The part of the budget for planned calls, which need the rules only."""
+
+BEST_FUNCTIONS = 4
+"""How many of the functions that fit an instruction best choose sections with their words."""
+
+FIELDS_MOST = 40
+"""The maximum number of arguments of a function whose names choose sections."""
+
+ASK = ", ask with `functions`"
+"""How the caller sees the sections that were left out."""
 
 
-def apis_text(run: Run) -> str:
-    """Write the APIs for the planner: size, areas, description and rules as data, then the user's notes."""
+def apis_text(run: Run, instruction: str, *, remedy: str = "") -> str:
+    """Write the APIs for the planner: size, areas, description and rules as data, then the user's notes.
+
+    `remedy` says how to see the sections that were left out.
+    """
     apis = run.catalogue.apis
-    budget = _share(run, apis)
-    described = fenced("document", "\n".join(_described(api, budget) for api in apis))
+    described = fenced("document", "\n".join(_described(run, api, instruction, remedy) for api in apis))
     return "\n\n".join([described, *_notes(apis)])
 
 
-def rules_text(run: Run, operations: Sequence[Operation]) -> str:
+def rules_text(run: Run, operations: Sequence[Operation], instruction: str) -> str:
     """Write the rules and notes of the APIs of some operations for the caller; empty if there are none."""
     apis = list(dict.fromkeys(operation.api for operation in operations))
-    budget = _share(run, apis) // CALLER_PART
-    stated = [text for api in apis if (text := _ruled(api, budget))]
+    functions = _words(operations)
+    stated: list[str] = []
+    for api in apis:
+        budget = int(_share(run, apis, [one for one in operations if one.api is api]) * CALLER_PART)
+        sections = _sections(api)
+        chosen = sections.chosen(Subject(instruction, functions), budget, rules_only=True)
+        lines = [*sections.lines(chosen), *sections.left_out(chosen, rules_only=True)]
+        stated += [f"# {_title(api)}", *lines] if lines else []
     rules = [render("caller_rules", rules=fenced("document", "\n".join(stated)))] if stated else []
     parts = [*rules, *_notes(apis)]
     return "\n" + "\n\n".join(parts) + "\n" if parts else ""
+
+
+def more_rules(run: Run, instruction: str, wishes: Sequence[str]) -> str:
+    """Write the sections that the words of the last wish name or fit, without those that were shown before.
+
+    The prompt for the instruction shows some sections, and each earlier wish others. Empty if no more sections fit.
+    """
+    lines: list[str] = []
+    for api in run.catalogue.apis:
+        sections, budget = _sections(api), _share(run, run.catalogue.apis, api.operations)
+        shown, found = _chosen(run, api, instruction), frozenset[int]()
+        for wish in wishes:
+            shown |= found
+            found = sections.chosen(_subject(api, wish), budget, fitting_only=True, shown=shown)
+        lines += [f"# {_title(api)}", *sections.lines(found), *sections.left_out(shown | found)] if found else []
+    return "\n".join(lines)
 
 
 def notes_of(run: Run) -> list[str]:
@@ -42,8 +80,10 @@ def notes_of(run: Run) -> list[str]:
     return [api.notes for api in run.catalogue.apis if api.notes]
 
 
-def _share(run: Run, apis: Sequence[Api]) -> int:
-    return max(LEAST, run.context.rules_budget // max(1, len(apis)))
+def _share(run: Run, apis: Sequence[Api], operations: Iterable[Operation]) -> int:
+    """Return the tokens for one of several APIs, of which these operations may be called."""
+    budget = max(LEAST, run.context.rules_budget // max(1, len(apis)))
+    return int(budget * READ_PART) if all(map(seems_to_read, operations)) else budget
 
 
 def _notes(apis: Sequence[Api]) -> list[str]:
@@ -51,22 +91,41 @@ def _notes(apis: Sequence[Api]) -> list[str]:
     return [render("notes", api=api.name, notes=api.notes) for api in apis if api.notes]
 
 
-@lru_cache(maxsize=64)
-def _described(api: Api, budget: int) -> str:
+def _described(run: Run, api: Api, instruction: str, remedy: str) -> str:
     """Write an API as a list item; further lines are indented."""
+    sections = _sections(api)
+    chosen = _chosen(run, api, instruction)
+    lines = [*sections.lines(chosen), *sections.left_out(chosen, remedy=remedy)]
+    if len(lines) == 1:
+        return f"- {_title(api)} ({_size(api)}). {lines[0]}"
+    return "\n  ".join([f"- {_title(api)} ({_size(api)}).", *lines])
+
+
+def _chosen(run: Run, api: Api, instruction: str) -> frozenset[int]:
+    """Choose the passages of an API for a prompt about the whole instruction."""
+    return _sections(api).chosen(_subject(api, instruction), _share(run, run.catalogue.apis, api.operations))
+
+
+def _subject(api: Api, text: str) -> Subject:
+    return Subject(text, _words(api.search(text, BEST_FUNCTIONS)))
+
+
+def _words(operations: Sequence[Operation]) -> str:
+    """Return the names, summaries and arguments of operations."""
+    fields = (" ".join(item.name for item in keywords(operation)[:FIELDS_MOST]) for operation in operations)
+    return " ".join(f"{one.name} {one.summary} {names}" for one, names in zip(operations, fields, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _sections(api: Api) -> Sections:
+    return Sections(api.description, api.tag_descriptions, api.path_descriptions)
+
+
+@lru_cache(maxsize=64)
+def _size(api: Api) -> str:
     listed = areas(api.operations, most=AREAS)
     count = len(api.operations)
-    size = f"{count} operation{'' if count == 1 else 's'}{f': {listed}' if listed else ''}"
-    lines = description_of(api.description, api.tag_descriptions, budget)
-    if len(lines) == 1:
-        return f"- {_title(api)} ({size}). {lines[0]}"
-    return "\n  ".join([f"- {_title(api)} ({size}).", *lines])
-
-
-@lru_cache(maxsize=64)
-def _ruled(api: Api, budget: int) -> str:
-    lines = rules_of(api.description, api.tag_descriptions, budget)
-    return "\n".join([f"# {_title(api)}", *lines]) if lines else ""
+    return f"{count} operation{'' if count == 1 else 's'}{f': {listed}' if listed else ''}"
 
 
 def _title(api: Api) -> str:

@@ -134,10 +134,10 @@ class Context(BaseModel):
         json_schema_extra=_shown_at("selector", "caller"),
     )
     rules_budget: int = Field(
-        default=800,
+        default=2000,
         ge=100,
         description="Maximum tokens of the descriptions and rules of the APIs in a prompt about the instruction. "
-        "A prompt about planned calls gets the rules in half as many.",
+        "An API that only reads gets two fifths, planned calls get half.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     documentation_budget: int = Field(

@@ -31,6 +31,7 @@ from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Request, Usage
 from restgpt.specs import Catalogue
 from restgpt.specs.docs.interface import Learned
+from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
 from restgpt.tools.model.role import Role
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
@@ -192,8 +193,14 @@ class Run:
         }
 
     def today(self) -> str:
-        """Return today's date for a prompt."""
-        return today_text(self.context.today, self.services.today)
+        """Return today's date for a prompt, and the current time that the document of an API states instead."""
+        times = {api.name: current_time(api.description) for api in self.catalogue.apis}
+        stated = (
+            f"; the document of {name} states the time {time}, which counts there"
+            for name, time in times.items()
+            if time
+        )
+        return "".join([today_text(self.context.today, self.services.today), *stated])
 
     def now(self) -> float:
         """Return the time for a program, in seconds since 1970, on the day of the setting `today` if there is one."""

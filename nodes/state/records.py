@@ -44,10 +44,10 @@ class Proposal(TypedDict):
 
 
 class Look(TypedDict):
-    """The caller's wish to see more functions, and what the selector found for its `words`.
+    """The caller's wish to see more functions or rules, and what the selector found for its `words`.
 
     `named` are the operations that the words name, `operations` others, `parts` large parts of the map of paths. A wish
-    without an answer lacks all three.
+    without an answer lacks all three. Its words find the rules when a prompt is written.
     """
 
     words: str

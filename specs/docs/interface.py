@@ -18,10 +18,11 @@ from restgpt.specs.docs.field import DECIDING
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
 from restgpt.specs.docs.value import type_text
+from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.keyword import body_shape, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.specs.docs.words.sentences import sentences
+from restgpt.specs.docs.words.sentences import Sentence, is_common_rule, sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
@@ -96,6 +97,8 @@ def interface(
     ]
     common = _common(operations)
     definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in sorted(common)]
+    apis = {id(item.api): item.api for item in operations}.values()
+    definitions += [f"In any function: {text}" for api in apis for text in api.common_sentences if is_common_rule(text)]
     ruled = _ruled(operations, int(free * RULES_SHARE))
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
 
@@ -139,10 +142,16 @@ def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
     return frozenset(key for key, count in seen.items() if count >= least and DECIDING.search(key[1]))
 
 
+def _own_sentences(operation: Operation) -> Iterator[Sentence]:
+    """Yield the sentences of the description of an operation that few others have."""
+    common = operation.api.common_sentences
+    return (one for one in sentences(docstring(operation.description).text) if one.text not in common)
+
+
 def _ruled(operations: Sequence[Operation], room: int) -> dict[int, int]:
     """Return the characters that the rules of each operation get, by its identity: all, or an equal share at most."""
     wanted = {
-        id(item): min(RULES_MOST, sum(len(one.text) + 2 for one in sentences(item.description) if one.is_rule))
+        id(item): min(RULES_MOST, sum(len(one.text) + 2 for one in _own_sentences(item) if one.is_rule))
         for item in operations
     }
     granted: dict[int, int] = {}

@@ -18,6 +18,7 @@ from restgpt.specs.docs.field import Note, note_of, type_of, written
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, typed
+from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.families import fold
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.keyword import BODY, PAGES, Keyword, body_shape, is_settled, keywords
@@ -131,6 +132,7 @@ class _Writer:
         shared: frozenset[tuple[str, str]],
     ) -> None:
         self._operation = operation
+        self._described = docstring(operation.description)
         self._shared = shared
         self._is_read = is_read
         self._name = name
@@ -153,7 +155,7 @@ class _Writer:
         What a caller has to send, and what decides how, may take `asked` characters.
         """
         summary = self._summary(max(SUMMARY_LEAST, min(SUMMARY_MOST, room // 4)))
-        prose = beyond(self._operation.description, summary)
+        prose = beyond(self._described.text, summary, self._operation.api.common_sentences)
         ruled = " ".join(chosen(prose, 0, rules))
         families = "".join(f"\n  {line}" for line in self._families.lines)
         head = len(self._name) + len("() -> \n  ") + len(summary) + len(ruled) + len(families)
@@ -317,7 +319,15 @@ class _Writer:
             return "", None
         star = "*" if self._operation.body.required else ""
         head = f"{BODY}{star}: "
-        value = Value(shape, self._relevance, self._types.sent, request=True, whole=True, sized=bool(self._pages))
+        value = Value(
+            shape,
+            self._relevance,
+            self._types.sent,
+            request=True,
+            whole=True,
+            sized=bool(self._pages),
+            described=self._described.arguments,
+        )
         return head + value.text(max(RESULT_LEAST, room - len(head))), value
 
     @cached_property
@@ -378,7 +388,8 @@ class _Writer:
                 continue
             shape = self._shape(item)
             worth = self._score(item) + (NEEDED if item.required and item.location != "path" else 0.0)
-            if note := note_of(item.name, item.parameter.description or shape.description, shape, said, worth=worth):
+            described = item.parameter.description or shape.description or self._described.arguments.get(item.field, "")
+            if note := note_of(item.name, described, shape, said, worth=worth):
                 yield note
 
 

@@ -163,17 +163,20 @@ class Value:
         sized: bool = False,
         received: Any = None,
         is_typed: bool = False,
+        described: Mapping[str, str] = UNNAMED,
     ) -> None:
         """Write a value; with `whole`, also the fields of one whose schema is among `types`.
 
         With `sized`, it is the body for a list in pages, whose size comes first. Of a body that was `received`, only
-        the names in it are written. With `is_typed`, an answer has all that a body has but the limits.
+        the names in it are written. With `is_typed`, an answer has all that a body has but the limits. `described`
+        holds what is said elsewhere of the outermost fields.
         """
         self._shape = shape
         objects = (item for item in values_in(received) if isinstance(item, dict))
         self._received = None if received is None else frozenset(name for item in objects for name in item)
         self._top = frozenset(received) if isinstance(received, dict) else self._received
         self._is_typed = is_typed or request
+        self._described = described
         self._whole = whole
         self._values = SENT_VALUES[0]
         self._relevance = relevance
@@ -237,6 +240,7 @@ class Value:
             named = named or (reference.rpartition("/")[2] if reference in parent.around else "")
             around, depth = parent.around | ({reference} if reference else set()), parent.depth + 1
             path = f"{parent.path}.{name}" if parent.path else name
+        described = shape.description or (self._described.get(name, "") if depth == 1 else "")
         return _Entry(
             name,
             mark,
@@ -246,7 +250,7 @@ class Value:
             rest,
             named,
             path=path,
-            description=shape.description,
+            description=described,
             around=around,
             deepest=DEEPEST if self._received is None else RECEIVED_DEEPEST,
         )

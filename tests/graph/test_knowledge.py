@@ -48,6 +48,13 @@ def told(model: ScriptedModel, role: str) -> str:
     return "\n".join(str(message.text) for message in prompts_of(model, role)[0])
 
 
+def test_a_refusal_by_a_rule_is_asked_for_in_the_prompts() -> None:
+    model = by_role({"express": [end("Not within 30 days.", fulfilled=False)]})
+    assert agent(model, shop()).ask("Return order W1")["answer"] == "Not within 30 days."
+    assert "If a rule of an API forbids what is asked, say so and name the rule." in told(model, "express")
+    assert "false where a rule forbids it" in told(model, "express")
+
+
 def keeper(prompt: list[BaseMessage]) -> Reply:
     """Returns the order unless a rule about returns is in view."""
     shown = "\n".join(str(message.text) for message in prompt)
@@ -107,7 +114,63 @@ def test_several_apis_share_the_budget_and_keep_their_rules() -> None:
     agent(model, shop(name="one"), shop(name="two"), shop(name="three"), rules_budget=300).ask("Hello")
     shown = told(model, "express")
     assert shown.count(POLICY) == 3
-    assert len(shown.partition("# The APIs")[2].partition("# Your reply")[0]) < 300 * 4 + 600
+    assert len(shown.partition("# The APIs")[2].partition("</document-")[0]) < 300 * 4 + 600
+
+
+RETURNS = f"## Returns\n\n{POLICY}\n\n" + "Shoes go back in their box, which must be whole.\n\n" * 20
+GIFTS = "## Gifts\n\n" + "A gift must have a ribbon, which is red.\n\n" * 120
+
+
+def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> None:
+    model = by_role({"express": [end("No.", fulfilled=False)]})
+    agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400).ask("Return order W1")
+    shown = told(model, "express")
+    assert POLICY in shown
+    assert shown.count("Shoes go back") == 20
+    assert shown.count("A gift must") < 20
+    assert "Left out, ask with `functions`: Gifts" in shown
+
+
+def asking(text: str) -> Reply:
+    return {"thought": "", "decision": "functions", "text": text}
+
+
+def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> None:
+    rules = "\n".join([GIFTS, RETURNS, RETURNS.replace("Returns", "Customers").replace("Shoes", "People")])
+    model = by_role({"express": [asking("Customers"), asking("customers!"), end("No.", fulfilled=False)]})
+    agent(model, shop(f"A shop.\n\n{rules}"), rules_budget=400).ask("Return order W1")
+    _, first, second = (str(prompt[-1].text) for prompt in prompts_of(model, "express"))
+    assert "<document-" in first.partition("# Shop\nCustomers:\n")[0]
+    assert told(model, "express").count("People go back") + first.count("People go back") == 20
+    assert "Left out: Gifts" in first
+    assert "return_order(" not in first
+    assert "People go back" not in second
+
+
+def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1", "description": f"{GIFTS}\n{RETURNS}"},
+        "paths": {"/gifts": {"get": {"operationId": "list_gifts", "responses": {}}}},
+    }
+    model = by_role({"express": [end("No.", fulfilled=False)]})
+    agent(model, load_api(document, base_url="http://127.0.0.1:9")).ask("List gifts")
+    assert 0 < told(model, "express").count("A gift must") < 100
+    assert "Left out, ask with `functions`:" in told(model, "express")
+
+
+@pytest.mark.parametrize("role", ["express", "planner", "selector", "program"])
+def test_the_time_that_the_owner_states_is_beside_today(role: str) -> None:
+    script: dict[str, Any] = {
+        "express": [plan("Look")],
+        "selector": [select("list_customers")],
+        "program": ["stop('x')"],
+        "planner": [end("Nothing.", fulfilled=False)],
+    }
+    model = by_role(script)
+    agent(model, shop("A shop. The current time is 2024-05-15 15:00 EST."), today="2024-01-01").ask("Look")
+    stated = "the document of shop states the time 2024-05-15 15:00 EST, which counts there"
+    assert f"Today is 2024-01-01, a Monday; {stated}." in told(model, role)
 
 
 def test_notes_of_the_user_stand_outside_the_fence_for_planner_and_caller() -> None:

@@ -193,3 +193,27 @@ def test_a_method_and_path_that_do_not_exist_are_answered_with_the_nearest_part(
     asked.ask("Turn the motor")
     assert "get_task(" in said(asked, "express", 1)
     assert "the map has no part '/project'; near: /projects" in said(asked, "express", 1)
+
+
+def test_no_look_shows_functions_that_an_earlier_one_has_shown(board: Board) -> None:
+    replies = [functions("get_task"), functions("get a task, find tasks"), functions("tasks to find or get")]
+    asked = agent(board, {"express": [*replies, end("Fine.", fulfilled=False)]})
+    asked.ask("Turn the motor")
+    shown = [said(asked, "express", number) for number in (1, 2, 3)]
+    assert [text.count("\nget_task(") + text.count("\nfind_tasks(") for text in shown] == [1, 1, 0]
+    assert shown[0].count("\nget_task(") == 1
+
+
+def test_a_function_is_shown_once_more_where_its_documentation_says_more(board: Board) -> None:
+    document = yaml.safe_load(TOY.read_bytes())
+    for wood in ("alder", "birch", "cedar", "ebony", "juniper", "maple", "pine", "rowan", "spruce", "teak", "yew"):
+        drawer = {"name": f"{wood[:2]}_drawer", "in": "query", "schema": {"type": "string"}}
+        drawer["description"] = f"Takes a note about the things that are kept in the drawer which is made of {wood}."
+        document["paths"]["/tasks"]["get"]["parameters"].append(drawer)
+    model = by_role({"express": [functions("find_tasks"), functions("find_tasks now"), end("No.", fulfilled=False)]})
+    graph = build_graph([load_api(document, base_url=board.server.url)], model=model, store=InMemoryStore())
+    asked = Agent(graph, model)
+    asked.ask("Turn the motor")
+    assert "made of yew" not in rules(asked, "express")
+    assert "made of yew" in said(asked, "express", 1)
+    assert "All functions that fit are shown above." in said(asked, "express", 2)

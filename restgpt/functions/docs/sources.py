@@ -12,16 +12,11 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from restgpt.functions.docs.function import GROUPS, Function, FunctionError, FunctionParameter
 from restgpt.functions.docs.type_names import Schema, read_type
 from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.words.docstring import Argument, docstring_arguments
 from restgpt.specs.operation import Operation
 
 _PLAIN = (str, int, float, bool, list, dict, type(None))
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-_GOOGLE = re.compile(r"^(?:args|arguments|parameters|params)\s*:\s*$", re.IGNORECASE)
-_GOOGLE_ENTRY = re.compile(r"^\s+\*{0,2}(\w+)\s*(?:\(([^)]*)\))?\s*:\s*(.*)$")
-_NUMPY_ENTRY = re.compile(r"^\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::\s*(.*))?$")
-_SPHINX = re.compile(r"^\s*:param\s+(?:([\w\[\], .]+)\s+)?(\w+)\s*:\s*(.*)$")
-_SECTION = re.compile(r"^\w[\w ]*:\s*$")
 
 
 def from_callable(target: Callable[..., Any], *, name: str = "") -> Function:
@@ -35,10 +30,10 @@ def from_callable(target: Callable[..., Any], *, name: str = "") -> Function:
     except (ValueError, TypeError):
         raise FunctionError("/signature", f"{called} has no readable signature") from None
     text = inspect.getdoc(target) or ""
-    described = read_docstring(text)
+    described = docstring_arguments(text)
     definitions: dict[str, Any] = {}
     parameters = [
-        _from_parameter(one, described.get(one.name, ("", "")), definitions)
+        _from_parameter(one, described.get(one.name, Argument("", "")), definitions)
         for one in signature.parameters.values()
         if one.kind not in _VARIADIC and one.name not in ("self", "cls")
     ]
@@ -60,7 +55,7 @@ def _qualified(target: Callable[..., Any]) -> str:
 
 
 def _from_parameter(
-    parameter: inspect.Parameter, described: tuple[str, str], definitions: dict[str, Any]
+    parameter: inspect.Parameter, described: Argument, definitions: dict[str, Any]
 ) -> FunctionParameter:
     word, description = described
     schema = _hoisted(_annotated(parameter.annotation), definitions) or read_type(word.split(", default")[0]) or {}
@@ -85,61 +80,6 @@ def _annotated(annotation: Any) -> Schema:
     except (PydanticSchemaGenerationError, PydanticUserError):
         return {}
     return {key: value for key, value in schema.items() if key != "title"}
-
-
-def read_docstring(text: str) -> dict[str, tuple[str, str]]:
-    """The (type word, description) of each parameter that a docstring describes."""
-    lines = text.splitlines()
-    found = _read_sphinx(lines)
-    for index, line in enumerate(lines):
-        if _GOOGLE.match(line.strip()):
-            found |= _read_google(lines[index + 1 :])
-        elif line.strip().lower() in ("parameters", "other parameters") and _is_rule(lines, index + 1):
-            found |= _read_numpy(lines[index + 2 :])
-    return found
-
-
-def _is_rule(lines: list[str], index: int) -> bool:
-    return index < len(lines) and bool(re.fullmatch(r"\s*-{3,}\s*", lines[index]))
-
-
-def _read_sphinx(lines: list[str]) -> dict[str, tuple[str, str]]:
-    found = {}
-    for line in lines:
-        if match := _SPHINX.match(line):
-            found[match[2]] = ((match[1] or "").strip(), match[3].strip())
-    return found
-
-
-def _read_google(lines: list[str]) -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
-    name = ""
-    indent = 0
-    for line in lines:
-        if line.strip() and (not line.startswith(" ") or _SECTION.match(line)):
-            break
-        entry = _GOOGLE_ENTRY.match(line)
-        depth = len(line) - len(line.lstrip())
-        if entry and (not name or depth <= indent):
-            name, indent = entry[1], depth
-            found[name] = ((entry[2] or "").strip(), entry[3].strip())
-        elif name and line.strip():
-            found[name] = (found[name][0], f"{found[name][1]} {line.strip()}".strip())
-    return found
-
-
-def _read_numpy(lines: list[str]) -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
-    names: list[str] = []
-    for index, line in enumerate(lines):
-        if _is_rule(lines, index + 1):
-            break
-        if line and not line.startswith(" ") and (entry := _NUMPY_ENTRY.match(line)):
-            names = [name.strip() for name in entry[1].split(",")]
-            found |= {name: ((entry[2] or "").strip(), "") for name in names}
-        elif line.strip():
-            found |= {name: (found[name][0], f"{found[name][1]} {line.strip()}".strip()) for name in names}
-    return found
 
 
 def from_parser(parser: argparse.ArgumentParser, *, prefix: str = "") -> list[Function]:

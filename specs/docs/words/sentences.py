@@ -1,9 +1,12 @@
 """The sentences of a description by their worth: those that state a rule first, so that a short text keeps them."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.prose import passages, sentences_of
 from restgpt.specs.docs.words.rule_words import ACCESS, RULE, SIGN_IN, TOLD
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
@@ -13,6 +16,11 @@ MOST_READ = 12_000
 
 LEAST_PART = 24
 """The fewest characters of a sentence that is cut."""
+
+COMMON_LEAST = 3
+"""The fewest descriptions that must have a sentence before it is common."""
+
+_OUTCOME = re.compile(r"\b(?:[1-5]\d\d|status|response|output|returns?|raises?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +38,36 @@ def sentences(description: str) -> tuple[Sentence, ...]:
     return tuple(Sentence(text, is_rule(text)) for text in texts)
 
 
+def common_sentences(descriptions: Collection[str]) -> tuple[str, ...]:
+    """Return the sentences that most of the descriptions have, whole or in a block of a docstring."""
+    parts = [(text, *docstring(text)[::2]) for text in descriptions]
+    found = [dict.fromkeys(one.text for text in texts for one in sentences(text)) for texts in parts]
+    counted = Counter(text for texts in found for text in texts)
+    least = max(COMMON_LEAST, len(descriptions) // 2 + 1)
+    return tuple(text for text, count in counted.items() if count >= least)
+
+
+def is_common_rule(text: str) -> bool:
+    """Tell whether a sentence that is common states a rule, and not only what the outcome of a call looks like."""
+    return is_rule(text) and not _OUTCOME.search(text)
+
+
 def is_rule(text: str) -> bool:
     """Tell whether a sentence limits, obliges or explains; those about sign-in and permissions do not count."""
     return bool(RULE.search(text) or TOLD.search(text)) and not (SIGN_IN.search(text) or ACCESS.search(text))
 
 
-def beyond(description: str, summary: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a description that say more than the summary; a cut summary goes on with its rest."""
+def beyond(description: str, summary: str, common: Collection[str] = ()) -> tuple[Sentence, ...]:
+    """Return the sentences of a description that say more than the summary; a cut summary goes on with its rest.
+
+    The sentences in `common` stand elsewhere or say nothing.
+    """
     start = summary.removesuffix("…").rstrip(". ")
     known = frozenset(stems(start))
     found: list[Sentence] = []
     for sentence in sentences(description):
+        if sentence.text in common:
+            continue
         text = sentence.text.removeprefix("- ")
         if start and text.startswith(start):
             rest = text[len(start) :].strip(" .")

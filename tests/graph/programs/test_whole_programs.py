@@ -54,16 +54,16 @@ def test_the_planner_may_end_at_once(board: Board) -> None:
     assert board.calls() == []
 
 
-def test_the_planner_may_see_more_functions_before_it_writes(board: Board) -> None:
+def test_functions_that_are_shown_with_their_signatures_are_not_shown_again(board: Board) -> None:
     agent = expressed(
         board, functions("find_tasks"), functions("change a project"), program("print(find_tasks()['total'])")
     )
     assert agent.ask("How many tasks are there?")["answer"] == "24"
-    named, searched = (str(prompts_of(agent.model, "express")[number][-1].text) for number in (1, 2))
-    assert named.startswith("More functions:")
-    assert "find_tasks(" in named
-    assert "get_task(" not in named
-    assert "update_project(" in searched
+    for number in (1, 2):
+        found = str(prompts_of(agent.model, "express")[number][-1].text)
+        assert found.startswith("More functions and rules:")
+        assert "All functions that fit are shown above." in found
+        assert "(" not in found
     assert agent.state["usage"]["roles"]["caller"]["calls"] == 3
 
 
@@ -73,7 +73,7 @@ def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
     )
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
     prompts = prompts_of(agent.model, "express")
-    assert "You may ask for functions 0 more times." in str(prompts[MAX_LOOKS][-1].text)
+    assert "You may ask for functions or rules 0 more times." in str(prompts[MAX_LOOKS][-1].text)
     assert "no more functions can be shown" in str(prompts[MAX_LOOKS + 1][-1].text)
 
 
@@ -82,7 +82,7 @@ def test_the_planner_is_shown_no_functions_twice(board: Board) -> None:
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
     last = prompts_of(agent.model, "express")[-1]
     assert "these functions are shown above" in str(last[-1].text)
-    assert sum(str(message.text).startswith("More functions:") for message in last) == 1
+    assert sum(str(message.text).startswith("More functions and rules:") for message in last) == 1
 
 
 def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board: Board) -> None:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from restgpt.specs import load_api
+from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.docs.words.sentences import beyond, chosen, is_rule, sentences
+from restgpt.specs.docs.words.docstring import docstring
+from restgpt.specs.docs.words.sentences import beyond, chosen, is_common_rule, is_rule, sentences
 from restgpt_bench.retrieval.rules import BUNDLED, SEPARATOR, report, texts
 
 FILTERED = """
@@ -113,6 +114,42 @@ def test_rules_that_do_not_fit_are_counted() -> None:
 def test_a_cut_summary_goes_on_with_its_rest() -> None:
     found = beyond("The name must be unique in the whole workspace of the team.", "The name must be unique in…")
     assert [sentence.text for sentence in found] == ["…the whole workspace of the team"]
+
+
+TRAILER = """
+
+Returns:
+    The response will be the direct output of the tool.
+
+- Returns 400 if the tool fails
+- Every key must be kept.
+"""
+
+
+def tools(count: int, trailer: str = TRAILER) -> Api:
+    tool = {
+        f"/t{n}": {"post": {"description": f"Tool {n} opens door {n}.{trailer}", "responses": {}}} for n in range(count)
+    }
+    return load_api({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": tool})
+
+
+def test_sentences_of_most_operations_are_common_and_left_out_of_each() -> None:
+    api = tools(10)
+    operation = api.operations[3]
+    for text in (operation.description, docstring(operation.description).text):
+        found = beyond(text, "Do it.", api.common_sentences)
+        assert [sentence.text for sentence in found] == ["Tool 3 opens door 3."]
+    assert beyond(docstring(operation.description).returns, "", api.common_sentences) == ()
+    assert list(filter(is_common_rule, api.common_sentences)) == ["- Every key must be kept."]
+
+
+def test_what_two_operations_share_is_not_common() -> None:
+    assert tools(2).common_sentences == ()
+    assert tools(10, "").common_sentences == ()
+
+
+def test_common_sentences_of_very_many_operations_are_found_in_a_part_of_them() -> None:
+    assert "- Returns 400 if the tool fails" in tools(3000).common_sentences
 
 
 @pytest.mark.parametrize("name", BUNDLED)

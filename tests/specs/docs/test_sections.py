@@ -1,4 +1,4 @@
-"""Guards what prompts hold of an API's description: its rules before all else, its sentences as they are."""
+"""Guards what prompts hold of an API's description: its rules and the sections of an instruction before all else."""
 
 from typing import Any
 
@@ -6,23 +6,27 @@ import pytest
 
 from restgpt.specs import Api, load_api
 from restgpt.specs.docs.words.prose import passages
-from restgpt.specs.docs.words.rules import description_of, rules_of
+from restgpt.specs.docs.words.sections import Sections, Subject
 
 PADDING = "\n\n".join(f"Paragraph {number} tells how pleasant it is to work with this service." for number in range(60))
 
 
 def api(description: str, **root: Any) -> Api:
     info = {"title": "Shop", "version": "1", "description": description}
-    return load_api({"openapi": "3.1.0", "info": info, "paths": {}, **root})
+    return load_api({"openapi": "3.1.0", "info": info, "paths": {}, **root}, base_url="http://127.0.0.1:9")
 
 
-def described(description: str, budget: int = 800, **root: Any) -> str:
+def described(description: str, budget: int = 800, *, about: str = "", **root: Any) -> str:
     shop = api(description, **root)
-    return "\n".join(description_of(shop.description, shop.tag_descriptions, budget))
+    sections = Sections(shop.description, shop.tag_descriptions, shop.path_descriptions)
+    chosen = sections.chosen(Subject(about), budget)
+    return "\n".join([*sections.lines(chosen), *sections.left_out(chosen)])
 
 
 def ruled(description: str, budget: int = 400) -> list[str]:
-    return rules_of(description, {}, budget)
+    sections = Sections(description)
+    chosen = sections.chosen(Subject(""), budget, rules_only=True)
+    return [*sections.lines(chosen), *sections.left_out(chosen, rules_only=True)]
 
 
 def test_a_short_description_comes_whole_without_marks() -> None:
@@ -142,6 +146,76 @@ def test_hostile_repetitions_are_read_in_bounds(unit: str) -> None:
 
 def test_only_the_first_of_very_many_tag_descriptions_are_read() -> None:
     tags = {f"tag{number}": f"It must be number {number}. {'x' * 5000}" for number in range(1000)}
-    lines = rules_of("", tags, 100_000)
+    sections = Sections("", tags)
+    lines = sections.lines(sections.chosen(Subject(""), 100_000))
     assert lines[0].startswith("tag0: It must be number 0.")
     assert 10 < len(lines) < 60
+
+
+def handbook(*headings: str, size: int = 12) -> str:
+    """A policy whose sections have a rule each, and sentences that have nothing to do with their headings."""
+    filler = "\n\n".join(f"Clause {number} holds for everybody in the house." for number in range(size))
+    return "\n\n".join(f"## {heading}\n\n{heading}: this must be kept.\n\n{filler}" for heading in headings)
+
+
+HEADINGS = ("Principles", "Refunds", "Lost luggage", "Wheelchairs", "Invoices")
+
+
+@pytest.mark.parametrize(
+    ("about", "heading"),
+    [
+        ("The luggage of Ann is lost", "Lost luggage"),
+        ("Send a bill to Ann", "Invoices"),
+        ("Show me what Lost Luggage says", "Lost luggage"),
+    ],
+)
+def test_the_section_of_the_instruction_is_whole_and_others_are_named(about: str, heading: str) -> None:
+    text = described(handbook(*HEADINGS), 350, about=about)
+    section = text.partition(f"{heading}:\n")[2]
+    assert section.startswith(f"{heading}: this must be kept.\nClause 0 holds")
+    assert "Clause 11" in section
+    left_out = text.splitlines()[-1]
+    assert left_out.startswith("Left out: ")
+    assert "Wheelchairs" in left_out
+    assert heading not in left_out
+
+
+def test_the_words_of_functions_choose_sections_too() -> None:
+    sections = Sections(handbook(*HEADINGS))
+    chosen = sections.chosen(Subject("She came back", functions="cancel_invoice Cancel an invoice."), 350)
+    assert "Invoices: this must be kept.\nClause 0 holds" in "\n".join(sections.lines(chosen))
+
+
+def test_a_general_section_comes_before_sections_of_other_subjects() -> None:
+    text = described(handbook("Wheelchairs", "Lost luggage", "General terms", "Refunds"), 450, about="Refund Ann")
+    assert text.splitlines()[-1] == "Left out: Lost luggage"
+
+
+def test_a_section_that_does_not_fit_keeps_its_rules_and_the_words_of_the_instruction() -> None:
+    long = handbook("Refunds", size=100) + "\n\nCash is for shoes."
+    assert described(long, 100, about="Shoes!").splitlines()[:2] == ["Refunds:", "Refunds: this must be kept."]
+    assert "Cash is for shoes." in described(long, 100, about="Shoes!")
+
+
+def test_a_policy_that_fits_is_whole_and_nothing_is_left_out() -> None:
+    assert "Left out" not in (text := described(handbook(*HEADINGS), 2000))
+    assert text.count("Clause 11") == len(HEADINGS)
+
+
+def test_passages_shown_before_are_not_chosen_again() -> None:
+    sections = Sections(handbook(*HEADINGS))
+    shown = sections.chosen(Subject("Refund Ann"), 350)
+    more = sections.chosen(Subject("the rules on wheelchairs"), 350, fitting_only=True, shown=shown)
+    assert sections.lines(more)[0] == "Wheelchairs:"
+    assert not shown & more
+
+
+def test_sections_of_paths_are_read_as_those_of_tags() -> None:
+    paths = {"/orders": {"description": "Orders cannot be changed once they are sent.", "get": {"responses": {}}}}
+    assert described("A shop.", paths=paths) == "A shop.\n/orders: Orders cannot be changed once they are sent."
+
+
+def test_very_many_sections_are_named_in_bounds() -> None:
+    text = described(handbook(*(f"Subject {number} {'x' * 100}" for number in range(500)), size=0), 100)
+    assert text.splitlines()[-1].endswith("; 469 more")
+    assert len(text) < 3000
