@@ -17,7 +17,7 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_145,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 10_083,  # +5: whether the sandbox runs programs
+    "tools": 10_088,  # +5: whether the sandbox runs programs
     "specs": 7_352,
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call

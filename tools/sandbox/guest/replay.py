@@ -46,6 +46,14 @@ _ABOUT_AN_OBJECT = (KeyError, IndexError, AttributeError, TypeError)
 _dumps, _loads, _leave, _frame = json.dumps, json.loads, os._exit, sys._getframe
 
 
+def _cut(text: str) -> str:
+    """Return the beginning of a text that a model reads, with what is missing."""
+    if len(text) <= SHOWN:
+        return text
+    kept = text[: SHOWN - 60]
+    return f"{kept}… ({len(text) - len(kept)} characters more: show a part of it)"
+
+
 class ApiError(Exception):
     """A call failed: `status` is the HTTP status (0: no answer), `body` the parsed body of the answer."""
 
@@ -264,7 +272,7 @@ class Driver:
         branch = self._branch
         if branch.waits:
             raise Suspended
-        shown, said = "" if value is None else repr(value)[:SHOWN], str(text)[:SHOWN]
+        shown, said = "" if value is None else _cut(repr(value)), _cut(str(text))
         if self._waiting:
             self._wait(branch)
         self._flush()
