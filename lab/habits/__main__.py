@@ -34,7 +34,6 @@ MOST_MORE = 2
 KNOWN = {
     "the same error in every reply": "the model never corrects what it is told, so the run ends and says so",
     "another error in every reply": "three programs are all that a task gets, so the run ends and says so",
-    "truth as a text": "a truth value is never equal to a text, which Python does not tell, so the answer is wrong",
 }
 """The habits that nothing recovers from, and why."""
 

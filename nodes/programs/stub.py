@@ -1,6 +1,7 @@
 """Stubs: the functions of operations as JSON, in the form that the check of a program reads (`guest/check.py`)."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from restgpt.specs.docs.shape import Shape
@@ -12,12 +13,15 @@ from restgpt.specs.operation import Operation
 FIELDS_MOST = 400
 """The fields of a result with more of them are not listed, so any field may be read."""
 
+TRUTHS_DEPTH = 3
+"""How deep an answer is searched for fields that are true or false."""
+
 STEPS_MOST = 15_000
 """How many steps one stub may take; what is not known by then is left out."""
 
 
 def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = seems_to_read) -> dict[str, Any]:
-    """Describe the function of an operation: its keywords, the fields of its body, and those of its result.
+    """Describe the function of an operation: its keywords, the fields of its body and of its result.
 
     `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for.
     """
@@ -30,6 +34,7 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),
+            "truths": sorted(_truths(operation)),
         }
 
 
@@ -45,3 +50,18 @@ def _result(operation: Operation) -> list[str] | None:
     if any(item.schema != contents[0].schema for item in contents) or not is_closed:
         return None
     return list(shape.fields) if len(shape.fields) <= FIELDS_MOST else None
+
+
+def _truths(operation: Operation) -> set[str]:
+    """Return the names under which an answer holds true or false, wherever they occur in it."""
+    response = operation.response()
+    media = response.preferred if response is not None else None
+    waiting = [(Shape(operation.document, media.schema), TRUTHS_DEPTH)] if media is not None else []
+    truths: set[str] = set()
+    others: set[str] = set()
+    for shape, depth in waiting:
+        inner = shape.items or shape
+        for name, field in islice(inner.fields.items(), FIELDS_MOST if depth else 0):
+            (truths if field.kinds == ("boolean",) else others).add(name)
+            waiting.append((field, depth - 1))
+    return truths - others
