@@ -5,7 +5,7 @@ duration: In milliseconds.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ ARRAYS_MOST = 3
 # A longer default or pattern is not shown, and a larger bound says nothing.
 DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 40, 10**9
 # Characters of a description, of one that decides a right call, and of an example; names before a shared note.
-NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 200, 40, 3
+NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 600, 40, 3
 # The fewest characters of a note where not all fit as they are, and what a unit or a notation adds to its worth.
 NOTE_LEAST, MEASURED = 60, 5.0
 
@@ -178,11 +178,22 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
     heads = {
         text: ", ".join(found[:NAMED_MOST]) + (", …" if found[NAMED_MOST:] else "") for text, found in names.items()
     }
-    whole = sum(len(head) + len(text) + 4 for text, head in heads.items())
-    most = RULE_NOTE if whole <= room else max(NOTE_LEAST, room // max(1, len(heads)))
+    fitting: dict[str, int] = {}
     for text, head in heads.items():
+        room -= len(head) + 4
+        if room - sum(min(NOTE_LEAST, length) for length in (*fitting.values(), len(text))) < 0:
+            room += len(head) + 4
+        else:
+            fitting[text] = len(text)
+    for text, most in _shares(fitting, room).items():
         short = plain_text(text, most)
-        line = f"{head}: {short if short[-1] in '.…' else short + '.'}"
-        if len(line) < room:
-            room -= len(line) + 1
-            yield line
+        yield f"{heads[text]}: {short if short[-1] in '.…' else short + '.'}"
+
+
+def _shares(lengths: Mapping[str, int], room: int) -> dict[str, int]:
+    """Return the characters for each text: all that it has, or an equal share of what the shorter ones leave."""
+    shares: dict[str, int] = {}
+    for number, text in enumerate(sorted(lengths, key=lengths.__getitem__)):
+        shares[text] = min(lengths[text], max(NOTE_LEAST, room // (len(lengths) - number)))
+        room -= shares[text]
+    return {text: shares[text] for text in lengths}

@@ -33,8 +33,8 @@ DEEPEST, FIELDS_MOST = 4, 80
 FIELDS_LEAST, USERS_LEAST = 3, 2
 # The share of the budget for the types, if there are any.
 TYPES_SHARE = 0.5
-# The most characters of one type, and the least for which its fields are shown.
-TYPE_MOST, TYPE_LEAST = 700, 60
+# The most characters of one type, of one that is sent, and the least for which its fields are shown.
+TYPE_MOST, SENT_TYPE_MOST, TYPE_LEAST = 700, 1200, 60
 # The share of the budget for sentences that state rules, and the most characters of those of one function.
 RULES_SHARE, RULES_MOST = 0.35, 1200
 # How many steps the search for types in one result may take.
@@ -42,7 +42,7 @@ STEPS_MOST = 15_000
 # The fewest tokens of one signature, and the share of the room for those that come first.
 SIGNATURE_LEAST, FIRST_SHARE = 30, 0.35
 # The most tokens of what has to be sent to the functions that come first, in their order.
-ASKED_MOST = (1000, 600, 400)
+ASKED_MOST = (1400, 700, 400)
 # The least part of the functions, and how many at least, that have an argument whose description stands once; and the
 # most characters of it.
 COMMON_PART, COMMON_LEAST, COMMON_MOST = 4, 3, 160
@@ -123,7 +123,7 @@ def interface(
             relevance=relevance,
             reads=reads,
             rules=rules,
-            asked=asked.get(id(operation)),
+            asked=max(asked.get(id(operation), 0), share // TOKEN),
             shared=common,
         )
 
@@ -307,10 +307,11 @@ def _definitions(shared: Shared, names: Naming, room: int, share: int, focus: st
         use, mine = shared[key], names[document]
         name = mine.answered[reference]
         types = mine.sent if use.sent is not None else mine.answered
-        most = TYPE_MOST if use.answered is not None else min(TYPE_MOST, use.users * share)
+        most = SENT_TYPE_MOST if use.sent is not None else TYPE_MOST
+        most = most if use.answered is not None else min(most, use.users * share)
         each = max(TYPE_LEAST, min(most, room // (len(shared) - len(lines)) - len(name) - 4))
         text = type_text(use.shape, room=each, focus=focus, types=types, request=use.sent is not None)
-        lines[key] = f"{name} = {text.removesuffix('?')}"
+        lines[key] = f"{name} = {text}"
         room -= len(lines[key]) + 1
     return [lines[key] for key in shared]
 

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from restgpt.specs.docs.field import ARRAYS_MOST, PYTHON, Note, default_of, is_plain, limits, note_of, type_of
+from restgpt.specs.docs.field import ARRAYS_MOST, PYTHON, Note, default_of, is_plain, limits, note_of, type_of, written
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.effort import within
@@ -38,6 +38,8 @@ VARIANTS_MOST = 8
 OFFERED_MOST = 1000
 # The share for fields with types if not all fit, of an answer and of a body; the names of others take what is left.
 TYPED_SHARE, TYPED_SENT_SHARE = 0.6, 0.85
+# The share of the room of a type that is sent for its fields; what decides takes the rest.
+SENT_SHARE = 0.7
 # How many times the room required fields may take: a body without one of them is refused.
 REQUIRED_MOST = 4
 # Words in the name of a page's size.
@@ -86,11 +88,14 @@ def type_text(
 ) -> str:
     """Write the fields of a value in about `room` characters, those of the focus first.
 
-    With `request`, the fields that a body must have are starred, and each has its limits.
+    With `request`, the fields that a body must have are starred, each has its limits, and what decides stands behind.
     """
     with within(STEPS_MOST, shape.document.allowance):
         relevance = Relevance(shape.document, focus_of(focus))
-        return Value(shape, relevance, types, request=request, whole=True).text(room)
+        value = Value(shape, relevance, types, request=request, whole=True)
+        text = value.text(int(room * SENT_SHARE) if request else room)
+        notes = [note for note in value.notes(frozenset()) if note.decides] if request else []
+        return "  ".join([text.removesuffix("?"), *written(notes, room - len(text))])
 
 
 @dataclass(slots=True, eq=False)
