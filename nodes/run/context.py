@@ -127,7 +127,7 @@ class Context(BaseModel):
         json_schema_extra=_shown_at("selector"),
     )
     functions_budget: int = Field(
-        default=3500,
+        default=3400,
         ge=200,
         description="Maximum tokens of the functions in the caller's prompt. "
         "If not all fit, the best for the instruction are shown, the others as lines.",
