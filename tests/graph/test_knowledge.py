@@ -131,6 +131,15 @@ def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> Non
     assert "Left out, ask with `functions`: Gifts" in shown
 
 
+def test_what_the_user_said_before_chooses_sections_too() -> None:
+    model = by_role({"express": [end("Sure?", fulfilled=False), end("No.", fulfilled=False)]})
+    asked = agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400)
+    asked.ask("Return order W1")
+    asked.ask("Yes, do it")
+    last = str(prompts_of(model, "express")[-1][0].text)
+    assert last.count("Shoes go back") == 20
+
+
 def asking(text: str) -> Reply:
     return {"thought": "", "decision": "functions", "text": text}
 

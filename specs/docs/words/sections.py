@@ -5,7 +5,7 @@ A section is a heading of the Markdown with its text: of the description of the 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
@@ -52,15 +52,18 @@ _GENERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an instruction is about: its own text, and the words of the functions that seem to carry it out."""
+    """What an instruction is about: its own text, and the words of the functions that seem to carry it out.
+
+    `functions` returns these words; it is called only if not all sections fit.
+    """
 
     text: str
-    functions: str = ""
+    functions: Callable[[], str] = str
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each stem that counts; numbers are values and do not count."""
         own = {stem for stem in stems(self.text) if not stem.isdecimal()} - STOP_STEMS
-        related = {other for stem in own for other in synonyms().get(stem, ())} | set(stems(self.functions))
+        related = {other for stem in own for other in synonyms().get(stem, ())} | set(stems(self.functions()))
         return {**dict.fromkeys(related - STOP_STEMS, RELATED), **dict.fromkeys(own, 1.0)}
 
 
@@ -125,7 +128,8 @@ class Sections:
             room -= self._cost(new)
             found |= new
         if not (rules_only or fitting_only):
-            found |= set(self._leading(sorted(everything - found - self._rules), min(room, rest)))
+            # Plain prose mostly begins with the purpose of the API.
+            found |= self._fitting(sorted(everything - found - self._rules), min(room, rest))
         return frozenset(found)
 
     def lines(self, chosen: Iterable[int]) -> list[str]:
@@ -200,23 +204,17 @@ class Sections:
         return sum(len(passage.text) + 1 for passage in found) + sum(len(heading) + 2 for heading in headings)
 
     def _fitting(self, numbers: Iterable[int], room: int) -> set[int]:
-        """Return the numbers of the passages that fit into the room, each whole."""
+        """Return the numbers of the first passages that fit into the room, each whole."""
         fitting: set[int] = set()
+        headings: set[str] = set()
         for number in numbers:
             passage = self._passages[number]
-            cost = len(passage.text) + 1 + (0 if fitting else len(passage.heading) + 2)
+            cost = len(passage.text) + 1 + (0 if passage.heading in headings else len(passage.heading) + 2)
             if cost <= room:
                 room -= cost
                 fitting.add(number)
+                headings.add(passage.heading)
         return fitting
-
-    def _leading(self, numbers: Iterable[int], room: int) -> Iterator[int]:
-        """Yield the first passages that fit; plain prose mostly begins with the purpose of the API."""
-        for number in numbers:
-            room -= len(self._passages[number].text) + 1
-            if room < 0:
-                return
-            yield number
 
     def _section(self, numbers: Sequence[int]) -> list[str]:
         """Return passages as lines; sentences of one paragraph are joined, with a mark where others are left out."""

@@ -182,7 +182,7 @@ def test_the_section_of_the_instruction_is_whole_and_others_are_named(about: str
 
 def test_the_words_of_functions_choose_sections_too() -> None:
     sections = Sections(handbook(*HEADINGS))
-    chosen = sections.chosen(Subject("She came back", functions="cancel_invoice Cancel an invoice."), 350)
+    chosen = sections.chosen(Subject("She came back", lambda: "cancel_invoice Cancel an invoice."), 350)
     assert "Invoices: this must be kept.\nClause 0 holds" in "\n".join(sections.lines(chosen))
 
 
