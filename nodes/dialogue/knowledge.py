@@ -8,6 +8,7 @@ from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.overview.areas import areas
 from restgpt.specs.docs.words.keyword import keywords
+from restgpt.specs.docs.words.rules import names_rules
 from restgpt.specs.docs.words.sections import Sections, Subject
 from restgpt.specs.effect import seems_to_read
 
@@ -51,8 +52,7 @@ def rules_text(run: Run, operations: Sequence[Operation], instruction: str) -> s
     for api in apis:
         budget = int(_share(run, apis, [one for one in operations if one.api is api]) * CALLER_PART)
         sections = _sections(api)
-        chosen = sections.chosen(subject, budget, rules_only=True)
-        lines = [*sections.lines(chosen), *sections.left_out(chosen, rules_only=True)]
+        lines = sections.lines(sections.chosen(subject, budget, rules_only=True))
         stated += [f"# {_title(api)}", *lines] if lines else []
     rules = [render("caller_rules", rules=fenced("document", "\n".join(stated)))] if stated else []
     parts = [*rules, *_notes(apis)]
@@ -60,9 +60,10 @@ def rules_text(run: Run, operations: Sequence[Operation], instruction: str) -> s
 
 
 def more_rules(run: Run, about: str, wishes: Sequence[str]) -> str:
-    """Write the sections that the words of the last wish name or fit, without those that were shown before.
+    """Write the sections that the last wish names or fits, or the best of all if it asks for rules.
 
-    The prompt shows some sections by what it is `about`, and each earlier wish others. Empty if no more sections fit.
+    The prompt shows some sections by what it is `about`, and each earlier wish others; these are left out. Empty if no
+    more sections fit.
     """
     lines: list[str] = []
     for api in run.catalogue.apis:
@@ -70,7 +71,7 @@ def more_rules(run: Run, about: str, wishes: Sequence[str]) -> str:
         shown, found = _chosen(run, api, about), frozenset[int]()
         for wish in wishes:
             shown |= found
-            found = sections.chosen(_subject(api, wish), budget, fitting_only=True, shown=shown)
+            found = sections.chosen(_subject(api, wish), budget, fitting_only=not names_rules(wish), shown=shown)
         lines += [f"# {_title(api)}", *sections.lines(found), *sections.left_out(shown | found)] if found else []
     return "\n".join(lines)
 
@@ -95,7 +96,7 @@ def _described(run: Run, api: Api, about: str, remedy: str) -> str:
     """Write an API as a list item; further lines are indented."""
     sections = _sections(api)
     chosen = _chosen(run, api, about)
-    lines = [*sections.lines(chosen), *sections.left_out(chosen, remedy=remedy)]
+    lines = [*sections.lines(chosen), *sections.left_out(chosen, remedy)]
     if len(lines) == 1:
         return f"- {_title(api)} ({_size(api)}). {lines[0]}"
     return "\n  ".join([f"- {_title(api)} ({_size(api)}).", *lines])

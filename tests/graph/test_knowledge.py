@@ -156,6 +156,17 @@ def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> N
     assert "People go back" not in second
 
 
+def test_a_wish_for_rules_shows_more_of_them_although_no_word_fits() -> None:
+    text = "\n\n".join([f"A gift must have ribbon {number}." for number in range(40)])
+    model = by_role({"express": [asking("zebras"), asking("the rules on zebras"), end("No.", fulfilled=False)]})
+    agent(model, shop(text), rules_budget=200).ask("Sleep")
+    at_first, first, second = (
+        "".join(str(message.text) for message in prompt) for prompt in prompts_of(model, "express")
+    )
+    counts = [prompt.count("A gift must") for prompt in (at_first, first, second)]
+    assert counts[0] == counts[1] < counts[2]
+
+
 def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
     document = {
         "openapi": "3.1.0",
