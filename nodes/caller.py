@@ -18,7 +18,7 @@ from restgpt.nodes.arguments import (
     sub_task,
 )
 from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import answered_apis, turn_message
+from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
@@ -152,11 +152,11 @@ def _words(text: str) -> str:
 
 
 def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:
-    instruction, selection = state["instruction"], _selection(state)
+    instruction, about, selection = state["instruction"], topic(state), _selection(state)
     text = render(
         "instruction",
         run.context.caller_prompt,
-        apis=apis_text(run, instruction, remedy=ASK),
+        apis=apis_text(run, about, remedy=ASK),
         program=render("program", report=render("instruction_report")),
         functions=fenced("document", functions_text(run, selection, instruction)),
     )
@@ -169,7 +169,7 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
         prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
     for number, wish in enumerate(selection["looks"], 1):
         asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
-        found = fenced("document", look_text(run, selection, number - 1, instruction))
+        found = fenced("document", look_text(run, selection, number - 1, about))
         answer = render("instruction_functions", found=found, left=str(MAX_LOOKS - number))
         prompt += [AIMessage(asked.model_dump_json()), HumanMessage(answer)]
     return prompt

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.conversation import ConversationState, turn_message
+from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import remarks, repeated
@@ -153,7 +153,7 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
             render(
                 "planner",
                 run.context.planner_prompt,
-                apis=apis_text(run, state["instruction"]),
+                apis=apis_text(run, topic(state)),
                 last=f"\n{render('planner_program')}" if run.writes_programs else "",
                 examples=run.examples("planner"),
             )

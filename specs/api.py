@@ -121,9 +121,7 @@ class Api:
     @property
     def path_descriptions(self) -> dict[str, str]:
         """The descriptions of path items, which hold for all operations of a path (OpenAPI 3.1, section 4.8.9)."""
-        names, get = self.document.names, self.document.get
-        described = (path for path in names("paths") if "description" in names("paths", path))
-        found = {path: get(("paths", path, "description")) for path in described}
+        found = {path: self.document.get(("paths", path, "description")) for path in self.document.names("paths")}
         return {path: text for path, text in found.items() if isinstance(text, str)}
 
     @cached_property

@@ -75,6 +75,11 @@ def said(state: ConversationState) -> str:
     return "\n".join([*instruction, *texts, *said_by(current(state))])
 
 
+def topic(state: ConversationState) -> str:
+    """Return the words that say what a prompt has to be about: the instruction, and what the user said before it."""
+    return f"{state['instruction']}\n{said(state)}"
+
+
 def relayed(state: ConversationState) -> list[str]:
     """Return the instructions of this thread that another model relayed, whose values no model of this run invented."""
     return [str(message.text) for message in state["messages"] if is_relayed(message)]

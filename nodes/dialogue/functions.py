@@ -137,17 +137,17 @@ def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
     return {**wish, "named": few, "operations": others[:MOST_SHOWN], "parts": large}
 
 
-def look_text(run: Run, choice: FunctionChoice, number: int, instruction: str) -> str:
+def look_text(run: Run, choice: FunctionChoice, number: int, about: str) -> str:
     """Write the functions, the parts of the map and the rules for a wish of a choice, counted from 0.
 
-    If that is nothing, write the whole map, or that all functions are shown.
+    If that is nothing, write the whole map, or that all functions are shown. The prompt is `about` these words.
     """
     wish, everything = choice["looks"][number], len(run.catalogue)
     named, others = _operations(run, wish.get("named", ())), _operations(run, wish.get("operations", ()))
-    texts = [_functions(run, named, others, _focus(wish, instruction))] if named or others else []
+    texts = [_functions(run, named, others, _focus(wish, about))] if named or others else []
     parts = wish.get("parts", ())
     texts += [opened(run, parts)] if parts else []
-    rules = more_rules(run, instruction, [one["words"] for one in choice["looks"][: number + 1]])
+    rules = more_rules(run, about, [one["words"] for one in choice["looks"][: number + 1]])
     if not texts:
         fits = rules or _named(run, wish["words"])[0] or run.catalogue.search(wish["words"], 1)
         texts = [ALL_SHOWN if fits or len(choice["operations"]) == everything else whole_map(run)]

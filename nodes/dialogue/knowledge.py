@@ -8,6 +8,7 @@ from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.overview.areas import areas
 from restgpt.specs.docs.words.keyword import keywords
+from restgpt.specs.docs.words.rules import names_rules
 from restgpt.specs.docs.words.sections import Sections, Subject
 from restgpt.specs.effect import seems_to_read
 
@@ -33,44 +34,44 @@ ASK = ", ask with `functions`"
 """How the caller sees the sections that were left out."""
 
 
-def apis_text(run: Run, instruction: str, *, remedy: str = "") -> str:
+def apis_text(run: Run, about: str, *, remedy: str = "") -> str:
     """Write the APIs for the planner: size, areas, description and rules as data, then the user's notes.
 
-    `remedy` says how to see the sections that were left out.
+    Sections with the words in `about` come first; `remedy` says how to see those that were left out.
     """
     apis = run.catalogue.apis
-    described = fenced("document", "\n".join(_described(run, api, instruction, remedy) for api in apis))
+    described = fenced("document", "\n".join(_described(run, api, about, remedy) for api in apis))
     return "\n\n".join([described, *_notes(apis)])
 
 
 def rules_text(run: Run, operations: Sequence[Operation], instruction: str) -> str:
     """Write the rules and notes of the APIs of some operations for the caller; empty if there are none."""
     apis = list(dict.fromkeys(operation.api for operation in operations))
-    functions = _words(operations)
+    subject = Subject(instruction, lambda: _words(operations))
     stated: list[str] = []
     for api in apis:
         budget = int(_share(run, apis, [one for one in operations if one.api is api]) * CALLER_PART)
         sections = _sections(api)
-        chosen = sections.chosen(Subject(instruction, functions), budget, rules_only=True)
-        lines = [*sections.lines(chosen), *sections.left_out(chosen, rules_only=True)]
+        lines = sections.lines(sections.chosen(subject, budget, rules_only=True))
         stated += [f"# {_title(api)}", *lines] if lines else []
     rules = [render("caller_rules", rules=fenced("document", "\n".join(stated)))] if stated else []
     parts = [*rules, *_notes(apis)]
     return "\n" + "\n\n".join(parts) + "\n" if parts else ""
 
 
-def more_rules(run: Run, instruction: str, wishes: Sequence[str]) -> str:
-    """Write the sections that the words of the last wish name or fit, without those that were shown before.
+def more_rules(run: Run, about: str, wishes: Sequence[str]) -> str:
+    """Write the sections that the last wish names or fits, or the best of all if it asks for rules.
 
-    The prompt for the instruction shows some sections, and each earlier wish others. Empty if no more sections fit.
+    The prompt shows some sections by what it is `about`, and each earlier wish others; these are left out. Empty if no
+    more sections fit.
     """
     lines: list[str] = []
     for api in run.catalogue.apis:
         sections, budget = _sections(api), _share(run, run.catalogue.apis, api.operations)
-        shown, found = _chosen(run, api, instruction), frozenset[int]()
+        shown, found = _chosen(run, api, about), frozenset[int]()
         for wish in wishes:
             shown |= found
-            found = sections.chosen(_subject(api, wish), budget, fitting_only=True, shown=shown)
+            found = sections.chosen(_subject(api, wish), budget, fitting_only=not names_rules(wish), shown=shown)
         lines += [f"# {_title(api)}", *sections.lines(found), *sections.left_out(shown | found)] if found else []
     return "\n".join(lines)
 
@@ -91,23 +92,23 @@ def _notes(apis: Sequence[Api]) -> list[str]:
     return [render("notes", api=api.name, notes=api.notes) for api in apis if api.notes]
 
 
-def _described(run: Run, api: Api, instruction: str, remedy: str) -> str:
+def _described(run: Run, api: Api, about: str, remedy: str) -> str:
     """Write an API as a list item; further lines are indented."""
     sections = _sections(api)
-    chosen = _chosen(run, api, instruction)
-    lines = [*sections.lines(chosen), *sections.left_out(chosen, remedy=remedy)]
+    chosen = _chosen(run, api, about)
+    lines = [*sections.lines(chosen), *sections.left_out(chosen, remedy)]
     if len(lines) == 1:
         return f"- {_title(api)} ({_size(api)}). {lines[0]}"
     return "\n  ".join([f"- {_title(api)} ({_size(api)}).", *lines])
 
 
-def _chosen(run: Run, api: Api, instruction: str) -> frozenset[int]:
+def _chosen(run: Run, api: Api, about: str) -> frozenset[int]:
     """Choose the passages of an API for a prompt about the whole instruction."""
-    return _sections(api).chosen(_subject(api, instruction), _share(run, run.catalogue.apis, api.operations))
+    return _sections(api).chosen(_subject(api, about), _share(run, run.catalogue.apis, api.operations))
 
 
 def _subject(api: Api, text: str) -> Subject:
-    return Subject(text, _words(api.search(text, BEST_FUNCTIONS)))
+    return Subject(text, lambda: _words(api.search(text, BEST_FUNCTIONS)))
 
 
 def _words(operations: Sequence[Operation]) -> str:

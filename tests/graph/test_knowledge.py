@@ -131,6 +131,15 @@ def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> Non
     assert "Left out, ask with `functions`: Gifts" in shown
 
 
+def test_what_the_user_said_before_chooses_sections_too() -> None:
+    model = by_role({"express": [end("Sure?", fulfilled=False), end("No.", fulfilled=False)]})
+    asked = agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400)
+    asked.ask("Return order W1")
+    asked.ask("Yes, do it")
+    last = str(prompts_of(model, "express")[-1][0].text)
+    assert last.count("Shoes go back") == 20
+
+
 def asking(text: str) -> Reply:
     return {"thought": "", "decision": "functions", "text": text}
 
@@ -145,6 +154,17 @@ def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> N
     assert "Left out: Gifts" in first
     assert "return_order(" not in first
     assert "People go back" not in second
+
+
+def test_a_wish_for_rules_shows_more_of_them_although_no_word_fits() -> None:
+    text = "\n\n".join([f"A gift must have ribbon {number}." for number in range(40)])
+    model = by_role({"express": [asking("zebras"), asking("the rules on zebras"), end("No.", fulfilled=False)]})
+    agent(model, shop(text), rules_budget=200).ask("Sleep")
+    at_first, first, second = (
+        "".join(str(message.text) for message in prompt) for prompt in prompts_of(model, "express")
+    )
+    counts = [prompt.count("A gift must") for prompt in (at_first, first, second)]
+    assert counts[0] == counts[1] < counts[2]
 
 
 def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:

@@ -56,7 +56,7 @@ def prompts(case: dict[str, Any], question: str, **context: Any) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("name", ["airline", "clinic"])
+@pytest.mark.parametrize("name", ["airline", "clinic", "phone"])
 def test_all_rules_of_a_policy_of_usual_length_are_in_the_first_prompt(name: str) -> None:
     case = json.loads((CASES / f"{name}.json").read_text())
     for question, rules in case["cases"]:
@@ -64,7 +64,7 @@ def test_all_rules_of_a_policy_of_usual_length_are_in_the_first_prompt(name: str
         assert [rule for rule in rules if rule not in first] == []
 
 
-@pytest.mark.parametrize("name", ["airline", "clinic"])
+@pytest.mark.parametrize("name", ["airline", "clinic", "phone"])
 def test_each_rule_of_a_policy_that_is_too_long_is_shown_at_first_or_after_asking(name: str) -> None:
     case = json.loads((CASES / f"{name}.json").read_text())
     count = 0

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _KINDS = {
-    **dict.fromkeys(("args", "arguments", "parameters", "params", "other parameters", "keyword args"), "arguments"),
+    **dict.fromkeys(("args", "arguments", "parameters", "params", "param", "other parameters"), "arguments"),
     **dict.fromkeys(("returns", "return", "yields"), "returns"),
-    **dict.fromkeys(("raises", "throws"), "raises"),
+    **dict.fromkeys(("raises", "raise", "throws"), "raises"),
 }
 _HEADER = re.compile(r"\s*([A-Za-z]+(?: [A-Za-z]+)?)\s*:(?:\s+(\S.*))?\s*")
 _DASHES = re.compile(r"\s*-{3,}\s*")
@@ -43,27 +43,22 @@ class Argument(NamedTuple):
 def docstring(description: str) -> Docstring:
     """Take a description apart; one without blocks is the text of its own."""
     text, returns = list[str](), list[str]()
-    arguments: dict[str, Argument] = {}
     for kind, style, lines in _parts(description.splitlines()):
         if kind == "text":
             text += lines
         elif kind == "returns":
             returns += [line.strip() for line in lines if line.strip()]
-        elif kind == "arguments":
-            arguments |= _arguments(lines, style)
-        else:
+        elif kind == "raises":
             text += [f"Raises {name}: {one.text}" for name, one in _arguments(lines, style).items()]
-    described = {name: one.text for name, one in arguments.items()}
-    return Docstring("\n".join(text).strip(), described, " ".join(returns))
+    arguments = {name: one.text for name, one in docstring_arguments(description).items()}
+    return Docstring("\n".join(text).strip(), arguments, " ".join(returns))
 
 
 def docstring_arguments(description: str) -> dict[str, Argument]:
     """Return the arguments that a docstring describes."""
-    found: dict[str, Argument] = {}
-    for kind, style, lines in _parts(description.splitlines()):
-        if kind == "arguments":
-            found |= _arguments(lines, style)
-    return found
+    parts = _parts(description.splitlines())
+    found = (_arguments(lines, style) for kind, style, lines in parts if kind == "arguments")
+    return {name: one for arguments in found for name, one in arguments.items()}
 
 
 def _parts(lines: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
@@ -74,8 +69,12 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
         sphinx = _SPHINX.fullmatch(line)
         if sphinx:
             yield kind, style, part
-            part = []
-            yield from _sphinx_part(*sphinx.groups(default=""))
+            part, known = [], _KINDS.get(sphinx[1], "types")
+            yield (
+                known,
+                "google",
+                [sphinx[4] if known == "returns" else f"{sphinx[3]} ({sphinx[2] or ''}): {sphinx[4]}"],
+            )
             continue
         header = _HEADER.fullmatch(line)
         known = _KINDS.get(header[1].lower(), "") if header else ""
@@ -96,16 +95,6 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
         elif not (style == "numpy" and _DASHES.fullmatch(line)):
             part.append(line)
     yield kind, style, part
-
-
-def _sphinx_part(field: str, word: str, name: str, text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the part that a field of Sphinx is: `:param str name: text`; types alone say nothing more."""
-    if field == "param":
-        yield "arguments", "google", [f"{name} ({word}): {text}"]
-    elif field.startswith("return"):
-        yield "returns", "google", [text]
-    elif field.startswith("raise"):
-        yield "raises", "google", [f"{name}: {text}"]
 
 
 def _arguments(lines: Sequence[str], style: str) -> dict[str, Argument]:

@@ -26,7 +26,12 @@ def is_rule(passage: Passage) -> bool:
     """Return whether a passage limits or obliges; passages about sign-in, installation and changes do not count."""
     if _SETUP.search(passage.heading) or SIGN_IN.search(passage.text):
         return False
-    return bool(RULE.search(passage.text) or _RULED.search(passage.heading))
+    return bool(RULE.search(passage.text)) or names_rules(passage.heading)
+
+
+def names_rules(text: str) -> bool:
+    """Return whether a text is about rules, as the heading of a section or the words of somebody who asks for them."""
+    return bool(_RULED.search(text))
 
 
 def is_aside(passage: Passage) -> bool:

@@ -5,7 +5,7 @@ A section is a heading of the Markdown with its text: of the description of the 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
@@ -21,7 +21,7 @@ SHORT = 300
 """The maximum number of characters of a description that is given whole."""
 
 REST_PART = 4
-"""The part of the budget that passages may take which neither state a rule nor have words of the instruction."""
+"""The part of the budget for passages of sections that neither state a rule nor have words of the instruction."""
 
 MOST_TEXTS = 2000
 """The maximum number of tags and of path items whose descriptions are read, with `MOST_READ` characters together."""
@@ -52,28 +52,29 @@ _GENERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an instruction is about: its own text, and the words of the functions that seem to carry it out."""
+    """What an instruction is about: its own text, and the words of the functions that seem to carry it out.
+
+    `functions` returns these words; it is called only if not all sections fit.
+    """
 
     text: str
-    functions: str = ""
+    functions: Callable[[], str] = str
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each stem that counts; numbers are values and do not count."""
         own = {stem for stem in stems(self.text) if not stem.isdecimal()} - STOP_STEMS
-        related = {other for stem in own for other in synonyms().get(stem, ())} | set(stems(self.functions))
+        related = {other for stem in own for other in synonyms().get(stem, ())} | set(stems(self.functions()))
         return {**dict.fromkeys(related - STOP_STEMS, RELATED), **dict.fromkeys(own, 1.0)}
 
 
 class Sections:
     """The sections of the descriptions of one API: passages by number, and which of them belong together."""
 
-    def __init__(
-        self, description: str, tags: Mapping[str, str] | None = None, paths: Mapping[str, str] | None = None
-    ) -> None:
-        """Read a description; of `tags` and `paths`, by name, the sections that state a rule."""
+    def __init__(self, description: str, *named: Mapping[str, str]) -> None:
+        """Read a description; of `named` descriptions, as of tags and paths, the sections that state a rule."""
         own = passages(description)
         whole = len(own) if sum(len(passage.text) + 1 for passage in own) <= SHORT else 0
-        self._passages = [*own, *_ruled_sections(tags or {}), *_ruled_sections(paths or {})]
+        self._passages = [*own, *(passage for texts in named for passage in _ruled_sections(texts))]
         self._rules = {number for number, passage in enumerate(self._passages) if is_rule(passage)}
         kept = (
             number
@@ -109,7 +110,7 @@ class Sections:
             return everything
         scores = self._scores(subject)
         top = max(scores.values(), default=0.0)
-        fitting = {number for number, score in scores.items() if score >= FIT * top}
+        fitting = {number for number, score in scores.items() if score >= FIT * top or not self._is_named(number)}
         strength = {section[0]: self._strength(section, scores, top) for section in open_sections}
         best = max(strength.values(), default=0.0) or 1.0
         found: set[int] = set()
@@ -120,13 +121,22 @@ class Sections:
             wanted = section
             if self._cost(section) > room:
                 wanted = [number for number in section if number in self._rules or number in fitting]
-                wanted.sort(key=lambda number: (number not in fitting, number))
+                wanted.sort(key=lambda number: -scores.get(number, 0.0))
             new = self._fitting(wanted, room)
             room -= self._cost(new)
             found |= new
         if not (rules_only or fitting_only):
-            found |= set(self._leading(sorted(everything - found - self._rules), min(room, rest)))
+            found |= self._leading(sorted(everything - found - self._rules), room, rest)
         return frozenset(found)
+
+    def _leading(self, plain: Sequence[int], room: int, rest: int) -> set[int]:
+        """Choose the first passages: plain prose mostly begins with the purpose of the API.
+
+        Those with a heading get the `rest` of the room only, because they can be asked for by its name.
+        """
+        unnamed = self._fitting((number for number in plain if not self._is_named(number)), room)
+        named = filter(self._is_named, plain)
+        return unnamed | self._fitting(named, min(room - self._cost(unnamed), rest))
 
     def lines(self, chosen: Iterable[int]) -> list[str]:
         """Return passages as lines in the order of the document, each section below or beside its heading."""
@@ -140,13 +150,13 @@ class Sections:
                 lines += [*([f"{heading}:"] if heading else []), *section]
         return lines
 
-    def left_out(self, chosen: frozenset[int], *, rules_only: bool = False, remedy: str = "") -> list[str]:
+    def left_out(self, chosen: frozenset[int], remedy: str = "") -> list[str]:
         """Return the lines that name the headings which were left out, wholly or in part, and count other paragraphs.
 
-        `remedy` says how to see them. With `rules_only`, only rules count.
+        `remedy` says how to see them.
         """
-        missing = [number for section in self._sections for number in section if number not in chosen]
-        passages = [self._passages[number] for number in missing if not rules_only or number in self._rules]
+        missing = (number for section in self._sections for number in section if number not in chosen)
+        passages = [self._passages[number] for number in missing]
         names = list(dict.fromkeys(passage.heading[:LONGEST_NAME] for passage in passages if passage.heading))
         more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
         count = len({passage.block for passage in passages if not passage.heading})
@@ -154,6 +164,9 @@ class Sections:
             *([f"Left out{remedy}: {'; '.join([*names[:MOST_NAMED], *more])}"] if names else []),
             *([f"… {count} more paragraph{'s' if count > 1 else ''}"] if count else []),
         ]
+
+    def _is_named(self, number: int) -> bool:
+        return bool(self._passages[number].heading)
 
     @cached_property
     def _impacts(self) -> list[dict[str, float]]:
@@ -200,23 +213,17 @@ class Sections:
         return sum(len(passage.text) + 1 for passage in found) + sum(len(heading) + 2 for heading in headings)
 
     def _fitting(self, numbers: Iterable[int], room: int) -> set[int]:
-        """Return the numbers of the passages that fit into the room, each whole."""
+        """Return the numbers of the first passages that fit into the room, each whole."""
         fitting: set[int] = set()
+        headings: set[str] = set()
         for number in numbers:
             passage = self._passages[number]
-            cost = len(passage.text) + 1 + (0 if fitting else len(passage.heading) + 2)
+            cost = len(passage.text) + 1 + (0 if passage.heading in headings else len(passage.heading) + 2)
             if cost <= room:
                 room -= cost
                 fitting.add(number)
+                headings.add(passage.heading)
         return fitting
-
-    def _leading(self, numbers: Iterable[int], room: int) -> Iterator[int]:
-        """Yield the first passages that fit; plain prose mostly begins with the purpose of the API."""
-        for number in numbers:
-            room -= len(self._passages[number].text) + 1
-            if room < 0:
-                return
-            yield number
 
     def _section(self, numbers: Sequence[int]) -> list[str]:
         """Return passages as lines; sentences of one paragraph are joined, with a mark where others are left out."""

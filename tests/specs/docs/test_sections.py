@@ -25,8 +25,7 @@ def described(description: str, budget: int = 800, *, about: str = "", **root: A
 
 def ruled(description: str, budget: int = 400) -> list[str]:
     sections = Sections(description)
-    chosen = sections.chosen(Subject(""), budget, rules_only=True)
-    return [*sections.lines(chosen), *sections.left_out(chosen, rules_only=True)]
+    return sections.lines(sections.chosen(Subject(""), budget, rules_only=True))
 
 
 def test_a_short_description_comes_whole_without_marks() -> None:
@@ -105,7 +104,8 @@ def test_only_the_rules_of_tag_descriptions_are_read() -> None:
 
 
 def test_rules_that_do_not_fit_are_counted() -> None:
-    lines = ruled("\n\n".join(f"Rule {number}: it must be {'so ' * 30}" for number in range(50)), 100)
+    rules = "\n\n".join(f"Rule {number}: it must be {'so ' * 30}" for number in range(50))
+    lines = described(rules, 100).splitlines()
     assert len("\n".join(lines)) < 500
     assert lines[-1] == f"… {50 - (len(lines) - 1)} more paragraphs"
 
@@ -182,7 +182,7 @@ def test_the_section_of_the_instruction_is_whole_and_others_are_named(about: str
 
 def test_the_words_of_functions_choose_sections_too() -> None:
     sections = Sections(handbook(*HEADINGS))
-    chosen = sections.chosen(Subject("She came back", functions="cancel_invoice Cancel an invoice."), 350)
+    chosen = sections.chosen(Subject("She came back", lambda: "cancel_invoice Cancel an invoice."), 350)
     assert "Invoices: this must be kept.\nClause 0 holds" in "\n".join(sections.lines(chosen))
 
 
@@ -195,6 +195,15 @@ def test_a_section_that_does_not_fit_keeps_its_rules_and_the_words_of_the_instru
     long = handbook("Refunds", size=100) + "\n\nCash is for shoes."
     assert described(long, 100, about="Shoes!").splitlines()[:2] == ["Refunds:", "Refunds: this must be kept."]
     assert "Cash is for shoes." in described(long, 100, about="Shoes!")
+
+
+def test_paragraphs_without_a_heading_fill_the_room_with_those_of_the_instruction_first() -> None:
+    plain = [f"House {number} has a door." for number in range(100)]
+    text = described("\n\n".join(["A cat must be fed.", *plain, "Zebras sleep late."]), 200, about="My zebra")
+    assert "A cat must be fed." in text
+    assert "Zebras sleep late." in text
+    assert "House 20 has a door." in text
+    assert text.splitlines()[-1].startswith("… ")
 
 
 def test_a_policy_that_fits_is_whole_and_nothing_is_left_out() -> None:
