@@ -93,7 +93,7 @@ def identity_of(operation: Operation, arguments: Mapping[str, Any]) -> str:
     its name, because it may have changed since an interrupted call, which is to be found all the same.
     """
     plain = _plain(operation, arguments)
-    place: list[Any] = [operation.api.name, operation.name, operation.base_url]
+    place: list[Any] = [operation.api.name, operation.long_name, operation.base_url]
     return sha256(json.dumps([*place, _sent(operation, plain)], sort_keys=True, default=str).encode()).hexdigest()
 
 
