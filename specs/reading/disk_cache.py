@@ -18,7 +18,7 @@ from restgpt.specs.reading.slices import DEPTHS, Tokens
 from restgpt.specs.reading.source import Source
 
 # Part of every file name: raise it when the tables, the index or the search index change.
-LAYOUT = 7
+LAYOUT = 8
 # A smaller JSON document is read as fast as its file in the cache.
 WORTH_BYTES = 400_000
 
