@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 643,
     "restgpt-bench": 9_968,
     "lab": 6_571,
-    "tests": 44_291,  # more: roads node by node, and each door to a thread that another one began
+    "tests": 44_307,  # more: roads node by node, and each door to a thread that another one began
     "docs": 361,
     ".": 8,
 }
