@@ -21,10 +21,8 @@ from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.session import Session
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
-from restgpt.specs.docs.words.keyword import SignatureError, grouped
 from restgpt.specs.effect import Effect
 from restgpt.threads import ThreadRecord, Threads
-from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.view import view
@@ -39,14 +37,6 @@ Answer = Callable[[Ask], tuple[Ask, Mapping[str, Any] | None]]
 def unanswered(ask: Ask) -> tuple[Ask, None]:
     """Leave a question open."""
     return ask, None
-
-
-def by_place(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments grouped by place, which may be named as those of the function; raises `ArgumentError`."""
-    try:
-        return grouped(operation, arguments)
-    except SignatureError as error:
-        raise ArgumentError([ArgumentProblem("", str(error))], operation=operation.name) from None
 
 
 class Calls(ABC):
@@ -90,7 +80,7 @@ class Calls(ABC):
         """
         made = draft(
             operation,
-            by_place(operation, arguments),
+            arguments,
             id=id,
             name=self.catalogue.name_of(operation),
             is_own=origin is None,
@@ -166,10 +156,9 @@ class SingleCall(Calls):
     ) -> Iterator["SingleCall"]:
         """Open a call: in memory for a read; for a change, in the database, with its thread locked.
 
-        What a person permitted is in the database. Raises `PersistenceError` and
-        `ThreadBusyError`.
+        What a person permitted is in the database. Raises `ArgumentError`, `PersistenceError` and `ThreadBusyError`.
         """
-        thread = f"call-{identity_of(operation, by_place(operation, arguments))[:12]}"
+        thread = f"call-{identity_of(operation, arguments)[:12]}"
 
         def session(store: BaseStore, permitted: BaseStore | None = None) -> Session:
             http = HttpClient(settings=settings.beside_apis(apis))

@@ -195,7 +195,7 @@ class Api:
     @cached_property
     def _by_key(self) -> dict[str, Operation]:
         keys: dict[str, Operation] = {}
-        for form in ("name", "operation_id", "signature", "shape"):
+        for form in ("name", "long_name", "operation_id", "signature", "shape"):
             for operation in self.operations:
                 key = _key(operation, form)
                 if key:
@@ -257,10 +257,8 @@ class Api:
 
 
 def _key(operation: Operation, form: str) -> str:
-    if form == "name":
-        return operation.name
-    if form == "operation_id":
-        return operation.operation_id
+    if form in ("name", "long_name", "operation_id"):
+        return str(getattr(operation, form))
     path = operation.path if form == "signature" else TEMPLATE.sub("{}", operation.path)
     return f"{operation.method} {path}"
 

@@ -1,7 +1,8 @@
 """A catalogue of several APIs: one list of operations with unique names, one search, one list for the selector."""
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from restgpt.specs.api import Api
@@ -50,28 +51,31 @@ class Catalogue:
         return labels
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Operation]]:
-        names: dict[str, list[Operation]] = {}
-        for operation in self._operations:
-            names.setdefault(operation.name, []).append(operation)
-        return names
+    def _counts(self) -> Counter[str]:
+        return Counter(operation.name for operation in self._operations)
+
+    @cached_property
+    def _long_names(self) -> dict[str, Operation]:
+        """The operations by the names that they have where none is shortened."""
+        counts = Counter(operation.long_name for operation in self._operations)
+        return {self._qualified(item, item.long_name, counts): item for item in self._operations}
+
+    def _qualified(self, operation: Operation, name: str, counts: Counter[str]) -> str:
+        return name if counts[name] < 2 else f"{self._labels[id(operation.api)]}.{name}"
 
     def name_of(self, operation: Operation) -> str:
         """Return the name of an operation, qualified by its API only if another API has the same name."""
-        if len(self._by_name.get(operation.name, ())) < 2:
-            return operation.name
-        return f"{self._labels[id(operation.api)]}.{operation.name}"
+        return self._qualified(operation, operation.name, self._counts)
 
     @cached_property
     def functions(self) -> Mapping[str, Operation]:
         """The operations by their names as Python functions."""
-        taken = RESERVED.union(dir(builtins))
-        found: dict[str, Operation] = {}
-        names = UniqueNames()
-        for operation in self._operations:
-            name = identifier(self.name_of(operation), taken=taken, fallback="call")
-            found[names.claim(name)] = operation
-        return found
+        return _functions((self.name_of(operation), operation) for operation in self._operations)
+
+    @cached_property
+    def long_functions(self) -> Mapping[str, Operation]:
+        """The operations whose names are shortened, by their long names as Python functions."""
+        return _functions(item for item in self._long_names.items() if item[1].name != item[1].long_name)
 
     @cached_property
     def _function_names(self) -> dict[tuple[int, str], str]:
@@ -86,7 +90,7 @@ class Catalogue:
 
         Raises UnknownOperationError.
         """
-        found = self.lookup(key) or self.functions.get(key)
+        found = self.lookup(key) or self.functions.get(key) or self.long_functions.get(key)
         if found is None:
             near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
             raise UnknownOperationError(key, near)
@@ -94,7 +98,7 @@ class Catalogue:
 
     def knows(self, key: str) -> bool:
         """Whether `operation` finds an operation by this key."""
-        return self.lookup(key) is not None or key in self.functions
+        return self.lookup(key) is not None or key in self.functions or key in self.long_functions
 
     def lookup(self, key: str) -> Operation | None:
         """Find an operation like `operation`; with several APIs, the path may begin with a label, as on the map."""
@@ -102,6 +106,9 @@ class Catalogue:
             label, _, rest = key.strip().partition(".")
             if label == self._labels[id(api)] and (found := api.lookup(rest)) is not None:
                 return found
+        # A name of the past finds its own operation, also where another API has a short name like it.
+        if (own := self._long_names.get(key.strip())) is not None:
+            return own
         for api in self.apis:
             found = api.lookup(key)
             if found is not None:
@@ -155,3 +162,9 @@ class Catalogue:
     def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
         """Map each identifier that an operation takes to the operations of its API that yield it, best first."""
         return operation.api.producers(operation)
+
+
+def _functions(named: Iterable[tuple[str, Operation]]) -> dict[str, Operation]:
+    """Return operations by their names as Python functions."""
+    taken, names = RESERVED.union(dir(builtins)), UniqueNames()
+    return {names.claim(identifier(name, taken=taken, fallback="call")): operation for name, operation in named}

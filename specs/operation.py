@@ -73,9 +73,19 @@ class Operation:
         return self._entry.name
 
     @property
+    def long_name(self) -> str:
+        """The unique name made of the whole operationId, which also finds the operation."""
+        return self._entry.long_name
+
+    @property
     def operation_id(self) -> str:
         """The operationId as the document writes it, or an empty string."""
         return self._entry.operation_id
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The names by which a rule or a recipe may know the operation."""
+        return frozenset(filter(None, (self.name, self.long_name, self.operation_id)))
 
     @property
     def method(self) -> str:

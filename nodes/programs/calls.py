@@ -1,6 +1,7 @@
 """The calls of a program: drafted from the functions and arguments that it names, with the origin of every value."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
@@ -22,6 +23,9 @@ from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
 from restgpt.tools.text.storable import storable_text
+
+WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""A word of a program, which may be the name of a function."""
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
@@ -106,8 +110,12 @@ def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str
     record = of_program(state, program)
     if record is not None:
         return comparison_of(run.catalogue, record).functions
-    known, allowed = run.catalogue.functions, program.get("functions")
-    return known if allowed is None else {name: known[name] for name in allowed if name in known}
+    known, long, allowed = run.catalogue.functions, run.catalogue.long_functions, program.get("functions")
+    if allowed is not None:
+        known = {name: found for name in allowed if (found := known.get(name) or long.get(name))}
+    # Code from before the names were shortened, or of a client that knows the operationIds.
+    used = {name: long[name] for name in WORD.findall(program["code"]) if name in long and long[name] in known.values()}
+    return {**known, **used} if used else known
 
 
 def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operation) -> CallSite:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from restgpt.nodes.programs.calls import functions_of, maker
+from restgpt.nodes.programs.calls import WORD, functions_of, maker
 from restgpt.nodes.programs.ending import Ending, as_read, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
@@ -37,7 +37,6 @@ CLIENT_LIMITS = replace(LIMITS, shown=LIMITS.output)
 MOST_WRONG, NEAR = 10, 20
 """How many unknown names of a program a large API is searched for, and how many functions each search gives."""
 
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
@@ -157,7 +156,7 @@ def _late(run: Run, program: Program, requests: Sequence[Request]) -> Ending:
 
 def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:
     known, recipe = functions_of(run, state, program), of_program(state, program)
-    used = [name for name in dict.fromkeys(_WORD.findall(program["code"])) if name in known]
+    used = [name for name in dict.fromkeys(WORD.findall(program["code"])) if name in known]
     check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
     is_first = not program["is_checked"]
     return run_program(

@@ -13,6 +13,7 @@ from restgpt.calling.record import Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
+from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.text.storable import storable_value
@@ -39,7 +40,7 @@ def draft(
     files: FilePolicy | None = None,
     effect: Effect | None = None,
 ) -> Draft | Problems:
-    """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups.
+    """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups, or from named arguments.
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
@@ -50,8 +51,8 @@ def draft(
     one of its `pages` read. Raises `SpecError` if the document names no host.
     """
     effect = effect or effect_of(operation)
-    given = with_key(operation, arguments, id, said=None if is_own else said or "")
     try:
+        given = with_key(operation, by_place(operation, arguments), id, said=None if is_own else said or "")
         settled = settle(operation, given, files=files)
     except ArgumentError as error:
         return Problems(error)
@@ -90,7 +91,11 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
     Its idempotency key is another one, unless a person typed it: in a fork of its thread, the request as it was may
     have been sent.
     """
-    operation, given = before.operation, dict(arguments)
+    operation = before.operation
+    try:
+        given = by_place(operation, arguments)
+    except ArgumentError as error:
+        return Problems(error)
     named, id = (_edit_id(before, item) for item in (before.arguments, storable_value(given)))
     if given_key(operation, given) in [
         given_key(operation, with_key(operation, {}, item)) for item in (before.id, named)

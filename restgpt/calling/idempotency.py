@@ -14,7 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.arguments import coerce, properties_of, validate
+from restgpt.tools.request.arguments import by_place, coerce, properties_of, validate
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.request.build import json_or_text, settle
 from restgpt.tools.request.files import CONTENT_KEYS
@@ -90,10 +90,11 @@ def identity_of(operation: Operation, arguments: Mapping[str, Any]) -> str:
     """Return a hash of what a call sends, in hexadecimal, which is the same however its arguments are spelled.
 
     Empty groups, the order of names, 1 and 1.0, and defaults that are written out make no other call. A file counts by
-    its name, because it may have changed since an interrupted call, which is to be found all the same.
+    its name, because it may have changed since an interrupted call, which is to be found all the same. Raises
+    `ArgumentError` for arguments that have no place.
     """
-    plain = _plain(operation, arguments)
-    place: list[Any] = [operation.api.name, operation.name, operation.base_url]
+    plain = _plain(operation, by_place(operation, arguments))
+    place: list[Any] = [operation.api.name, operation.long_name, operation.base_url]
     return sha256(json.dumps([*place, _sent(operation, plain)], sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -7,6 +7,7 @@ arguments, then schemas with types, and at last descriptions. `describe_operatio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from restgpt.host.definitions import (
@@ -28,13 +29,17 @@ from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.reading.names import ILLEGAL
+from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 
 MOST = 40
 """How many direct tools a host gets; several clients take no more."""
 
-NAME, SHORT_NAME = 40, 24
-"""The most characters of a name, and of one where not all tools fit otherwise."""
+NAME, SHORT_NAME, DIGEST = 40, 24, 6
+"""The most characters of a name, and of one where not all tools fit otherwise, and those of the digest of a cut one."""
+
+WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
 
 SUMMARY, NOTE = 100, 80
 """The most characters of a summary, and of the description of an argument."""
@@ -94,16 +99,17 @@ def direct_definitions(
 
 def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
     """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
-    taken = {item.name for item in (describing_definition(), reading_definition(), *waiting_definitions())}
-    names: list[str] = []
-    for operation in operations:
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", catalogue.function_name(operation)).strip("_") or "call"
-        name, number = stem[:longest], 2
-        while name in taken:
-            name, number = f"{stem[: longest - len(str(number)) - 1]}_{number}", number + 1
-        taken.add(name)
-        names.append(name)
-    return names
+    serving = (describing_definition(), reading_definition(), *waiting_definitions())
+    names = UniqueNames((item.name for item in serving), longest=longest)
+    stems = (ILLEGAL.sub("_", catalogue.function_name(operation)).strip("_") or "call" for operation in operations)
+    return [names.claim(stem if len(stem) <= longest else _cut(stem, longest)) for stem in stems]
+
+
+def _cut(name: str, longest: int) -> str:
+    """Cut a name after a word, and add a digest of the whole name, so that no other operation gets the same."""
+    room = longest - DIGEST - 1
+    ends = [match.start() for match in WORD_END.finditer(name[: room + 1])]
+    return f"{name[: ends[-1] if ends else room]}_{sha256(name.encode()).hexdigest()[:DIGEST]}"
 
 
 def _detailed(found: list[Definition], operations: Sequence[Operation], level: _Level, left: int) -> int:

@@ -15,7 +15,6 @@ from uuid import uuid4
 
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.undo.reversal import undo_thread
-from restgpt.calls import by_place
 from restgpt.client import Client
 from restgpt.graph.persistence import Persistence
 from restgpt.graph.resumption import OutdatedDecisionError
@@ -136,7 +135,7 @@ class ServedThreads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            identity = identity_of(made.operation, by_place(made.operation, arguments))
+            identity = identity_of(made.operation, arguments)
             return self._begin(principal, "call", given, identity=identity)
         record = self._record(principal, "call", given)
         standing = self._client.carry_out(made, conversation=principal, thread=record.thread)

@@ -38,9 +38,13 @@ class Head(msgspec.Struct):
 
 
 class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One operation of the index; `pointer` may lie in another path item, which its own path item refers to."""
+    """One operation of the index; `pointer` may lie in another path item, which its own path item refers to.
+
+    `long_name` is made of the whole operationId, `name` is the short name if the document has one.
+    """
 
     name: str
+    long_name: str
     method: str
     path: str
     pointer: str
@@ -79,9 +83,11 @@ def build_index(document: Document) -> Index:
             continue
         identifier = head.operationId.strip() if isinstance(head.operationId, str) else ""
         identifier = _cut(identifier, NAME_MOST, f"{pointer}/operationId", problems)
+        name = names.claim(identifier, method, path, pointer)
         entries.append(
             Entry(
-                names.claim(identifier, method, path, pointer),
+                name,
+                name,
                 method,
                 path,
                 pointer,
@@ -95,6 +101,7 @@ def build_index(document: Document) -> Index:
     if not document.names("paths"):
         hooks = "; it has webhooks only" if document.names("webhooks") else ""
         problems.append(Problem("/paths", f"the document has no paths{hooks}"))
+    entries = [msgspec.structs.replace(entry, name=name) for entry, name in zip(entries, names.short(), strict=True)]
     return Index(entries, [(problem.pointer, problem.message) for problem in problems])
 
 

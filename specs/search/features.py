@@ -18,6 +18,7 @@ from restgpt.specs.reading.references import follow_safely, resolve
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.types import is_true, schema_types
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
+from restgpt.specs.search.synonyms import phrases_in
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {
@@ -232,7 +233,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
 
 
 def _counted(texts: Iterable[str]) -> Counter[str]:
-    found = [stem for text in texts for stem in stems(text)]
+    found = [stem for text in texts for stem in (*stems(text), *(phrase for phrase, *_ in phrases_in(stems(text))))]
     # Most operations lack some fields, and an empty count takes as long as a short one.
     return Counter(found) if found else NONE
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from restgpt.specs.search.bm25 import rarity
 from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.query import PEOPLE_STEMS, Query
-from restgpt.specs.search.synonyms import synonyms
+from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import Weights
 
 # How many entries of the index one query reads before common stems count for the operations found so far only.
@@ -152,9 +152,9 @@ def _stems(collection: Collection, query: Query, weights: Weights) -> Iterator[S
         for other in synonyms().get(word, ()) if weight > PLAIN else ():
             frequency = collection.frequency(other)
             if frequency:
-                yield Stem(
-                    word, other, weights.synonym * weight * min(most, collection.rarity(other)), frequency, False
-                )
+                # A phrase is what its words mean.
+                factor = weight * (1.0 if word in phrases() else weights.synonym)
+                yield Stem(word, other, factor * min(most, collection.rarity(other)), frequency, False)
     if query.is_about_person:
         known = {stem: collection.frequency(stem) for stem in PEOPLE_STEMS}
         factor = weights.person * rarity(min(collection.size, sum(known.values())), collection.size)

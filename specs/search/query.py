@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from restgpt.specs.search.stemmer import STOP_STEMS, WORD, stem, stems, words
+from restgpt.specs.search.synonyms import phrases, phrases_in
 
 # First-person words name the resource of the user who is signed in, which documents call `me`; "show me" does not.
 SELF = frozenset({"my", "i", "mine", "myself"})
 VERBS = {
-    "POST": """add append create make new post send start submit insert upload invite book order register publish
-        generate queue skip next previous""",
+    "POST": """add append create make take new post send start submit insert upload invite book order register
+        publish generate queue skip next previous""",
     "PUT": """add append change rename update set edit modify turn replace save put follow enable disable switch mark
         move adjust increase decrease pause resume play like""",
     "PATCH": """add append change rename update set edit modify turn replace put enable disable switch mark move adjust
@@ -65,35 +66,16 @@ won let lets else ever never yet again back
 )
 # A verb names the method already, so it weighs less as a word.
 VERB_WEIGHT = 0.7
+# Verbs that say little without their object, as in `take a snapshot`; the two words of a phrase weigh as much.
+LIGHT, LIGHT_WEIGHT = frozenset(stems("take put")), 0.4
 QUOTED_WEIGHT, NAME_WEIGHT, VALUE_WEIGHT = 0.2, 0.5, 0.2
 BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
 # A verb after one of these words states a fact and asks for nothing.
 NOT_ASKING = frozenset(
     words("is are was were be been being s ve re have has had i we they he she it did does got not t")
 )
-DECLARED = re.compile(
-    r"(?i)(?:\b(?:is|are|was|were|be|been|have|has|had|i|we|they|he|she|it|did|does)\b|['’](?:s|ve|re))\s+\w+"
-)
-# Verbs of several words, with up to five words between them.
-PHRASES = tuple(
-    (re.compile(rf"(?i)\b(?:{verb})\b(?:\s+\S+){{0,5}}?\s+(?:{particle})\b"), methods)
-    for verb, particle, methods in (
-        ("get", "rid", ("DELETE",)),
-        ("hand", "over", ("PUT", "PATCH", "POST")),
-        ("put|push", "off|away|aside|back|forward|out|on|onto", ("PUT", "PATCH", "POST")),
-        ("get|set", "going", ("PUT", "PATCH", "POST")),
-        ("write|note|jot", "down", ("PUT", "PATCH", "POST")),
-        ("take", "off|away|out|down", ("DELETE",)),
-        ("throw", "away|out", ("DELETE",)),
-        ("call|tick|cross", "off", ("DELETE", "PUT", "POST")),
-        ("turn|switch|shut", "on|off|down", ("PUT", "PATCH", "POST", "DELETE")),
-        ("set", "up", ("POST",)),
-        ("bring|let", "in", ("POST", "PUT")),
-        ("make", "copy", ("POST",)),
-        ("put", "in|into|on|onto", ("POST", "PUT")),
-        ("put|bring|roll", "back", ("POST", "PUT")),
-    )
-)
+# How many words may stand between the two of a phrase.
+BETWEEN = 5
 
 
 NOT_AGENTS = frozenset(words(EXCEPTIONS))
@@ -101,6 +83,7 @@ METHODS_BY_VERB = {
     verb: frozenset(method for method, text in VERBS.items() if verb in words(text))
     for verb in {verb for text in VERBS.values() for verb in words(text)}
 }
+METHODS_BY_STEM = {stem(verb): methods for verb, methods in METHODS_BY_VERB.items()}
 PEOPLE_STEMS = frozenset(stems(PEOPLE))
 
 
@@ -143,26 +126,32 @@ def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float
     """Yield the stems of a clause with their weights; a capital letter marks a name unless it starts the sentence."""
     for part in QUOTATION.findall(clause):
         yield from ((one, QUOTED_WEIGHT) for one in stems(part) if one not in STOP_STEMS)
-    for position, word in enumerate(QUOTATION.sub(" ", clause).split()):
+    plain = QUOTATION.sub(" ", clause)
+    # A verb that tells what was done, as in `who logged in`, keeps its weight beside the phrase.
+    light = set(LIGHT)
+    for phrase, *places in phrases_in(stems(plain), BETWEEN):
+        light |= {stems(plain)[place] for place in places if not words(plain)[place].endswith("ed")}
+        yield phrase, VERB_WEIGHT
+    for position, word in enumerate(plain.split()):
         is_name = NAME.search(word) and (position or not starts_sentence)
         weight = VALUE_WEIGHT if VALUE.search(word) else NAME_WEIGHT if is_name else 1.0
         for one in words(word):
             if one in SELF:
                 yield "me", 0.5
             elif stem(one) not in STOP_STEMS | IDLE and not one.isdigit():
-                yield stem(one), weight * VERB_WEIGHT if one in METHODS_BY_VERB else weight
+                verb = LIGHT_WEIGHT if stem(one) in light else VERB_WEIGHT if one in METHODS_BY_VERB else 1.0
+                yield stem(one), weight * verb
 
 
 def asked_methods(text: str) -> frozenset[str]:
     """Return the changing methods that a query asks for, by its verbs in the imperative (not `playing` or `saved`)."""
     found = words(text)
-    asked = (word for before, word in zip(["", *found], found, strict=False) if before not in NOT_ASKING)
-    verbs = frozenset().union(*(METHODS_BY_VERB.get(word, frozenset()) for word in asked))
-    return verbs | _phrase_methods(DECLARED.sub(" ", text))
-
-
-def _phrase_methods(text: str) -> frozenset[str]:
-    return frozenset(method for phrase, methods in PHRASES for method in methods if phrase.search(text))
+    asks = [before not in NOT_ASKING for before in ["", *found[:-1]]]
+    asked = [phrases()[phrase] for phrase, first, _ in phrases_in(stems(text), BETWEEN) if asks[first]]
+    methods = [meaning.methods for meaning in asked]
+    methods += [METHODS_BY_STEM.get(one, frozenset()) for meaning in asked for one in meaning.stems]
+    methods += [METHODS_BY_VERB.get(word, frozenset()) for word, is_asked in zip(found, asks, strict=True) if is_asked]
+    return frozenset().union(*methods)
 
 
 def seeks_change(text: str) -> bool:

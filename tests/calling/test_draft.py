@@ -8,6 +8,7 @@ import pytest
 from restgpt.calling.call import Ask, Draft, OutdatedCallError, Problems, Ready, read_draft
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft, edited
+from restgpt.calling.idempotency import identity_of
 from restgpt.calling.policy import Rules
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
@@ -90,3 +91,30 @@ def test_arguments_that_an_edit_broke_are_told() -> None:
     assert isinstance(made, Draft)
     with pytest.raises(OutdatedCallError, match="cannot be read"):
         read_draft({**made.to_json(), "exact": "{"}, Catalogue([PAY.api]))
+
+
+def test_named_arguments_are_put_in_their_places_in_a_draft_and_in_an_edit() -> None:
+    key = {"in": "header", "name": "Idempotency-Key", "schema": {"type": "string"}}
+    dry = {"in": "query", "name": "dry", "schema": {"type": "boolean"}}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"to": {"type": "string"}}}}}}
+    pay = {"operationId": "pay", "parameters": [dry, key], "requestBody": body, "responses": {}}
+    operation = load_api({**DOCUMENT, "paths": {"/pay": {"post": pay}}}).operation("pay")
+    named = {"dry": True, "to": "a", "Idempotency-Key": "k1"}
+    placed = {"query": {"dry": True}, "header": {"Idempotency-Key": "k1"}, "body": {"to": "a"}}
+
+    first, again = (draft(operation, given, id="1", is_own=True) for given in (named, placed))
+    assert isinstance(first, Draft)
+    assert isinstance(again, Draft)
+    assert first.request == again.request
+    assert first.arguments == placed
+    assert identity_of(operation, named) == identity_of(operation, placed)
+    changed = edited(first, {**named, "to": "b", "Idempotency-Key": "k2"})
+    assert isinstance(changed, Draft)
+    assert changed.arguments == {**placed, "header": {"Idempotency-Key": "k2"}, "body": {"to": "b"}}
+
+
+def test_named_arguments_that_have_no_place_are_told() -> None:
+    made = drafted({"to": "a"})
+    assert isinstance(made, Draft)
+    for problems in (draft(PAY, {"amount": 3}, id="1"), edited(made, {"amount": 3})):
+        assert "pay has no argument 'amount'" in str(problems)

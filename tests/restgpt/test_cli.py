@@ -125,6 +125,24 @@ def test_the_map_shows_paths_and_the_operations_of_a_part(cli: Cli) -> None:
     assert document["parts"] == [below]
 
 
+def test_every_list_has_the_short_name_of_an_operation_and_the_operation_id_finds_it_too(
+    cli: Cli, tmp_path: Path
+) -> None:
+    made = {"operationId": "make_lamp_lamps__id__post", "summary": "Make a lamp", "responses": {}}
+    paths = {"/lamps/{id}": {"post": made}}
+    path = tmp_path / "lamps.json"
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": paths}))
+    spec = ["--spec", str(path)]
+    for command in (["show", str(path)], ["find", "make a lamp", *spec], ["map", *spec], ["functions", *spec]):
+        listed = cli("api", *command).out
+        assert "make_lamp" in listed
+        assert "make_lamp_" not in listed
+    for name in ("make_lamp", "make_lamp_lamps__id__post"):
+        assert cli("api", "functions", *spec, "-o", name).out.startswith("make_lamp(id*")
+        sent = cli("call", name, *spec, "--base-url", "http://localhost:9", "--args", '{"id": "4"}', "--dry-run")
+        assert sent.out.startswith("POST http://localhost:9/lamps/4")
+
+
 def test_a_part_that_the_map_does_not_have_is_refused_with_similar_ones(cli: Cli) -> None:
     ran = cli("api", "map", "/project", "--spec", TOY)
     assert ran.code == 2

@@ -32,7 +32,7 @@ BENCH = Path("restgpt-bench")
 PROJECT, BENCH_PROJECT = (
     tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")) for folder in (Path(), BENCH)
 )
-DATA = {".md", ".yaml", ".json", ".jsonl", ".typed"}
+DATA = {".md", ".yaml", ".json", ".jsonl", ".typed", ".txt"}
 
 EXTRA_OF = {
     "restgpt/calling/journal/claim.py": "postgres",

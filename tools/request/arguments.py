@@ -1,4 +1,4 @@
-"""Coercion and validation of arguments by JSON Schema; problems are reported by JSON pointer.
+"""Arguments by their place, and their coercion and validation by JSON Schema; problems are reported by JSON pointer.
 
 Only coercions without loss are made: "5" for an integer, 5 for a string, "true" for a boolean, 2.0 for an integer, one
 value for an array of such values, JSON text for an object or an array. A null counts as not given if the value is
@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from restgpt.specs.docs.words.keyword import SignatureError, grouped
+from restgpt.specs.operation import Operation
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.tree import places_in
 from restgpt.specs.schemas.validation import errors_of
-from restgpt.tools.errors import ArgumentProblem
+from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
 
 if TYPE_CHECKING:
@@ -32,6 +34,14 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 
 Schema = Mapping[str, Any]
+
+
+def by_place(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments grouped by place, which may be named as those of the function; raises `ArgumentError`."""
+    try:
+        return grouped(operation, arguments)
+    except SignatureError as error:
+        raise ArgumentError([ArgumentProblem("", str(error))], operation=operation.name) from None
 
 
 def pointer_part(name: str) -> str:

@@ -55,7 +55,7 @@ class Rule:
         """Whether the rule applies to an operation; paths are globs, `*` within a segment and `**` across segments."""
         return (
             (not self.methods or operation.acts_as in self.methods)
-            and (not self.ids or operation.name in self.ids or operation.operation_id in self.ids)
+            and (not self.ids or not operation.ids.isdisjoint(self.ids))
             and (not self.tags or bool(set(self.tags) & set(operation.tags)))
             and (not self.paths or any(glob_pattern(path).fullmatch(operation.path) for path in self.paths))
         )

@@ -199,7 +199,7 @@ def find_function(
     If several functions share a name, as `requests.get` for several addresses, the address and the argument names
     decide.
     """
-    named = [function for function in functions if function.name == name]
+    named = [one for one in functions if one.name == name or (one.operation and name in one.operation.ids)]
     if not named:
         legal = legal_names(functions).find(name)
         named = [legal] if legal else [one for one in functions if _folded(one.name) == _folded(name)]

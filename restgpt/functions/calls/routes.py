@@ -39,7 +39,7 @@ def find_route(method: str, url: str, operations: Iterable[Operation]) -> Route 
         variables = _match(operation, url)
         if variables is None:
             continue
-        rank = (int(operation.name != named), *_rank(operation.path))
+        rank = (int(named not in operation.ids), *_rank(operation.path))
         if best is None or rank < best[0]:
             best = (rank, Route(operation, variables))
     return best[1] if best else None

@@ -1,5 +1,7 @@
 """Guards changes: no change is sent without approval, other than shown, or twice."""
 
+from typing import Any
+
 import pytest
 import yaml
 from board import CALLS, TOY, Agent, Board, served_board
@@ -191,15 +193,21 @@ def test_an_answer_instead_goes_to_the_planner(board: Board) -> None:
     assert "it is there already" in agent.state["steps"][0]["result"]
 
 
-def test_an_edited_change_is_checked_again_and_sent_as_edited(board: Board) -> None:
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"path": {"project_id": 1}, "body": {"title": "Count the tables"}},
+        {"project_id": 1, "title": "Count the tables"},
+    ],
+)
+def test_an_edited_change_is_checked_again_and_sent_as_edited(board: Board, args: dict[str, Any]) -> None:
     agent = writer(board)
     agent.ask("Add the task 'Count the chairs' to project 1")
     wrong = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {}}}
     paused = agent.graph.invoke(decide(type="edit", edited_action=wrong), agent.config)
     [action] = paused["__interrupt__"][0].value["action_requests"]
     assert "title" in unmarked(action["description"])[2]
-    right = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"title": "Count the tables"}}}
-    agent.graph.invoke(decide(type="edit", edited_action=right), agent.config)
+    agent.graph.invoke(decide(type="edit", edited_action={"name": "create_task", "args": args}), agent.config)
     assert "Count the tables" in titles(board)
     assert "Count the chairs" not in titles(board)
 

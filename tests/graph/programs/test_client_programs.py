@@ -1,9 +1,11 @@
 """Guards programs of clients: they run without a model, and their calls pass approval, journal and budget."""
 
+import re
 from typing import Any
 
 import pytest
-from board import Board
+import yaml
+from board import TOY, Board
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -186,3 +188,18 @@ def test_each_program_has_the_whole_budget_of_requests(board: Board) -> None:
     assert (
         told(runner.run("for number in (1, 2, 3):\n    get_project(project_id=number)\nprint('All.')")).text == "All."
     )
+
+
+def test_a_program_may_call_functions_by_their_operation_ids(board: Board) -> None:
+    document = yaml.safe_load(TOY.read_bytes())
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if isinstance(operation, dict) and "operationId" in operation:
+                operation["operationId"] += re.sub(r"\W", "_", path) + f"_{method}"
+    api = load_api(document, base_url=board.server.url, auth=board.api.auth)
+    runner = Runner([api])
+    for name in ("list_projects", "list_projects_projects_get"):
+        code = f"print(len(rows({name}())))"
+        for limit in (None, ["list_projects"], ["list_projects_projects_get"]):
+            assert told(runner.run(code, operations=limit)).text == "4"
+        assert f"there is no function {name}" in told(runner.run(code, operations=["get_task"])).text

@@ -11,7 +11,7 @@ from restgpt.specs import Api, Catalogue
 from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.stemmer import stem
-from restgpt.specs.search.synonyms import synonyms
+from restgpt.specs.search.synonyms import phrases, synonyms
 
 LIBRARY = """
 /books:
@@ -124,6 +124,57 @@ def test_a_verb_of_several_words_asks_for_a_method() -> None:
     assert "DELETE" in asked_methods("get rid of the book")
     assert "DELETE" in asked_methods("take that song off the list")
     assert "POST" in asked_methods("set up a loan")
+
+
+MACHINES = """
+/machines:
+  get: {summary: List machines, responses: {}}
+  post: {summary: Create a machine, responses: {}}
+/machines/{id}:
+  get: {summary: Get a machine, responses: {}}
+  put: {summary: Update a machine, responses: {}}
+  delete: {summary: Delete a machine, responses: {}}
+/machines/{id}/metrics: {get: {summary: Metrics of a machine, responses: {}}}
+/machines/{id}/positions: {get: {summary: Positions, responses: {}}}
+/machines/{id}/backup: {post: {summary: Machine backup, responses: {}}}
+/machines/{id}/snapshots: {post: {summary: Create one, responses: {}}}
+/machines/{id}/enable: {post: {summary: Enable a machine, responses: {}}}
+/machines/{id}/poweroff: {post: {summary: Poweroff, responses: {}}}
+/users/sign_in: {post: {summary: Users, responses: {}}}
+/users/sign_out: {post: {summary: Users, responses: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"),
+    [
+        ("Back up the machine 4.", "POST /machines/{id}/backup"),
+        ("Back the machine up.", "POST /machines/{id}/backup"),
+        ("Take a snapshot of the machine 4.", "POST /machines/{id}/snapshots"),
+        ("Turn on the machine 4.", "POST /machines/{id}/enable"),
+        ("Shut down the machine 4.", "POST /machines/{id}/poweroff"),
+        ("Where is the machine 4 right now?", "GET /machines/{id}/positions"),
+        ("Log me in.", "POST /users/sign_in"),
+        ("Log out.", "POST /users/sign_out"),
+        ("Set up a machine.", "POST /machines"),
+    ],
+)
+def test_a_phrase_finds_what_one_word_says(text: str, signature: str) -> None:
+    assert signatures(read(MACHINES), text, 1) == [signature]
+
+
+def test_the_words_of_a_phrase_weigh_less_than_the_phrase() -> None:
+    weights = read_query("Put the report off, it is signed.").weights
+    assert weights["off"] == weights["put"] < weights["put off"] < weights["report"]
+    assert "sign up" not in weights
+
+
+def test_every_line_of_the_data_is_read() -> None:
+    assert phrases()["turn on"].stems >= {"switch on", "enabl", "start"}
+    assert phrases()["tick off"].methods == {"PUT", "PATCH", "POST"}
+    assert all(
+        meaning.stems and meaning.methods <= {"POST", "PUT", "PATCH", "DELETE"} for meaning in phrases().values()
+    )
 
 
 def test_a_verb_that_tells_what_was_done_asks_for_nothing() -> None:
