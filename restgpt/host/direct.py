@@ -29,7 +29,7 @@ from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.reading.names import ILLEGAL
+from restgpt.specs.reading.index import ILLEGAL
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 

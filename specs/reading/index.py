@@ -1,6 +1,7 @@
 """The index of a document: one entry for each operation, read from slices without decoding schemas."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from itertools import islice
@@ -24,6 +25,7 @@ PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 REFERRED_MOST = 20_000_000
 NAME_LENGTH = 64
 ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
+NOT_WORD = re.compile(r"\W")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
@@ -212,6 +214,7 @@ class Names:
     def __init__(self, problems: list[Problem]) -> None:
         self._names = UniqueNames(longest=NAME_LENGTH)
         self._identifiers: set[str] = set()
+        self._claimed: list[tuple[str, str]] = []
         self._problems = problems
 
     def claim(self, identifier: str, method: str, path: str, pointer: str) -> str:
@@ -221,7 +224,18 @@ class Names:
         elif identifier:
             self._identifiers.add(identifier)
         name = legal_name(identifier) if ILLEGAL.sub("", identifier) else derived_name(method, path)
-        return self._names.claim(name)
+        name = self._names.claim(name)
+        self._claimed.append((name, short_name(identifier, method, path) or name))
+        return name
+
+    def short(self) -> list[str]:
+        """Return the names of all operations in the order of their claims, without the path and method at their ends.
+
+        Operations that would share a name, also with the operationId of another one, keep the names that they claimed.
+        """
+        count = Counter(short for _, short in self._claimed)
+        taken = {*self._identifiers, *(name for name, _ in self._claimed)}
+        return [name if short in taken or count[short] > 1 else short for name, short in self._claimed]
 
 
 def legal_name(identifier: str) -> str:
@@ -231,6 +245,15 @@ def legal_name(identifier: str) -> str:
         return name
     digest = sha256(identifier.encode()).hexdigest()[:6]
     return f"{name[: NAME_LENGTH - 28].rstrip('_-')}_{name[-20:].lstrip('_-')}_{digest}"
+
+
+def short_name(identifier: str, method: str, path: str) -> str:
+    """Return what an operationId says before its path and method; empty if it does not end with both.
+
+    FastAPI's `generate_unique_id` joins function, path and method: `get_pet_pets__id__get` for GET /pets/{id}.
+    """
+    before = identifier.removesuffix(f"{NOT_WORD.sub('_', path)}_{method.lower()}")
+    return legal_name(before) if before != identifier and before.strip("_") else ""
 
 
 def derived_name(method: str, path: str) -> str:

@@ -14,7 +14,7 @@ from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
 from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
-from restgpt.specs.search.synonyms import synonyms
+from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
 ROUNDS = 2
@@ -132,7 +132,8 @@ class _Fit:
         self._matches = matches
         self._weights = weights
         people = PEOPLE_STEMS if query.is_about_person else frozenset()
-        self._known = {"search", *query.weights, *people}
+        self._meant = {other for stem in query.weights if stem in phrases() for other in phrases()[stem].stems}
+        self._known = {"search", *query.weights, *people, *self._meant}
         self._similar = {other for stem in query.weights for other in synonyms().get(stem, ())}
         self._asked = frozenset().union(*(clause.methods for clause in query.clauses))
         self._rarities: dict[str, tuple[float, float]] = {}
@@ -157,6 +158,9 @@ class _Fit:
         if facts.is_read:
             return 0.0
         if clause < len(self._query.clauses) and facts.method in self._query.clauses[clause].methods:
+            return weights.asked
+        if self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems):
+            # A phrase says what the path ends with: `back up the disk` for POST …/backup.
             return weights.asked
         if facts.method in self._asked:
             return weights.elsewhere

@@ -13,7 +13,7 @@ from restgpt.functions.calls.parsing import bind_call
 from restgpt.functions.docs.sources import from_operations
 from restgpt.host.direct import direct_definitions
 from restgpt.specs import Api, Catalogue
-from restgpt.specs.reading.names import short_name
+from restgpt.specs.reading.index import short_name
 from restgpt.tools.settings.entry import PolicyRule
 
 LONG = "exchange_delivered_order_items_tools_exchange_delivered_order_items_post"

@@ -44,7 +44,14 @@ name = next(name[::-1] for name in ("diuu", "eueuq", "camh", "pizg") if name[::-
 raise ImportError(f"No module named {name!r}")
 """
 GIVEN: dict[str, Any] = {"functions": ["get_item"], "clock": 0.0, "seed": "", "most": 9, "limits": PATIENT}
-STUB = {"name": "get", "keywords": {"n": False, "u": False}, "others": [], "needs_body": False, "result": None}
+STUB = {
+    "name": "get",
+    "keywords": {"n": False, "u": False},
+    "others": [],
+    "needs_body": False,
+    "result": None,
+    "truths": [],
+}
 PRELUDE = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom restgpt.tools.sandbox.runner import *\n"
 REPORT = "r = run_python('import statistics\\nprint(statistics.mean(data))', [1, 3], limits=Limits(wall=30, cpu=30))\n"
 REPORT += "print(r.status, r.output.strip(), r.error)\n"
