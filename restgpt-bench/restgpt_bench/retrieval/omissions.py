@@ -35,7 +35,7 @@ from restgpt.specs.docs.field import FORMATS, SENT_FORMATS
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import BODY, body_shape, keywords
 from restgpt.specs.docs.words.sentences import sentences
-from restgpt.specs.effort import within
+from restgpt.specs.effort import Allowance, within
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.settings import Settings
 from restgpt_bench.packages import CACHE, FILES, named_path
@@ -100,6 +100,8 @@ def measure(name: str, api: Api, each: int, progress: Callable[[str], None] = la
     chosen = api.operations[:: max(1, len(api.operations) // each)][:each] if each else api.operations
     for number, operation in enumerate(chosen, 1):
         progress(f"{name}: {number} of {len(chosen)} operations")
+        # A limit that one operation reaches would halve those of the next ones.
+        operation.document.allowance = Allowance()
         for view, budget, text in _views(run, operation):
             function = read_function(text, run.catalogue.function_name(operation))
             stands = "line" if f"- {run.catalogue.name_of(operation)}: " in text else "absent"
@@ -189,7 +191,7 @@ class _Comparison:
         core, name, is_sent = shape, path.rpartition(".")[2], self.place != ANSWER
         while core.items is not None:
             core = core.items
-        values = [str(value) for value in core.values]
+        values = list(dict.fromkeys(map(str, core.values)))
         if 0 < len(values) <= VALUES_MOST:
             is_shown = all(_has_word(told, value) for value in values)
             yield Fact(self.place, "values", path, " | ".join(values), is_shown)
