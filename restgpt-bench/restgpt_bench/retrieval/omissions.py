@@ -55,7 +55,7 @@ UNIT = re.compile(
 """Units and notations."""
 STANDARD = re.compile(r"ISO[- ]?8601|RFC ?3339|YYYY|UTC|epoch", re.IGNORECASE)
 """Notations of times."""
-NULL, NUMBER = re.compile(r"\bnull\b|\bNone\b", re.IGNORECASE), re.compile(r"\d+(?:\.\d+)?")
+NULL, NUMBER = re.compile(r"(?i:\bnull\b)|\bNone\b"), re.compile(r"\d+(?:\.\d+)?")
 # Words of sentences that say no more than a type does, or begin a list.
 REPEATED = STOP_STEMS | frozenset(
     stems("maximum minimum length default format value characters one of must can may be null limits requirements")
@@ -175,6 +175,10 @@ class _Comparison:
             return
         around |= {shape.reference} if shape.reference else set()
         owner, entries = self.function.fields(text)
+        if not path and shape.fields:
+            yield Fact(
+                self.place, "fields", path, ", ".join(shape.fields)[:80], not entries.keys().isdisjoint(shape.fields)
+            )
         # A body without its required fields is refused, even if the body itself may be left out.
         is_needed = is_needed or (self.place == BODY and not path)
         for name, inner in islice(shape.fields.items(), FIELDS_MOST):
