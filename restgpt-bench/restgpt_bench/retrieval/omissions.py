@@ -167,8 +167,10 @@ class _Comparison:
         yield Fact(self.place, "required" if is_needed else NAMES, path, "", is_shown)
         text = entry.text if entry is not None else ""
         if entry is not None:
-            told = self.function.told(path or BODY, f"{owner}.{path.rpartition('.')[2]}")
-            yield from self.value(path, shape, description, f"{text} {told}")
+            name = path.rpartition(".")[2]
+            told = f"{text} {self.function.told(path or BODY, f'{owner}.{name}')}"
+            found = _of_value(shape, name, description, told, self.function.prose, is_sent=self.place != ANSWER)
+            yield from (Fact(self.place, kind, path, said, is_shown) for kind, said, is_shown in found)
         while shape.items is not None:
             shape = shape.items
         if shape.reference in around or not (text or is_needed):
@@ -190,35 +192,38 @@ class _Comparison:
                     below, entries.get(name), inner, inner.description, owner=owner, is_needed=needed, around=around
                 )
 
-    def value(self, path: str, shape: Shape, description: str, told: str) -> Iterator[Fact]:
-        """Yield the facts of one argument or field, of which the function says `told`."""
-        core, name, is_sent = shape, path.rpartition(".")[2], self.place != ANSWER
-        while core.items is not None:
-            core = core.items
-        values = list(dict.fromkeys(map(str, core.values)))
-        if 0 < len(values) <= VALUES_MOST:
-            is_shown = all(_has_word(told, value) for value in values)
-            yield Fact(self.place, "values", path, " | ".join(values), is_shown)
-        kind = str(core.flat.get("format"))
-        if kind in (SENT_FORMATS if is_sent else FORMATS) and not values and core.kinds == ("string",):
-            is_shown = _has_word(told, SENT_FORMATS[kind]) or _has_word(told, FORMATS.get(kind, kind))
-            is_named = bool(STANDARD.search(told)) if kind in TIMES else kind in name.lower()
-            yield Fact(self.place, "formats", path, kind, is_shown or is_named)
-        for flat in ([shape.flat] if core is shape else [shape.flat, core.flat]) if is_sent else ():
-            yield from (Fact(self.place, kind, path, text, is_shown) for kind, text, is_shown in _limits(flat, told))
-        known = f"{name} {told} {self.function.prose}"
-        for item in sentences(description[:DESCRIPTION_MOST]):
-            if units := UNIT.findall(item.text):
-                yield Fact(self.place, "units", path, item.text, all(_has_unit(unit, known) for unit in units))
-            elif not REPEATED.issuperset(stems(item.text)):
-                if NULL.search(item.text):
-                    yield Fact(self.place, "null", path, item.text, bool(NULL.search(told)))
-                elif item.is_rule and is_sent:
-                    yield Fact(self.place, "rules", path, item.text, _is_told(item.text, known))
+
+def _of_value(
+    shape: Shape, name: str, description: str, told: str, prose: str, *, is_sent: bool
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield the kind and the words of what is said of a field of this name, and whether it is `told`, or in `prose`."""
+    core = shape
+    while core.items is not None:
+        core = core.items
+    values = list(dict.fromkeys(map(str, core.values)))
+    if 0 < len(values) <= VALUES_MOST:
+        yield "values", " | ".join(values), all(_has_word(told, value) for value in values)
+    kind = str(core.flat.get("format"))
+    if kind in (SENT_FORMATS if is_sent else FORMATS) and not values and core.kinds == ("string",):
+        is_named = bool(STANDARD.search(told)) if kind in TIMES else kind in name.lower()
+        words = (SENT_FORMATS[kind], FORMATS.get(kind, kind))
+        yield "formats", kind, is_named or any(_has_word(told, word) for word in words)
+    for flat in ([shape.flat] if core is shape else [shape.flat, core.flat]) if is_sent else ():
+        yield from _limits(flat, told)
+    known = f"{name} {told} {prose}"
+    for text, is_rule in ((item.text, item.is_rule) for item in sentences(description[:DESCRIPTION_MOST])):
+        if units := UNIT.findall(text):
+            yield "units", text, all(_has_unit(unit, known) for unit in units)
+        elif REPEATED.issuperset(stems(text)):
+            continue
+        elif NULL.search(text):
+            yield "null", text, bool(NULL.search(told))
+        elif is_rule and is_sent:
+            yield "rules", text, _is_told(text, known)
 
 
 def _limits(flat: Mapping[str, Any], told: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield the kind and the words of the limits and the default of a schema, and whether they are told."""
+    """Yield the same of the limits and the default of a schema."""
     numbers = {float(number) for number in NUMBER.findall(told.replace(",", ""))}
     for key, value in ((key, flat[key]) for key in BOUNDS if type(flat.get(key)) in (int, float)):
         if abs(value) < LARGEST and not (key in LEASTS and value in (0, 1)):
