@@ -2,8 +2,8 @@
 
 Schemas that refer to one another twice at each level are a short document and an endless walk. The functions that begin
 a walk limit it with `within`, and those that walk count their steps with `spend`. An inner limit never exceeds what is
-left of an outer one. Each limit that a document reaches halves its further limits, because a run reads its schemas many
-times.
+left of an outer one. Every `PATIENCE` limits that a document reaches halve its further limits, because a run reads its
+schemas many times; published documents with large schemas reach some too.
 """
 
 from collections.abc import Iterator
@@ -13,15 +13,20 @@ from dataclasses import dataclass
 
 from restgpt.specs.problem import TooComplex
 
-HALVINGS_MOST = 6
+PATIENCE, HALVINGS_MOST = 32, 3
 
 
 @dataclass(slots=True)
 class Allowance:
-    """The state of a document: how often its limits were halved, and the steps left for passes over all operations."""
+    """The state of a document: how often it reached a limit, and the steps left for passes over all operations."""
 
-    halvings: int = 0
+    reached: int = 0
     left: int = 4_000_000
+
+    @property
+    def halvings(self) -> int:
+        """How often the limits are halved by now."""
+        return min(HALVINGS_MOST, self.reached // PATIENCE)
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ def within(steps: int, allowance: Allowance | None = None) -> Iterator[Effort]:
         if outer is not None:
             outer.left -= granted - effort.left
         if effort.is_spent and allowance is not None:
-            allowance.halvings = min(HALVINGS_MOST, allowance.halvings + 1)
+            allowance.reached += 1
 
 
 def spend(steps: int = 1) -> None:

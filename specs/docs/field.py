@@ -39,7 +39,7 @@ SENT_FORMATS = {
 # How many arrays nest in one another in the text.
 ARRAYS_MOST = 3
 # A longer default or pattern is not shown, and a larger bound says nothing.
-DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 40, 10**9
+DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 80, 10**9
 # Characters of a description, of one that decides a right call, and of an example; names before a shared note.
 NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 600, 40, 3
 # The fewest characters of a note where not all fit as they are, and what a unit or a notation adds to its worth.

