@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_570,
-    "docs/*.md": 28_471,
+    "docs/*.md": 28_472,
 }
 """The words that pages have at most, by the same rule."""
 
