@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import Note, note_of, type_of, written
+from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, typed
@@ -35,6 +35,8 @@ STEPS_MOST = 15_000
 REACHED_MOST = 60
 # The share of the room for the arguments, for the body, and for a result that leaves some to descriptions.
 ARGUMENTS_SHARE, BODY_SHARE, RESULT_SHARE = 0.65, 0.8, 0.75
+# The most characters of the notes on units in the answer.
+ANSWERED_MOST = 240
 # The share of what is left after arguments and body for notes that decide a right call.
 DECIDING_SHARE = 0.6
 # From this room on, in characters, some is left to descriptions.
@@ -174,9 +176,14 @@ class _Writer:
         left -= len(told) - len(ruled)
         said |= frozenset(stems(told))
         others = [note for note in notes if not note.decides]
+        units: list[str] = []
         if answered is not None:
-            others += [note for note in answered.notes(said, mark="->") if note.decides or note.worth > 0]
-        parts = (self._news(summary), told, self._kept, *deciding, *written(others, left))
+            found = [note for note in answered.notes(said, mark="->") if note.decides or note.worth > 0]
+            measured = [note for note in found if note.worth >= MEASURED]
+            units = list(written(measured, min(ANSWERED_MOST, max(left, asked - room + left))))
+            left -= sum(len(line) + 1 for line in units)
+            others += [note for note in found if note not in measured]
+        parts = (self._news(summary), told, self._kept, *deciding, *units, *written(others, left))
         line = " ".join(part for part in parts if part)
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
