@@ -19,8 +19,6 @@ from restgpt_bench.restbench.suite import gold_path
 WORLDS = ("tmdb", "spotify")
 RESTBENCH = "restbench"
 PARTS = ("tuning", "measured", "changes_tuning", "changes_measured")
-JUDGED = ("measured", "changes_measured")
-"""The parts over documents that the ranking was not made with."""
 
 
 @dataclass(frozen=True, slots=True)
