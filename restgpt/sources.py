@@ -92,17 +92,9 @@ def load_source(source: str, settings: "Settings") -> "Api":
 
 def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":
     """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with similar names."""
-    from difflib import get_close_matches
+    from restgpt.specs import Catalogue
 
-    from restgpt.specs import Catalogue, UnknownOperationError
-
-    catalogue = Catalogue(apis)
-    try:
-        return catalogue.operation(key)
-    except UnknownOperationError as error:
-        # The search compares whole words, so it does not find a mistyped name; compare letters as well.
-        near = error.near or get_close_matches(key, [catalogue.name_of(item) for item in catalogue])
-        raise UnknownOperationError(key, near) from None
+    return Catalogue(apis).operation(key)
 
 
 def _absolute(spec: str) -> str:

@@ -3,6 +3,7 @@
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 
 from restgpt.specs.api import Api
@@ -20,6 +21,10 @@ from restgpt.specs.search.vectors import VectorSearch
 SEARCHED_PART = 2
 # Names of functions and exceptions that programs have besides the operations.
 RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"})
+
+
+NEAR = 5
+"""How many names an error about an unknown operation gives."""
 
 
 class Catalogue:
@@ -88,12 +93,14 @@ class Catalogue:
     def operation(self, key: str) -> Operation:
         """Find an operation by name, qualified name, operationId, `METHOD /path` or its name as a Python function.
 
-        Raises UnknownOperationError.
+        Raises UnknownOperationError with the names that are spelled alike, then those that fit its words.
         """
         found = self.lookup(key) or self.functions.get(key) or self.long_functions.get(key)
         if found is None:
-            near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, 3)]
-            raise UnknownOperationError(key, near)
+            # The search compares whole words, so letters are compared too: a name may be mistyped.
+            alike = get_close_matches(key, [self.name_of(item) for item in self])
+            near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, NEAR)]
+            raise UnknownOperationError(key, [*alike, *near][:NEAR])
         return found
 
     def knows(self, key: str) -> bool:

@@ -22,7 +22,7 @@ from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
-from restgpt.specs import Api, Operation, UnknownOperationError
+from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.response.page import preview_text
 
@@ -160,21 +160,13 @@ class Service:
 
     def _acted(self, principal: str, tools: Tools, name: str, arguments: Arguments, taken: Answered) -> Said | Left:
         self._threads.acknowledge(taken)
-        try:
-            if (operation := tools.operations.get(name)) is not None:
-                # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
-                return self._threads.call(principal, self._catalogue.name_of(operation), arguments)
-            if (tool := self._tools.get(name)) is None:
-                return self._run_recipe(principal, {"name": name, "inputs": arguments})
-            check_arguments(tools.definitions[name], arguments)
-            return tool(principal, arguments)
-        except UnknownOperationError as error:
-            raise self._nearer(error) from None
-
-    def _nearer(self, error: UnknownOperationError) -> UnknownOperationError:
-        """Return the error with the names that are spelled alike first: the search compares whole words only."""
-        alike = get_close_matches(error.key, [self._catalogue.name_of(item) for item in self._catalogue])
-        return UnknownOperationError(error.key, [*alike, *error.near])
+        if (operation := tools.operations.get(name)) is not None:
+            # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
+            return self._threads.call(principal, self._catalogue.name_of(operation), arguments)
+        if (tool := self._tools.get(name)) is None:
+            return self._run_recipe(principal, {"name": name, "inputs": arguments})
+        check_arguments(tools.definitions[name], arguments)
+        return tool(principal, arguments)
 
     def _find(self, principal: str, given: Arguments) -> Said:
         return Said(

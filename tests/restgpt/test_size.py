@@ -18,7 +18,7 @@ LINES = {
     "restgpt/calling": 3_145,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
     "tools": 10_106,  # +5: whether the sandbox runs programs
-    "specs": 7_169,
+    "specs": 7_172,
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_460,
