@@ -1,5 +1,6 @@
 """The end of a program: its step in the state, and what it proposes to the planner. Every program ends here."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -132,8 +133,13 @@ def failure(program: Program, requests: Sequence[Request], problem: str, *, is_f
     return Ending("failed", text, program, requests, is_final=is_final)
 
 
-def report(run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str) -> Ending:
-    """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it."""
+def report(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str, *, is_raw: bool = False
+) -> Ending:
+    """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it.
+
+    A raw report is the answer of a call as it came, which a model has to read.
+    """
     if program["writer"] != "client":
         # A client reads a long report in pages; a model's prompt has no room for it.
         text = shortened(text, run.context.result_budget * 4)
@@ -143,6 +149,7 @@ def report(run: Run, state: ProgramState, program: Program, requests: Sequence[R
     invented = program["writer"] == "caller" and not (requests or program["taken"])
     speaks_against = (
         not program["is_last"]
+        or is_raw
         or (invented and rests_on_nothing(state, of_turn(state)))
         or _doubts(_behind(state, program, requests))
         or _is_cut(run, state, requests)
@@ -180,6 +187,13 @@ def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) 
     taken = set(program["taken"].values())
     earlier = (request for request in made_in_task(state) if not changes or request["id"] in taken)
     return [*earlier, *requests]
+
+
+def changes_text(state: ProgramState, program: Program, requests: Sequence[Request]) -> str:
+    """Return what a program without output has changed, or would have in a dry run; empty if nothing."""
+    changes = [request for request in _behind(state, program, requests) if not seems_to_read(request)]
+    done = [request for request in changes if succeeded(request) or request["status"] == "held"]
+    return "\n".join(f"Done: {request['operation']} {json.dumps(request['arguments'])}." for request in done)
 
 
 def _is_answered_read(request: Request) -> bool:
