@@ -133,7 +133,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply) and not is_stuck)
+        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
     if over:
         return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
     if reply.decision == "continue" and steps:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
-from restgpt.nodes.dialogue.answer import rests_on_nothing
+from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
-from restgpt.nodes.programs.log import ProgramState, left, made_in_task
+from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
@@ -110,7 +110,9 @@ def _proposal(
     if ending.is_answer:
         # What a program prints about changes that a dry run held back is not so.
         is_held = any(request["status"] == "held" for request in requests)
-        return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": True}
+        made = [*made_in_turn(state), *requests]
+        fulfilled = program["writer"] != "caller" or may_be_fulfilled(run, state, made)
+        return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": fulfilled}
     if ending.kind == "unknown" and program["is_last"] and not _doubts(requests):
         return {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{ending.text}"}
     record = of_program(state, program)
