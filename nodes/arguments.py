@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
 from restgpt.nodes.dialogue.conversation import (
@@ -29,6 +29,7 @@ from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
+from restgpt.tools.model.reply import written_calls
 
 MAX_REQUESTS = 60
 """The maximum number of requests in one reply."""
@@ -55,6 +56,13 @@ class CallerReply(BaseModel):
     calls: list[Call] = Field(description="One entry per request to send.", max_length=MAX_REQUESTS)
     missing: str = Field(default="", description="The required value that is not known, if there is one.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls = written_calls(given)
+        entries = [{"call": 0, "arguments": call.arguments, "description": str(call)} for call in calls]
+        return {"calls": entries} if calls else given
+
 
 def evidence_of(run: Run, state: ProgramState, requests: Sequence[Request]) -> IdSources:
     """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
@@ -80,6 +88,8 @@ def requests_of(
         raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
     more_pages = left - len(reply.calls)
     for position, call in enumerate(reply.calls, 1):
+        if len(numbers) == 1 and not 1 <= call.call <= len(state["api_plan"]["calls"]):
+            call.call = numbers[0]
         if call.call not in numbers:
             problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
             continue
@@ -122,8 +132,6 @@ def _request(
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
-    if not call.output_instruction.strip() and _has_body(operation):
-        raise ValueError("output_instruction is empty. Say what to extract from the response.")
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
     drafted = grounded_draft(
@@ -146,14 +154,8 @@ def _request(
         round_number=state["round"],
         call=call.call,
         attempt=attempt,
-        output_instruction=call.output_instruction,
+        output_instruction=call.output_instruction.strip() or planned["purpose"],
     )
-
-
-def _has_body(operation: Operation) -> bool:
-    """Return whether the document describes no response, or a successful one with a body."""
-    response = operation.response()
-    return response is None or bool(response.content)
 
 
 def arguments_prompt(

@@ -117,7 +117,7 @@ def _selection(state: CallerState) -> FunctionChoice:
 
 def _answer(run: Run, state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
     """Return the proposal of an answer; what was shown of it already is not withdrawn."""
-    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(state, steps, reply)}
+    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(run, state, steps, reply)}
     shown = run.answer.hand_over()
     return {**answer, "shown": shown} if shown else answer
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
@@ -31,6 +31,7 @@ from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.model.reply import written_calls
 
 
 class PlannerReply(BaseModel):
@@ -42,6 +43,12 @@ class PlannerReply(BaseModel):
     decision: Literal["plan", "continue", "end"] = Field(description="Next sub-task, unfinished sub-task, or the end.")
     text: str = Field(min_length=1, description="The sub-task, what is still to be done, or the final answer.")
     fulfilled: bool | None = Field(default=None, description="Only with end: whether all asked for was done or found.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls = written_calls(given)
+        return {"decision": "plan", "text": ". ".join(map(str, calls))} if calls else given
 
     @property
     def is_last(self) -> bool:
@@ -126,7 +133,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply) and not is_stuck)
+        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
     if over:
         return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
     if reply.decision == "continue" and steps:

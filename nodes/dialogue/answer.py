@@ -1,6 +1,6 @@
 """The end of a turn: the answer, the list of held requests of a dry run, and the doubt about an invented answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage
@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Decision, Proposal, Step
+from restgpt.nodes.state.records import Decision, Proposal, Request, Step
 from restgpt.nodes.state.results import results_of
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
@@ -57,13 +57,31 @@ def is_invented(state: Told, steps: Sequence[Step]) -> bool:
     return bool(reports) and rests_on_nothing(state, steps)
 
 
-def is_fulfilled(state: Told, steps: Sequence[Step], reply: DoubtedReply) -> bool:
-    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded."""
-    if is_invented(state, steps):
+def is_fulfilled(run: Run, state: Asking, steps: Sequence[Step], reply: DoubtedReply) -> bool:
+    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded.
+
+    A reply that says so without an answer of an API is believed only if no function fits the instruction.
+    """
+    made = [request for step in steps for request in step["requests"]]
+    if is_invented(state, steps) or reply.fulfilled is False:
         return False
-    made = (request for step in steps for request in step["requests"])
-    done = any(succeeded(request) or request["status"] == "held" for request in made)
-    return done if reply.fulfilled is None else reply.fulfilled
+    return is_any_done(made) if reply.fulfilled is None else may_be_fulfilled(run, state, made)
+
+
+def is_any_done(requests: Iterable[Request]) -> bool:
+    """Return whether a call succeeded, or would have been sent but for a dry run."""
+    return any(succeeded(request) or request["status"] == "held" for request in requests)
+
+
+def may_be_fulfilled(run: Run, state: Asking, requests: Iterable[Request]) -> bool:
+    """Return whether a turn with these `requests` can have carried out its instruction.
+
+    It can if a call succeeded, if an earlier answer of the thread may hold what is asked for, or if no function fits
+    the instruction, such as a greeting.
+    """
+    if is_any_done(requests) or told_apis(state["messages"]):
+        return True
+    return not run.catalogue.search(state["instruction"], 1)
 
 
 def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[DoubtedReply], None] | None:

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 from langchain_core.messages import AIMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.look import whole_map
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.specs import Operation, UnknownOperationError
+from restgpt.tools.model.reply import written_calls
 
 MAX_CALLS = 12
 """The maximum number of calls in one API plan."""
@@ -37,6 +39,18 @@ class Selection(BaseModel):
     calls: list[SelectedCall] = Field(description="The calls in order; empty if none is needed.", max_length=MAX_CALLS)
     answer: str = Field(default="", description="Only without calls.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls = written_calls(given)
+        return {"calls": [{"operation": call.name, "purpose": str(call)} for call in calls]} if calls else given
+
+    @model_validator(mode="after")
+    def _drop_impossible_needs(self) -> Self:
+        for number, call in enumerate(self.calls, 1):
+            call.needs = [needed for needed in call.needs if 1 <= needed < number]
+        return self
+
 
 class LookingSelection(Selection):
     """Calls, the answer, or a look, where the prompt does not list all operations."""
@@ -60,14 +74,12 @@ class Listing:
 
 
 def check(run: Run, selection: Selection) -> None:
-    """Raise `ValueError` for unknown operations, and for needs that are not earlier calls."""
+    """Raise `ValueError` for unknown operations."""
     for number, call in enumerate(selection.calls, 1):
         try:
             run.catalogue.operation(call.operation)
         except UnknownOperationError as error:
             raise ValueError(f"calls.{number}.operation: {error}") from None
-        if any(not 1 <= needed < number for needed in call.needs):
-            raise ValueError(f"calls.{number}.needs: it can name only calls before it, counting from 1.")
 
 
 def api_plan_of(run: Run, selection: Selection) -> ApiPlan:

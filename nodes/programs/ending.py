@@ -1,5 +1,6 @@
 """The end of a program: its step in the state, and what it proposes to the planner. Every program ends here."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -7,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from restgpt.calling.call import seems_to_read, succeeded
-from restgpt.nodes.dialogue.answer import rests_on_nothing
+from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
-from restgpt.nodes.programs.log import ProgramState, left, made_in_task
+from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
@@ -109,7 +110,9 @@ def _proposal(
     if ending.is_answer:
         # What a program prints about changes that a dry run held back is not so.
         is_held = any(request["status"] == "held" for request in requests)
-        return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": True}
+        made = [*made_in_turn(state), *requests]
+        fulfilled = program["writer"] != "caller" or may_be_fulfilled(run, state, made)
+        return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": fulfilled}
     if ending.kind == "unknown" and program["is_last"] and not _doubts(requests):
         return {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{ending.text}"}
     record = of_program(state, program)
@@ -132,8 +135,13 @@ def failure(program: Program, requests: Sequence[Request], problem: str, *, is_f
     return Ending("failed", text, program, requests, is_final=is_final)
 
 
-def report(run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str) -> Ending:
-    """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it."""
+def report(
+    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str, *, is_raw: bool = False
+) -> Ending:
+    """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it.
+
+    A raw report is the answer of a call as it came, which a model has to read.
+    """
     if program["writer"] != "client":
         # A client reads a long report in pages; a model's prompt has no room for it.
         text = shortened(text, run.context.result_budget * 4)
@@ -143,6 +151,7 @@ def report(run: Run, state: ProgramState, program: Program, requests: Sequence[R
     invented = program["writer"] == "caller" and not (requests or program["taken"])
     speaks_against = (
         not program["is_last"]
+        or is_raw
         or (invented and rests_on_nothing(state, of_turn(state)))
         or _doubts(_behind(state, program, requests))
         or _is_cut(run, state, requests)
@@ -180,6 +189,13 @@ def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) 
     taken = set(program["taken"].values())
     earlier = (request for request in made_in_task(state) if not changes or request["id"] in taken)
     return [*earlier, *requests]
+
+
+def changes_text(state: ProgramState, program: Program, requests: Sequence[Request]) -> str:
+    """Return what a program without output has changed, or would have in a dry run; empty if nothing."""
+    changes = [request for request in _behind(state, program, requests) if not seems_to_read(request)]
+    done = [request for request in changes if succeeded(request) or request["status"] == "held"]
+    return "\n".join(f"Done: {request['operation']} {json.dumps(request['arguments'])}." for request in done)
 
 
 def _is_answered_read(request: Request) -> bool:

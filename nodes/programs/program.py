@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from restgpt.nodes.programs.calls import WORD, functions_of, maker
-from restgpt.nodes.programs.ending import Ending, as_read, close, failure, program_of, report, shapes
+from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
 from restgpt.nodes.programs.stub import stub
@@ -128,8 +128,13 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found)
-        case "finished":
+        case "finished" if found.result.ok:
             return report(run, state, program, requests, found.result.output.strip())
+        case "finished" | "failed" if found.result.status is Status.NO_OUTPUT:
+            value, changes = found.result.output.strip(), changes_text(state, program, requests)
+            if text := "\n".join(filter(None, [changes, value])):
+                is_raw = not changes and value.startswith(("{", "["))
+                return report(run, state, program, requests, text, is_raw=is_raw)
         case "stopped":
             shown = f"\nIt shows: {found.value}" if found.value else ""
             text = f"The program stopped: {found.text}{shown}{shapes(requests)}"

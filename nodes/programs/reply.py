@@ -1,12 +1,15 @@
 """The caller's reply for a whole instruction: a program, functions that it needs to see, a sub-task, or the answer."""
 
 import ast
+import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
+
+from restgpt.tools.model.reply import WrittenCall, written_calls
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n|\n```\s*\Z")
 _FENCED = re.compile(r"^(?:```|~~~)[a-zA-Z]*\n(.*?)\n(?:```|~~~)", re.DOTALL | re.MULTILINE)
@@ -18,7 +21,7 @@ class ProgramReply(BaseModel):
     """The caller's reply: a program, functions that it needs to see, a sub-task, or the answer.
 
     A program is read in the forms in which small models write it too: as it is or in a fence in place of the JSON,
-    under the key `program` or `code`, or without a decision.
+    under the key `program` or `code`, without a decision, or as tool calls.
     """
 
     thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
@@ -29,7 +32,7 @@ class ProgramReply(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
-        if isinstance(given, str) and (code := program_in(given)):
+        if code := _code(given):
             return {"decision": "program", "text": code}
         if not isinstance(given, dict):
             return given
@@ -41,12 +44,11 @@ class ProgramReply(BaseModel):
             given["text"] = "\n".join(lines)
         key = next((name for name in ("program", "code", "python") if isinstance(given.get(name), str)), None)
         found = {**given, "text": given[key]} if key and not given.get("text") else given
-        if (
-            found.get("decision") not in DECISIONS
-            and isinstance(found.get("text"), str)
-            and (key or program_in(found["text"]))
-        ):
-            found = {**found, "decision": "program"}
+        text = found.get("text")
+        if (code := _code(text)) != program_in(text):
+            return {**found, "decision": "program", "text": code}
+        if found.get("decision") not in DECISIONS and isinstance(text, str) and (key or code):
+            return {**found, "decision": "program"}
         return found
 
 
@@ -59,13 +61,34 @@ class Alternatives:
     check: Callable[[ProgramReply], None] | None = None
 
 
-def program_in(text: str) -> str:
-    """Return a text, or its only fenced part, if it is a Python program that calls something and prints; else ""."""
+def program_in(text: Any) -> str:
+    """Return a text, or its only fenced part, if it is a Python program that calls something; else ""."""
+    if not isinstance(text, str):
+        return ""
     fenced_in = _FENCED.findall(text)
     code = (fenced_in[0] if len(fenced_in) == 1 else _FENCE.sub("", text)).strip()
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    called = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    return code if set(called) & {"print", "stop"} and len(called) > 1 else ""
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return code if called - {"print"} else ""
+
+
+def _code(reply: Any) -> str:
+    """Return the program that a reply is, or that of the calls that it is written as; else ""."""
+    return program_in(reply) or program_of(written_calls(reply))
+
+
+def program_of(calls: Sequence[WrittenCall]) -> str:
+    """Return the program that makes some calls and prints their answers; empty without a call that Python can make."""
+    if not all(call.name.isidentifier() for call in calls):
+        return ""
+    written = [f"{call.name}({_keywords(call.arguments)})" for call in calls]
+    return written[0] if len(written) == 1 else "\n".join(f"print({call})" for call in written)
+
+
+def _keywords(arguments: dict[str, Any]) -> str:
+    if not all(name.isidentifier() and not keyword.iskeyword(name) for name in arguments):
+        return f"**{arguments!r}"
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())

@@ -485,19 +485,18 @@ def test_a_list_that_goes_on_is_said_to(board: Board, pages: int, notice: str) -
     assert notice in agent.state["steps"][0]["result"]
 
 
-def test_only_a_call_whose_response_has_a_body_needs_an_output_instruction(board: Board) -> None:
-    one = {"path": {"task_id": 101}}
+def test_the_purpose_of_a_call_stands_for_an_empty_output_instruction(board: Board) -> None:
     model = by_role(
         {
-            "planner": [plan("Show the task"), plan("Delete the task"), end("Done.")],
-            "selector": [select("get_task"), select("delete_task")],
-            "caller": [call(one, output_instruction=""), call(one), call(one, output_instruction="")],
+            "planner": [plan("Show the task"), end("Done.")],
+            "selector": [select("get_task")],
+            "caller": [call({"path": {"task_id": 101}}, output_instruction="")],
         }
     )
     agent = board.agent(model)
-    agent.ask("Show the task 101 and delete it", writes="allow")
-    assert board.calls() == ["GET /tasks/{task_id} 200", "GET /tasks/{task_id} 200", "DELETE /tasks/{task_id} 204"]
-    assert "output_instruction is empty" in text(prompts_of(model, "caller")[1])
+    agent.ask("Show the task 101")
+    assert board.calls() == ["GET /tasks/{task_id} 200"]
+    assert agent.state["steps"][0]["requests"][0]["output_instruction"] == "use get_task"
 
 
 def test_an_empty_instruction_is_refused(board: Board) -> None:

@@ -7,8 +7,9 @@ each model call has the tag that keeps it out of that mode.
 import ast
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
@@ -25,6 +26,9 @@ from restgpt.tools.model.usage import ModelUsage, usage_of
 MOST_PRINTED = 100_000
 """The most characters of a printed dict that is read."""
 
+MOST_OBJECTS = 1000
+"""The most braces of a text that may begin a written call."""
+
 _THOUGHT_END = re.compile(
     r"</(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷"
     # The channels of OpenAI's harmony format, as a server gives them and without their marks.
@@ -40,6 +44,13 @@ _HARMONY_END = re.compile(r"<\|(?:return|call|end)\|>\s*\Z")
 _LIMIT = re.compile(r"length|max_?(?:\w+_)?tokens|context_window", re.IGNORECASE)
 _FILTER = re.compile(r"filter|safety|recitation|blocklist|prohibited|guardrail|insufficient_system", re.IGNORECASE)
 """The words of the providers for the end of a reply at a limit, and by the provider; both are no end of its own."""
+
+_NAMES = ("name", "tool", "tool_name", "function", "action")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
+"""The keys under which models write the name and the arguments of a tool call as JSON."""
+
+_ACTION = re.compile(r"^[ \t]*Action:[ \t]*`?([\w.\-/{}]+)`?[ \t]*\n\s*Action Input:[ \t]*(?=\{)", re.MULTILINE)
+"""A call in the form of ReAct."""
 
 REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "completionReason")
 """The names that providers give to the reason why a reply ended."""
@@ -128,6 +139,60 @@ def json_in(text: str) -> Any:
             if number == 0 and (found := _printed_dict(stripped)) is not None:
                 return found
     raise ValueError("it holds no JSON object")
+
+
+class WrittenCall(NamedTuple):
+    """A call of a tool that a model wrote as text: the name of the tool and its arguments."""
+
+    name: str
+    arguments: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"Call {self.name} with the arguments {json.dumps(self.arguments, ensure_ascii=False)}"
+
+
+def written_calls(reply: Any) -> list[WrittenCall]:
+    """The tool calls that a reply consists of, in a text or as JSON; empty for any other reply.
+
+    Models write them as `{"name": …, "arguments": {…}}`, alone, in a list, in a fence or in `<tool_call>`, and as the
+    `Action:` and `Action Input:` of ReAct.
+    """
+    if isinstance(reply, str):
+        return list(_calls_in(without_thoughts(reply)))
+    if isinstance(reply, list):
+        calls = [call for item in reply for call in written_calls(item)]
+        return calls if len(calls) == len(reply) else []
+    if not isinstance(reply, dict):
+        return []
+    listed = next((reply[key] for key in ("tool_calls", "calls") if len(reply) == 1 and key in reply), None)
+    if isinstance(listed, list):
+        return written_calls(listed)
+    if isinstance(function := reply.get("function"), dict):
+        return written_calls(function)
+    name = next((reply[key] for key in _NAMES if isinstance(reply.get(key), str)), "")
+    arguments = next((reply[key] for key in _ARGUMENTS if key in reply), None)
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            return []
+    return [WrittenCall(name.removeprefix("functions."), arguments)] if name and isinstance(arguments, dict) else []
+
+
+def _calls_in(text: str) -> Iterator[WrittenCall]:
+    """The calls in a text; the objects inside a call, and those after `Action Input:`, are its arguments."""
+    decoder, end = json.JSONDecoder(strict=False), 0
+    actions = {match.end(): match[1] for match in _ACTION.finditer(text)}
+    for start in (match.start() for match in islice(re.finditer(r"\{", text), MOST_OBJECTS)):
+        if start < end:
+            continue
+        try:
+            found, end = decoder.raw_decode(text, start)
+        except RecursionError:
+            return
+        except json.JSONDecodeError:
+            continue
+        yield from written_calls({"name": actions[start], "arguments": found} if start in actions else found)
 
 
 def _printed_dict(text: str) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, status_of, unavailable
-from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of
+from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of, written_calls
 from restgpt.tools.model.usage import ModelUsage, usage_of
 from restgpt.tools.settings.run_settings import problems_of
 
@@ -82,7 +83,7 @@ def read_tool_calls(
     names = [str(tool["function"]["name"]) for tool in tools]
 
     def reply(conversation: list[BaseMessage]) -> AIMessage:
-        return _called(model, conversation, tools)
+        return _with_written_calls(_called(model, conversation, tools))
 
     def read(raw: AIMessage) -> AIMessage:
         if problem := _problem(raw, names):
@@ -196,36 +197,35 @@ def _cached_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
 def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
-        return _validated(message.tool_calls[0]["args"], schema)
+        called = message.tool_calls[0]
+        try:
+            return _validated(called["args"], schema)
+        except ValidationError:
+            if called["name"] != schema.__name__:
+                with suppress(ValidationError):
+                    # A call of another tool than the reply's, which a schema may read.
+                    return schema.model_validate([{"name": called["name"], "arguments": called["args"]}])
+            raise
     text = _written(message)
-    try:
-        return _validated(json_in(text), schema)
-    except ValueError:
-        if text[:1] not in ("{", "["):
-            with suppress(ValidationError):
-                # A schema may read other forms of a reply than JSON.
-                return schema.model_validate(text)
-        raise
+    with suppress(ValidationError):
+        # A schema may read other forms of a reply than JSON, such as a program, in which an object is no reply.
+        return schema.model_validate(text)
+    return _validated(json_in(text), schema)
 
 
 def _validated(given: Any, schema: type[Answer]) -> Answer:
     """The value of an object, or of the one that it holds in an envelope; raises `ValidationError` about the outer."""
-    try:
-        return schema.model_validate(given)
-    except ValidationError:
-        for inner in _inside(given):
-            with suppress(ValidationError, ValueError):
-                return schema.model_validate(json_in(inner) if isinstance(inner, str) else inner)
-        raise
+    for inner in _inside(given):
+        with suppress(ValidationError):
+            return schema.model_validate(inner)
+    return schema.model_validate(given)
 
 
 def _inside(given: Any) -> list[Any]:
     """What an object holds that is an envelope: `{"reply": {…}}`, or a tool call written as JSON."""
-    if not isinstance(given, dict):
-        return []
-    if len(given) == 1:
+    if isinstance(given, dict) and len(given) == 1:
         return [value for value in given.values() if isinstance(value, dict)]
-    return [given[key] for key in ("arguments", "parameters", "args", "input") if "name" in given and key in given]
+    return [call.arguments for call in written_calls(given)]
 
 
 def _written(message: AIMessage) -> str:
@@ -248,6 +248,14 @@ def _called(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequen
         raise refused(error, model) from None
     except model_failures(model) as error:
         raise (refused(error, model) if status_of(error) in NO_TOOLS else unavailable(error)) from None
+
+
+def _with_written_calls(reply: AIMessage) -> AIMessage:
+    """The reply with the calls as native ones that its text holds, if it has none of its own."""
+    if reply.tool_calls or not (calls := written_calls(text_of(reply))):
+        return reply
+    made = [tool_call(name=call.name, args=call.arguments, id=f"call-{n}") for n, call in enumerate(calls, 1)]
+    return reply.model_copy(update={"content": "", "tool_calls": made, "invalid_tool_calls": []})
 
 
 def _problem(reply: AIMessage, names: Sequence[str]) -> str:

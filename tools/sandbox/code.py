@@ -75,6 +75,9 @@ _IMPLIED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("print_exc", "format_exc", "getLogger", "logging", "traceback", "warn", "warnings"), _TRACEBACKS),
 }
 
+_PRINTING = frozenset({"print", "table", "stop"})
+"""The words of programs with a report of their own; of others, the last expression is the report."""
+
 _MISSING = re.compile(r"No module named '([A-Za-z_][\w.]{0,60})'", re.ASCII)
 
 
@@ -139,6 +142,8 @@ def modules_for(code: str, media: Media = "json") -> tuple[str, ...]:
         found.update(dict.fromkeys(_IMPLIED.get(word, ())))
         if media in RUNNERS:
             found.update(dict.fromkeys(_IMPORTED_FOR.get(word, ())))
+    if media == "replay" and _PRINTING.isdisjoint(_WORD.findall(code)):
+        found["ast"] = None
     found.update(dict.fromkeys(_IMPORTED_BY.get(media, ())))
     if media in RUNNERS and not code.isascii():
         found["unicodedata"] = None  # the compiler normalises names with it
@@ -173,7 +178,7 @@ def given_modules(code: str, media: Media, *, compiled: bool) -> dict[str, bytes
         names.extend(_FOR_CHECK)
     else:
         names += ["library"] if words.intersection(LIBRARY) else []
-        names += ["gather"] if "gather" in words else []
+        names += ["gather"] if "gather" in words or _PRINTING.isdisjoint(words) else []
     return {given: _module(given, compiled) for given in (f"{_PACKAGE}.{name}" for name in names)}
 
 

@@ -79,7 +79,8 @@ class ProgramRun:
 
     `taken` maps positions to the keys of entries of earlier programs that answered them; the next run gets these
     entries at these positions. `problem` is what the model can repair, `line` the place of the end, `text` a sentence
-    of the program, `value` a value that it shows.
+    of the program, `value` a value that it shows. The output of a program that finished without printing anything is
+    the value of its last expression; the status of its result remains `NO_OUTPUT`.
     """
 
     kind: Kind
@@ -277,6 +278,8 @@ class _Report:
         if result.status is not Status.PAUSED:
             if result.ok:
                 return ProgramRun("finished", result, taken=taken)
+            if result.status is Status.NO_OUTPUT and (value := _text(report, "value")):
+                return ProgramRun("finished", replace(result, output=value), taken=taken)
             line = (result.error.line or 0) if result.error else 0
             source = self._source(line)
             return ProgramRun(

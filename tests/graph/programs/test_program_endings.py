@@ -114,10 +114,33 @@ def test_a_sub_task_that_is_not_the_last_goes_back_to_the_planner(board: Board) 
 
 
 def test_an_empty_report_of_a_planners_program_is_told_to_it(board: Board) -> None:
-    agent = programmer(board, "find_tasks()", "print(find_tasks()['total'])")
+    agent = programmer(board, "found = find_tasks()", "print(find_tasks()['total'])")
     assert agent.ask("How many tasks are there?")["answer"] == "24"
     assert "The program failed." in said(agent)
     assert board.calls() == ["GET /tasks 200"]
+
+
+def test_the_value_of_the_last_expression_is_the_report_of_a_program_without_output(board: Board) -> None:
+    assert programmer(board, "find_tasks()['total']").ask("How many tasks are there?")["answer"] == "24"
+
+
+def test_a_report_that_is_the_answer_of_a_call_as_it_came_goes_back_to_the_caller(board: Board) -> None:
+    agent = programmer(board, "get_task(103)", "print(get_task(103)['hours'])")
+    assert agent.ask("How many hours has task 103?")["answer"] == "11"
+    assert "Paint the maps" in said(agent)
+
+
+@pytest.mark.parametrize("code", ["delete_task(103)", "gone = delete_task(103)"])
+def test_what_a_program_without_output_changed_is_told_by_rule(board: Board, code: str) -> None:
+    agent = programmer(board, code, writes="allow")
+    assert agent.ask("Delete task 103.")["answer"] == 'Done: delete_task {"path": {"task_id": 103}}.'
+    assert agent.state["decision"]["fulfilled"] is True
+    assert (len(agent.model.prompts), board.calls()[-1]) == (1, "DELETE /tasks/{task_id} 204")
+
+
+def test_a_dry_run_of_a_program_without_output_lists_what_it_would_change(board: Board) -> None:
+    agent = programmer(board, "delete_task(103)", writes="dry-run")
+    assert "These requests would have been sent" in agent.ask("Delete task 103.")["answer"]
 
 
 def test_a_dry_run_lists_all_changes_whose_answers_are_not_used(board: Board) -> None:

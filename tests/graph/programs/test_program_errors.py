@@ -277,7 +277,7 @@ def test_megabytes_of_output_end_a_program_and_are_shown_in_part(board: Board) -
 
 
 def test_an_empty_report_is_given_back(board: Board) -> None:
-    agent = worker(board, "find_tasks()", "print(find_tasks()['total'])")
+    agent = worker(board, "found = find_tasks()", "print(find_tasks()['total'])")
     agent.ask("How many tasks are there?")
     assert "print" in feedback(agent)
     assert board.calls() == [FOUND]

@@ -96,7 +96,10 @@ def test_a_run_that_failed_is_not_saved(board: Board) -> None:
 
 
 def test_a_run_whose_change_was_rejected_is_not_saved(board: Board) -> None:
-    code = 'try:\n    create_task(project_id=1, body={"title": "Chairs"})\nexcept Rejected:\n    print("Not made.")'
+    code = (
+        'list_projects()\ntry:\n    create_task(project_id=1, body={"title": "Chairs"})\n'
+        'except Rejected:\n    print("Not made.")'
+    )
     agent = programmer(board, code, end("It was not made."))
     agent.ask("Add the task Chairs to project 1")
     decide(agent, {"type": "reject", "message": "not today"})

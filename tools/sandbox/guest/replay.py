@@ -39,6 +39,7 @@ MOST_TOGETHER = 800_000  # the most characters of the arguments of all calls tha
 MOST_POSITION = 200  # the most characters of a position, which grows with each `gather` inside another
 GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
+LAST = "__last__"  # the name of the value of the last expression, which is the report of a program without output
 
 # References from before the generated code runs.
 _Anything, _Error = BaseException, Exception
@@ -422,10 +423,21 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     except _Anything as error:
         del ballast
         record = worker.report(error, code, _subject(worker, driver, error, code), module.__dict__)
+    value = _shown(module.__dict__.pop(LAST, None))
     driver.end()
     worker.flush()
-    payload = _dumps({"taken": driver._log.taken}).encode()
+    payload = _dumps({"taken": driver._log.taken, "value": value}).encode()
     return (*record, *[b""] * (6 - len(record)), payload)
+
+
+def _shown(value: Any) -> str:
+    """Return the value of the last expression as text; empty if there is none, or if only its answer would tell it."""
+    if value is None or type(value) is Held:
+        return ""
+    try:
+        return _cut(value if isinstance(value, str) else _dumps(value, ensure_ascii=False))
+    except _Anything:
+        return ""
 
 
 def _subject(worker: Any, driver: Driver, error: BaseException, code: str) -> bytes:
@@ -452,9 +464,10 @@ def _subject(worker: Any, driver: Driver, error: BaseException, code: str) -> by
 
 
 def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> Any:
-    """Return the compiled program; a program that the check refuses ends the process.
+    """Return the compiled program, which keeps the value of its last expression; one that is refused ends the process.
 
-    A program without `gather` is compiled as text, because the types of syntax trees take milliseconds to load.
+    A program that prints, and is without `gather`, is compiled as text, because the types of syntax trees take
+    milliseconds to load.
     """
     check, gather = (sys.modules.get(f"restgpt.tools.sandbox.guest.{name}") for name in ("check", "gather"))
     if gather is None:
@@ -468,4 +481,8 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
         found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
         if found:
             leave("refused", {"problems": found})
-    return builtins.compile(gather.rewritten(tree), FILENAME, "exec", dont_inherit=True)
+    tree = gather.rewritten(tree)
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+        target = ast.copy_location(ast.Name(LAST, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    return builtins.compile(tree, FILENAME, "exec", dont_inherit=True)

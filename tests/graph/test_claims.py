@@ -1,0 +1,43 @@
+"""Guards that no turn ends as fulfilled without a call that succeeded, if the model repeats its first reply for ever."""
+
+from typing import Any
+
+import pytest
+from board import Board
+from roles import end, program
+from scripted import ScriptedModel
+
+CLAIM = end("The task 117 takes 2 hours.")
+HOURS = "How many hours does task 117 take?"
+
+
+@pytest.mark.parametrize("road", ["roles", "auto"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        CLAIM,
+        {**CLAIM, "fulfilled": None},
+        {name: value for name, value in CLAIM.items() if name != "fulfilled"},
+        end("There is no task 117 in the list."),
+    ],
+    ids=range(4),
+)
+def test_an_answer_without_a_call_that_succeeded_is_not_fulfilled(board: Board, road: str, reply: Any) -> None:
+    agent = board.agent(ScriptedModel(lambda prompt: reply), context={"road": road})
+    agent.ask(HOURS)
+    assert agent.state["decision"]["fulfilled"] is False
+
+
+@pytest.mark.parametrize("road", ["roles", "auto"])
+def test_a_greeting_is_fulfilled_without_a_call(board: Board, road: str) -> None:
+    agent = board.agent(ScriptedModel(lambda prompt: end("Hello! I can change this board.")), context={"road": road})
+    agent.ask("Hello!")
+    assert agent.state["decision"]["fulfilled"] is True
+
+
+def test_an_answer_from_an_earlier_turn_is_fulfilled(board: Board) -> None:
+    replies = iter([program("print(get_task(117)['hours'])"), end("2 hours, as I said.")])
+    agent = board.agent(ScriptedModel(lambda prompt: next(replies)), context={})
+    agent.ask(HOURS)
+    agent.ask("Say again how many hours task 117 takes")
+    assert agent.state["decision"]["fulfilled"] is True

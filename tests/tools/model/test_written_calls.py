@@ -1,0 +1,54 @@
+"""Guards the reader of tool calls that a model writes as text."""
+
+import json
+from typing import Any
+
+import pytest
+
+from restgpt.tools.model.reply import written_calls
+
+ONE = {"name": "get_task", "arguments": {"task_id": 117}}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ONE,
+        [ONE],
+        json.dumps(ONE),
+        f"I call it.\n```json\n{json.dumps(ONE, indent=2)}\n```",
+        f"<tool_call>\n{json.dumps(ONE)}\n</tool_call>",
+        f"<think>{json.dumps({**ONE, 'name': 'delete_task'})}</think>{json.dumps(ONE)}",
+        'Thought: I look.\nAction: get_task\nAction Input: {"task_id": 117}\nObservation: none',
+        {"tool": "functions.get_task", "parameters": {"task_id": 117}},
+        {"action": "get_task", "action_input": {"task_id": 117}},
+        {"name": "get_task", "arguments": '{"task_id": 117}'},
+        {"type": "function", "function": ONE},
+        {"tool_calls": [{"id": "x", "function": ONE}]},
+    ],
+)
+def test_a_written_call_is_read_in_each_form(reply: Any) -> None:
+    assert written_calls(reply) == [("get_task", {"task_id": 117})]
+
+
+def test_several_calls_are_read_in_their_order() -> None:
+    other = {"name": "find_tasks", "arguments": {"filter": {"name": "x", "input": {}}}}
+    text = "".join(f"<tool_call>{json.dumps(call)}</tool_call>\n" for call in (ONE, other))
+    assert [call.name for call in written_calls(text)] == ["get_task", "find_tasks"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "There are 7 tasks.",
+        '{"name": "Paint the maps", "hours": 11}',
+        {"decision": "end", "text": "Done."},
+        {"name": "get_task", "arguments": "117"},
+        [ONE, 1],
+        "Action: get_task\nand then I wait",
+        "{" * 5000,
+        None,
+    ],
+)
+def test_other_replies_hold_no_call(reply: Any) -> None:
+    assert written_calls(reply) == []
