@@ -215,8 +215,16 @@ class Operation:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the operation and of its path; undeclared variables of the path are required strings."""
-        return self._read_parameters([])
+        """The parameters of the operation and of its path; undeclared variables of the path are required strings.
+
+        A parameter that repeats an API key of the operation is left out: the program sets it.
+        """
+        return tuple(item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
+
+    def is_key(self, location: str, name: str) -> bool:
+        """Return whether an API key that the operation needs is sent in this place under this name."""
+        schemes = (self.api.security_schemes.get(key) for requirement in self.security for key in requirement)
+        return any(scheme is not None and scheme.is_sent_as(location, name) for scheme in schemes)
 
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:
         inherited = [] if self.document.is_swagger2 else self._item.get("parameters")

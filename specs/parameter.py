@@ -70,6 +70,8 @@ def read_parameters(
                 parameter = _read_parameter(document, node, named)
                 found[(parameter.name, parameter.location)] = parameter
     declared = {parameter.name for parameter in found.values() if parameter.location == "path"}
+    # A variable in the query of the path may be declared as the query parameter that it is.
+    declared |= {name for name in named if (name, "query") in found} - variables(path.partition("?")[0]).keys()
     for name in named:
         if name not in declared:
             problems.append(Problem(pointer, f"nothing declares the path variable {name}"))

@@ -62,6 +62,11 @@ class SecurityScheme:
             return f"the API key has the name of the header {self.name.title()}, which holds no credential"
         return ""
 
+    def is_sent_as(self, location: str, name: str) -> bool:
+        """Return whether it is an API key in this place under this name; names of headers have no case."""
+        fold = str.lower if location == "header" else str
+        return (self.type, self.location, fold(self.name)) == ("apiKey", location, fold(name)) and not self.fault
+
 
 def read_scheme(key: str, raw: Any) -> SecurityScheme | None:
     """Read one security scheme of any OpenAPI version; None if it has no type."""

@@ -100,9 +100,9 @@ def test_what_is_presented_shows_nothing() -> None:
 
 def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
     schemes = {"Key": {"type": "apiKey", "in": "query", "name": "key"}}
-    fields = {"parameters": [{"name": "key", "in": "query"}], "security": [{"Key": []}]}
-    found = operation_of(fields, schemes=schemes, base_url="http://127.0.0.1:1", auth={"Key": "real"})
-    signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
+    given = {"schemes": schemes, "base_url": "http://127.0.0.1:1", "auth": {"Key": "real"}}
+    found = operation_of({"security": [{"Key": []}]}, path="/x?key=made-up", **given)
+    signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {}))
     assert signed.url.endswith("/x?key=real")
 
 
