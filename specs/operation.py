@@ -17,7 +17,7 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.security import Requirement, read_requirements, requirement_problems
-from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
+from restgpt.specs.server import Server, absolute_url, no_host, read_servers, server_problems
 from restgpt.specs.status import is_success
 
 if TYPE_CHECKING:
@@ -283,8 +283,7 @@ class Operation:
             url = absolute_url(server, self.api.location)
             if url is not None:
                 return url
-        named = f" (its server is {self.servers[0].url!r})" if self.servers else ""
-        raise SpecError(f"{self.api.title}: the document names no host{named}; give one with --base-url or base_url=")
+        raise SpecError(f"{self.api.title}: {no_host(self.servers)}; give one with --base-url or base_url=")
 
     def json_schema(
         self, schema: Mapping[str, Any] | None, *, request: bool = False, patterns: bool = True
