@@ -24,6 +24,7 @@ from restgpt.specs.security import (
     KINDS,
     Requirement,
     SecurityScheme,
+    flat_credentials,
     read_requirements,
     read_scheme,
     requirement_problems,
@@ -54,7 +55,7 @@ class Api:
         *,
         source: str,
         base_url: str | None = None,
-        auth: Mapping[str, str] | None = None,
+        auth: Mapping[str, Any] | None = None,
         name: str | None = None,
         notes: str = "",
         entry: str | None = None,
@@ -75,7 +76,7 @@ class Api:
                 "the base URL holds a user name: leave it out, and give credentials as RESTGPT_AUTH_<SCHEME>"
             )
         self.base_url = with_path(base_url, self.servers) if base_url else None
-        self.auth: Mapping[str, str] = dict(auth or {})
+        self.auth: Mapping[str, str] = flat_credentials(auth or {})
         self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
         self._index_problems = [Problem(pointer, message) for pointer, message in index.problems]
         info = document.get(("info",))
@@ -277,7 +278,7 @@ def load_api(
     source: "str | Path | bytes | Mapping[str, Any]",
     *,
     base_url: str | None = None,
-    auth: Mapping[str, str] | None = None,
+    auth: Mapping[str, Any] | None = None,
     name: str | None = None,
     notes: str = "",
     entry: str | None = None,

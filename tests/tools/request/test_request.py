@@ -178,6 +178,12 @@ def test_a_value_that_fits_no_alternative_is_told_all_that_would() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["Content-Encoding", "keep-alive", "TE", "Accept-Encoding", "Proxy-Connection"])
+def test_headers_of_the_message_and_the_connection_are_not_arguments(name: str) -> None:
+    found = operation(parameters=[{"name": name, "in": "header", "required": True, "schema": {"type": "string"}}])
+    assert name not in build_request(found, {"header": {name: "gzip"}}).headers
+
+
 def test_a_default_that_is_wrong_is_not_blamed_on_the_caller() -> None:
     parameter = {"name": "depth", "in": "query", "required": True, "schema": {"type": "integer", "default": ""}}
     assert problems(operation(parameters=[parameter]), {})[0] == "/query/depth: is required"
