@@ -24,11 +24,12 @@ from restgpt.specs.security import (
     KINDS,
     Requirement,
     SecurityScheme,
+    flat_credentials,
     read_requirements,
     read_scheme,
     requirement_problems,
 )
-from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
+from restgpt.specs.server import ROOT, Server, absolute_url, no_host, read_servers, server_problems, with_path
 
 MOST_NOTES = 4000
 """The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""
@@ -54,7 +55,7 @@ class Api:
         *,
         source: str,
         base_url: str | None = None,
-        auth: Mapping[str, str] | None = None,
+        auth: Mapping[str, Any] | None = None,
         name: str | None = None,
         notes: str = "",
         entry: str | None = None,
@@ -74,8 +75,8 @@ class Api:
             raise SpecError(
                 "the base URL holds a user name: leave it out, and give credentials as RESTGPT_AUTH_<SCHEME>"
             )
-        self.base_url = base_url.rstrip("/") if base_url else None
-        self.auth: Mapping[str, str] = dict(auth or {})
+        self.base_url = with_path(base_url, self.servers) if base_url else None
+        self.auth: Mapping[str, str] = flat_credentials(auth or {})
         self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
         self._index_problems = [Problem(pointer, message) for pointer, message in index.problems]
         info = document.get(("info",))
@@ -148,7 +149,7 @@ class Api:
             return []
         if any(absolute_url(server, self.location) for server in self.servers):
             return server_problems(self.servers, "/servers")
-        return [Problem("/servers", "the document names no host; give one with --base-url or base_url=")]
+        return [Problem("/servers", f"{no_host(self.servers)}; give one with --base-url or base_url=")]
 
     def _security_problems(self) -> list[Problem]:
         """List the schemes that cannot be used, and the required ones that the document does not declare."""
@@ -173,8 +174,8 @@ class Api:
         """The servers of the document; for Swagger 2.0, built from host, basePath and schemes."""
         if self.document.is_swagger2:
             root = {key: self.document.get((key,)) for key in ("host", "basePath", "schemes")}
-            return read_servers(swagger2.server_entries(root))
-        return read_servers(self.document.get(("servers",)))
+            return read_servers(swagger2.server_entries(root)) or (ROOT,)
+        return read_servers(self.document.get(("servers",))) or (ROOT,)
 
     @cached_property
     def security(self) -> tuple[Requirement, ...]:
@@ -277,7 +278,7 @@ def load_api(
     source: "str | Path | bytes | Mapping[str, Any]",
     *,
     base_url: str | None = None,
-    auth: Mapping[str, str] | None = None,
+    auth: Mapping[str, Any] | None = None,
     name: str | None = None,
     notes: str = "",
     entry: str | None = None,

@@ -17,7 +17,7 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.security import Requirement, read_requirements, requirement_problems
-from restgpt.specs.server import Server, absolute_url, read_servers, server_problems
+from restgpt.specs.server import Server, absolute_url, no_host, read_servers, server_problems
 from restgpt.specs.status import is_success
 
 if TYPE_CHECKING:
@@ -215,8 +215,16 @@ class Operation:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the operation and of its path; undeclared variables of the path are required strings."""
-        return self._read_parameters([])
+        """The parameters of the operation and of its path; undeclared variables of the path are required strings.
+
+        A parameter that repeats an API key of the operation is left out: the program sets it.
+        """
+        return tuple(item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
+
+    def is_key(self, location: str, name: str) -> bool:
+        """Return whether an API key that the operation needs is sent in this place under this name."""
+        schemes = (self.api.security_schemes.get(key) for requirement in self.security for key in requirement)
+        return any(scheme is not None and scheme.is_sent_as(location, name) for scheme in schemes)
 
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:
         inherited = [] if self.document.is_swagger2 else self._item.get("parameters")
@@ -275,8 +283,7 @@ class Operation:
             url = absolute_url(server, self.api.location)
             if url is not None:
                 return url
-        named = f" (its server is {self.servers[0].url!r})" if self.servers else ""
-        raise SpecError(f"{self.api.title}: the document names no host{named}; give one with --base-url or base_url=")
+        raise SpecError(f"{self.api.title}: {no_host(self.servers)}; give one with --base-url or base_url=")
 
     def json_schema(
         self, schema: Mapping[str, Any] | None, *, request: bool = False, patterns: bool = True

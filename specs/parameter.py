@@ -9,6 +9,7 @@ from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.path_template import ALL, ONE, Variable, variable, variables
 from restgpt.specs.reading.references import follow
+from restgpt.specs.security import HEADERS_OF_CLIENT
 
 LOCATIONS = ("path", "query", "header", "cookie", "querystring")
 # How many parameters of an operation are read, many more than any published one has.
@@ -17,10 +18,7 @@ STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple
 # RFC 9110 and OpenAPI: other keywords describe these header parameters, and they are ignored here.
 IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 # Headers for authentication and message framing: the program sets them, arguments may not.
-RESERVED_HEADERS = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
-    | {"upgrade", "te", "trailer", "expect"}
-)
+RESERVED_HEADERS = HEADERS_OF_CLIENT - {"content-type"} | {"authorization", "proxy-authorization"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,8 @@ def read_parameters(
                 parameter = _read_parameter(document, node, named)
                 found[(parameter.name, parameter.location)] = parameter
     declared = {parameter.name for parameter in found.values() if parameter.location == "path"}
+    # A variable in the query of the path may be declared as the query parameter that it is.
+    declared |= {name for name in named if (name, "query") in found} - variables(path.partition("?")[0]).keys()
     for name in named:
         if name not in declared:
             problems.append(Problem(pointer, f"nothing declares the path variable {name}"))

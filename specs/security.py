@@ -20,6 +20,12 @@ HEADERS_OF_CLIENT = frozenset(
 # The syntax of the names of headers (RFC 9110, section 5.6.2) and cookies (RFC 6265, section 4.1.1).
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
+# The HTTP authentication schemes, of the registry of IANA and others, that answer a challenge or sign each request.
+SCHEMES_OF_PROOF = frozenset(
+    {"concealed", "digest", "dpop", "gnap", "hoba", "mutual", "negotiate", "oauth", "privatetoken", "scram-sha-1"}
+    | {"scram-sha-256", "ntlm", "aws4-hmac-sha256"}
+)
+
 # How many alternatives of a `security` list are read, many more than any published document has.
 REQUIREMENTS_MOST = 200
 
@@ -53,7 +59,9 @@ class SecurityScheme:
 
     @property
     def fault(self) -> str:
-        """The reason why an API key cannot be sent under the scheme's name; empty if it can."""
+        """The reason why no credential can be sent as the scheme says; empty if one can."""
+        if self.type == "http" and self.scheme in SCHEMES_OF_PROOF:
+            return f"HTTP authentication by {self.scheme} needs a proof for each request, which RestGPT does not make"
         if self.type != "apiKey" or self.location == "query":
             return ""
         if not _TOKEN.fullmatch(self.name):
@@ -61,6 +69,20 @@ class SecurityScheme:
         if self.location != "cookie" and self.name.lower() in HEADERS_OF_CLIENT:
             return f"the API key has the name of the header {self.name.title()}, which holds no credential"
         return ""
+
+    def is_sent_as(self, location: str, name: str) -> bool:
+        """Return whether it is an API key in this place under this name; names of headers have no case."""
+        fold = str.lower if location == "header" else str
+        return (self.type, self.location, fold(self.name)) == ("apiKey", location, fold(name)) and not self.fault
+
+
+def flat_credentials(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return credentials by scheme without nested mappings: the part `password` of `login` becomes `login.password`."""
+    found: dict[str, Any] = {}
+    for name, value in raw.items():
+        inner = flat_credentials(value) if isinstance(value, Mapping) else None
+        found |= {str(name): value} if inner is None else {f"{name}.{part}": item for part, item in inner.items()}
+    return found
 
 
 def read_scheme(key: str, raw: Any) -> SecurityScheme | None:

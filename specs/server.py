@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from restgpt.specs.problem import Problem
 
 VARIABLE = re.compile(r"\{([^{}]*)\}")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,17 @@ class Server:
 
     def filled(self) -> str:
         """Return the URL with the default of each variable; braces without a default stay."""
-        return VARIABLE.sub(lambda match: self.defaults.get(match.group(1)) or match.group(0), self.url)
+        return VARIABLE.sub(lambda match: self.defaults.get(match.group(1), match.group(0)), self.url)
+
+    @property
+    def path(self) -> str:
+        """The path of a server without a host, which follows the host that someone names; empty for any other."""
+        filled = self.filled()
+        return "" if _ABSOLUTE.match(filled) or "{" in filled else filled.strip("/")
+
+
+ROOT = Server("/", {})
+"""The server of a document that names none (OpenAPI 3.1, section 4.8.1)."""
 
 
 def read_servers(raw: Any) -> tuple[Server, ...]:
@@ -53,14 +64,30 @@ def _defaults(raw: Any) -> dict[str, str]:
     """Read the default of each server variable, else the first of its `enum`."""
     if not isinstance(raw, dict):
         return {}
-    defaults = {}
+    defaults: dict[str, str] = {}
     for name, item in raw.items():
         if not isinstance(item, dict):
             continue
         enum = item.get("enum")
         values = [item.get("default"), *(enum if isinstance(enum, list) else ())]
-        defaults[name] = next((str(value) for value in values if value is not None), "")
+        default = next((str(value) for value in values if value is not None), None)
+        defaults |= {} if default is None else {name: default}
     return defaults
+
+
+def no_host(servers: Iterable[Server]) -> str:
+    """Return the sentence that no server has a host, with the first one."""
+    server = next(iter(servers), ROOT)
+    follows = ", which follows a base URL without a path" if server.path else ""
+    return f"the document names no host (its server is {server.url!r}{follows})"
+
+
+def with_path(base_url: str, servers: Iterable[Server]) -> str:
+    """Return a base URL without a slash at its end; one of a host alone gets the path of a server without a host."""
+    parts = base_url.split("/", 3)
+    server = next(iter(servers), ROOT)
+    is_host = not "".join(parts[3:]) and server.path
+    return ((is_host and absolute_url(server, base_url)) or base_url).rstrip("/")
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:

@@ -6,9 +6,12 @@ may lack any of its headers, and its status says nothing certain about the reque
 """
 
 from http.client import BadStatusLine, HTTPResponse, IncompleteRead
+from itertools import count
 from typing import Any
 
 SWITCHING_PROTOCOLS = 101
+MOST_HEADS, MOST_TRAILERS, LONGEST_LINE = 100, 100, 65_537
+"""The most interim heads and trailers of an answer, and bytes of a trailer that are read at once."""
 
 
 class WholeHeadResponse(HTTPResponse):
@@ -18,15 +21,24 @@ class WholeHeadResponse(HTTPResponse):
         """Read the interim heads and the final one.
 
         Raises `IncompleteRead` if the connection ended before a head did, and `BadStatusLine` for a switch of protocols
-        (RFC 9110, section 15.2.2), which nobody asked for.
+        (RFC 9110, section 15.2.2), which nobody asked for, or for more than `MOST_HEADS` interim heads.
         """
         self._begin()
-        while 100 <= self.status < 200:
-            if self.status == SWITCHING_PROTOCOLS:
+        for number in count():
+            if not 100 <= self.status < 200:
+                return
+            if self.status == SWITCHING_PROTOCOLS or number == MOST_HEADS:
                 self.close()
-                raise BadStatusLine(str(SWITCHING_PROTOCOLS))
+                raise BadStatusLine(str(self.status))
             self.headers = self.msg = None  # type: ignore[assignment]
             self._begin()
+
+    def _read_and_discard_trailer(self) -> None:
+        """Read the trailers of a chunked body, which are bounded like a head; raises `IncompleteRead`."""
+        for _ in range(MOST_TRAILERS):
+            if self.fp.readline(LONGEST_LINE) in (b"\r\n", b"\n", b""):
+                return
+        raise IncompleteRead(b"")
 
     def _begin(self) -> None:
         """Read one head."""

@@ -44,14 +44,16 @@ FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 def server_entries(root: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build the server list from host, basePath and schemes; https comes before http."""
-    host, base = str(root.get("host") or ""), str(root.get("basePath") or "")
-    schemes = [scheme for scheme in _texts(root.get("schemes")) if scheme in ("http", "https")]
+    """Build the server list from host, which may have a scheme, basePath and schemes; https comes before http."""
+    own, _, host = str(root.get("host") or "").rpartition("://")
+    base = str(root.get("basePath") or "")
+    schemes = [scheme for scheme in [own, *_texts(root.get("schemes"))] if scheme in ("http", "https")]
     path = "/" + base.strip("/") if base.strip("/") else ""
     if not host:
-        return [{"url": path or "/"}] if base else []
-    ordered = sorted(schemes or ["https"], key=lambda scheme: scheme != "https")
-    return [{"url": f"{scheme}://{host}{path}"} for scheme in ordered]
+        return [{"url": path or "/"}]
+    # Without a scheme, it is the one by which the document was read.
+    prefixes = [f"{scheme}:" for scheme in sorted(schemes, key=lambda scheme: scheme != "https")] or [""]
+    return [{"url": f"{prefix}//{host.strip('/')}{path}"} for prefix in prefixes]
 
 
 def type_problems(node: dict[str, Any], pointer: str) -> list[Problem]:

@@ -160,6 +160,7 @@ SERVERS = """
         ([{"url": "//a.example.com"}], "https://a.example.com"),
         ([{"url": "https://{r}.example.com", "variables": {"r": {"default": "eu"}}}], "https://eu.example.com"),
         ([{"url": "https://{r}.example.com", "variables": {"r": {"enum": ["us", "eu"]}}}], "https://us.example.com"),
+        ([{"url": "https://a.example.com{v}", "variables": {"v": {"default": ""}}}], "https://a.example.com"),
         ([{"url": "/relative"}, {"url": "https://b.example.com"}], "https://b.example.com"),
     ],
 )
@@ -180,6 +181,28 @@ def test_a_document_without_a_host_says_how_to_give_one(servers: list[dict[str, 
     api = load_api(document, base_url="https://c.example.com/v3/")
     assert api.operations[0].base_url == "https://c.example.com/v3"
     assert api.problems == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "given", "url"),
+    [
+        ([{"url": "/control"}], "http://router.example:3000", "http://router.example:3000/control"),
+        ([{"url": "v2/"}], "http://router.example/", "http://router.example/v2"),
+        ([{"url": "/control"}], "http://router.example/other", "http://router.example/other"),
+        ([{"url": "https://a.example.com/v1"}], "http://router.example", "http://router.example"),
+        ([{"url": "/{v}"}], "http://router.example", "http://router.example"),
+        ([], "http://router.example/", "http://router.example"),
+    ],
+)
+def test_a_base_url_of_a_host_alone_gets_the_path_of_a_relative_server(servers: Any, given: str, url: str) -> None:
+    api = load_api(openapi({"/a": {"get": {"responses": {}}}}, servers=servers), base_url=given)
+    assert api.operations[0].base_url == url
+    assert load_api(openapi({"/a": {}}, servers=servers), base_url=api.base_url).base_url == url
+
+
+def test_a_document_without_a_host_names_the_path_of_its_server() -> None:
+    document = openapi({"/a": {"get": {"responses": {}}}}, servers=[{"url": "/control"}])
+    assert "'/control', which follows a base URL without a path" in str(load_api(document).problems[0])
 
 
 def test_security_of_an_operation_overrides_that_of_the_document() -> None:

@@ -48,6 +48,10 @@ _ABOUT_CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 
+BASIC_PARTS = ("username", "password")
+OAUTH_PARTS = ("client_id", "client_secret", "refresh_token", "token_url", "authorization_url", "scopes")
+"""The parts of the credential of a scheme that may be given in its place."""
+
 _SHAPES = {"basic": '"user:password"', "bearer": "a bearer token"}
 
 
@@ -145,7 +149,14 @@ class Credentials:
         return frozenset(part for secret in found for part in _parts(secret))
 
     def find(self, api: Api, scheme: str) -> str | None:
-        """The configured credential of a scheme, as plain text."""
+        """The configured credential of a scheme, as plain text; `basic` may have a `username` and a `password`."""
+        found = self._configured(api, scheme)
+        if found is None and _scheme(api, scheme).scheme == "basic":
+            user, password = (self._configured(api, f"{scheme}_{part}") for part in BASIC_PARTS)
+            found = None if user is None or password is None else f"{user}:{password}"
+        return found
+
+    def _configured(self, api: Api, scheme: str) -> str | None:
         if given := _named(api.auth, scheme):
             return given
         entry = self.entry(api)
@@ -173,6 +184,7 @@ class Credentials:
         if entry is not None and entry.missing:
             names = " and ".join(entry.missing)
             raise MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
+        self._check_names(operation)
         named = [item for item in operation.security if item]
         for requirement in named:
             if all(self._can_satisfy(api, scheme) for scheme in requirement):
@@ -181,6 +193,18 @@ class Credentials:
         if is_open or (entry is not None and any(_groups(entry))):
             return {}
         raise self._missing(operation)
+
+    def _check_names(self, operation: Operation) -> None:
+        """Raise SettingsError for a credential that is given for no security scheme of the document."""
+        api, entry = operation.api, self.entry(operation.api)
+        needed = {name for requirement in (*operation.security, *api.security) for name in requirement}
+        known = sorted({*api.security_schemes, *needed})
+        parts = ("", *(f"_{part}" for part in (*BASIC_PARTS, *OAUTH_PARTS)))
+        fitting = {variable_part(f"{name}{part}") for name in known for part in parts}
+        for name in [*api.auth, *(entry.auth if entry else ())]:
+            if variable_part(name) not in fitting:
+                schemes = ", ".join(known) or "none"
+                raise SettingsError(f"auth names {name}, but the security schemes of {api.name} are: {schemes}")
 
     def remedies(self, operation: Operation) -> list[str]:
         """How to repair the credentials of a request that the API refuses: the places where its credentials are set.
@@ -214,7 +238,7 @@ class Credentials:
         if scheme.type == "mutualTLS":
             return f"set cert_file in apis.yaml, because {scheme.key} is a client certificate"
         if scheme.fault:
-            return f"correct the scheme {name} in the document, because {scheme.fault}"
+            return f"correct the scheme {name} in the document, or use another one, because {scheme.fault}"
         if self._tokens is not None and (obstacle := self._tokens.obstacle(api, scheme)):
             return f"no token can be requested for {name}: {obstacle}"
         todo = f"set {self.place_for(api, name)} to {_value_of(scheme)}"
@@ -267,6 +291,8 @@ class Credentials:
                 self._settings.auth_variables(name, api)[:1],
             )
         value = value.strip()
+        if not value:
+            raise SettingsError(f"the credential for {name} of {api.name} is blank; give it, or leave it out")
         if _UNFIT.search(value):
             raise SettingsError(f"the credential for {name} holds a line break or another control character")
         return _scheme_auth(scheme, value)

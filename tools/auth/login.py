@@ -2,8 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from urllib.parse import parse_qs, urlsplit
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs
 
 from restgpt.specs.api import Api
 from restgpt.specs.security import SecurityScheme
@@ -11,6 +14,8 @@ from restgpt.tools.auth.oauth import OAuthTokens, own_servers
 from restgpt.tools.errors import LoginError
 
 PATH = "/callback"
+POLL_S = 0.05
+"""How often the end of the wait for the redirect is looked for, in seconds."""
 _PAGE = b"<!doctype html><title>RestGPT</title><p>You can close this window and go back to the program."
 
 
@@ -65,29 +70,37 @@ def _check_servers(api: Api, strangers: Sequence[str], confirm: Callable[[str], 
         )
 
 
-class _Callback(HTTPServer):
-    """Receives the redirect of the browser on a loopback port."""
+class _Callback(ThreadingHTTPServer):
+    """Receives the redirect of the browser on a loopback port; each connection has a thread, so none delays another."""
 
-    answers: list[dict[str, list[str]]]
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.answers: SimpleQueue[dict[str, list[str]]] = SimpleQueue()
+
+    def handle_error(self, *given: Any) -> None:
+        """Ignore a connection that breaks."""
 
     def wait(self, state: str, seconds: float) -> str:
         """The authorization code from a redirect with the right `state`; other requests are ignored.
 
         Raises LoginError if the server refuses or the time is up.
         """
-        self.answers = []
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.timeout = left
-            self.handle_request()
-            for answer in self.answers:
-                if answer.get("state") != [state]:
-                    continue
-                if answer.get("code"):
-                    return answer["code"][0]
-                raise LoginError("the authorization server refused the login; try again, and allow the access")
-            self.answers.clear()
-        raise LoginError("the login was not finished in time; try again")
+        Thread(target=self.serve_forever, args=(POLL_S,), daemon=True).start()
+        try:
+            answer: dict[str, list[str]] = {}
+            while answer.get("state") != [state]:
+                answer = self.answers.get(timeout=max(0.0, end - time.monotonic()))
+        except Empty:
+            raise LoginError("the login was not finished in time; try again") from None
+        finally:
+            self.shutdown()
+        if answer.get("code"):
+            return answer["code"][0]
+        raise LoginError("the authorization server refused the login; try again, and allow the access")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -97,8 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Record the query of a request to the callback path."""
-        parts = urlsplit(self.path)
-        is_callback = parts.path == PATH
+        path, _, query = self.path.partition("?")
+        is_callback = path == PATH
         self.send_response(200 if is_callback else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(_PAGE) if is_callback else 0))
@@ -107,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         if is_callback:
             self.wfile.write(_PAGE)
             if isinstance(self.server, _Callback):
-                self.server.answers.append(parse_qs(parts.query))
+                self.server.answers.put(parse_qs(query))
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing: the URL holds the authorization code."""

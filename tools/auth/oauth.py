@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import requests
 import urllib3
@@ -50,6 +51,10 @@ MOST_SEEN = 12
 RENEWAL_S = 4 * SECONDS
 """How long a renewal waits for that of another thread or process, in seconds: longer than all its requests last."""
 
+_REQUEST = frozenset(
+    {"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method"}
+    | {"request", "request_uri"}
+)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -189,7 +194,13 @@ class OAuthTokens:
         verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
         challenge = {"code_challenge": create_s256_code_challenge(verifier), "code_challenge_method": "S256"}
         url = prepare_grant_uri(
-            client.authorization_url, client.identifier, "code", redirect_uri, client.scopes, state, **challenge
+            _without_ours(client.authorization_url),
+            client.identifier,
+            "code",
+            redirect_uri,
+            client.scopes,
+            state,
+            **challenge,
         )
         return AuthorizationRequest(url, state, verifier, redirect_uri, client, tuple(dict.fromkeys(strangers)))
 
@@ -365,6 +376,16 @@ def _documented(scheme: SecurityScheme) -> dict[str, str]:
         "token_endpoint": next((flow.token_url for flow in flows if flow.token_url), ""),
         "authorization_endpoint": next((flow.authorization_url for flow in flows if flow.authorization_url), ""),
     }
+
+
+def _without_ours(url: str) -> str:
+    """An authorization URL without the parameters of its query that an authorization request sets, or that replace it.
+
+    `request` and `request_uri` would replace the whole request (RFC 9101).
+    """
+    parts = urlsplit(url)
+    kept = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in _REQUEST]
+    return parts._replace(query=urlencode(kept)).geturl()
 
 
 def own_servers(api: Api) -> str:

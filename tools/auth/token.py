@@ -55,6 +55,8 @@ def read_token_answer(status: int, body: bytes, origin: object) -> dict[str, Any
     token = visible(found, (*_TOKENS, "scope", "token_type"))
     if lost := [name for name in _TOKENS if found.get(name) and name not in token]:
         raise LoginError(f"the {lost[0]} from the authorization server {origin} is no text that can be sent; {_CHECK}")
+    if (kind := found.get("token_type")) and not str(kind).lower().startswith("bearer"):
+        raise LoginError(f"the authorization server {origin} gives tokens of another type than bearer; {_CHECK}")
     if (expires := found.get("expires_in")) not in (None, ""):
         token["expires_in"] = _seconds(expires)
         if token["expires_in"] is None:
@@ -74,8 +76,12 @@ def read_discovery(status: int, body: bytes, origin: object) -> dict[str, str]:
 
 
 def visible(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The members of these names that are texts of visible ASCII characters."""
-    return {name: found[name] for name in names if isinstance(found.get(name), str) and _VISIBLE.fullmatch(found[name])}
+    """The members of these names that are texts of visible ASCII characters, and not blank."""
+    return {
+        name: found[name]
+        for name in names
+        if isinstance(found.get(name), str) and _VISIBLE.fullmatch(found[name]) and found[name].strip()
+    }
 
 
 def read_object(body: bytes) -> dict[str, Any] | None:

@@ -224,9 +224,10 @@ class _RetryLoop:
         rate_limit = self._client.rate_limit(self._operation.api)
         outcome: _Response | HttpFault | None = None
         while True:
-            wait = rate_limit.reserve(self._deadline, self._client.limits.longest_wait)
+            wait = rate_limit.reserve(self._operation.name, self._deadline, self._client.limits.longest_wait)
             if wait is None:
-                return self._redacted(outcome or _wait_fault(rate_limit, is_over=self._clock() > self._deadline))
+                delay = rate_limit.delay_left(self._operation.name)
+                return self._redacted(outcome or _wait_fault(delay, is_over=self._clock() > self._deadline))
             if wait > 0:
                 self._client._sleep(wait)
             try:
@@ -370,7 +371,7 @@ class _RetryLoop:
         limits = self._client.limits
         wait = asked if asked is not None else limits.backoff_seconds * 2 ** (len(self._tries) - 1)
         if isinstance(outcome, _Response) and outcome.status == TOO_MANY_REQUESTS:
-            rate_limit.delay(min(wait, LONGEST_PAUSE))
+            rate_limit.delay(self._operation.name, min(wait, LONGEST_PAUSE))
         is_too_long = wait > limits.longest_wait or self._clock() + wait >= self._deadline
         most = 2 if isinstance(outcome, ConnectFault | ResolveFault) else limits.attempts
         return None if is_too_long or len(self._tries) >= most else wait
@@ -455,13 +456,14 @@ def _without_secrets(answer: _Response, redactor: Redactor, check: Callable[[], 
     return body if not shown or shown == text else codecs.BOM_UTF8 + shown
 
 
-def _wait_fault(rate_limit: RateLimit, *, is_over: bool) -> TimeoutFault:
+def _wait_fault(delay: float, *, is_over: bool) -> TimeoutFault:
     """The fault for a request that was not sent, because of the deadline or a rate limit that delays it too long."""
     if is_over:
         return TimeoutFault("the time is used up, so it was not sent; raise the time budget or ask for less")
-    delay = rate_limit.delay_left()
     if delay:
-        return TimeoutFault(f"this API asked for no requests for another {delay:.0f} seconds; try again then")
+        return TimeoutFault(
+            f"this API asked for no requests of this operation for another {delay:.0f} seconds; try again then"
+        )
     return TimeoutFault("the time is used up waiting for the rate limit of this API; ask for less")
 
 
@@ -503,9 +505,11 @@ def _read(
         try:
             truncated = _read_body(response, headers, exchange, limits.body_bytes, parts)
         except (HttpFault, urllib3.exceptions.HTTPError, OSError):
-            if is_read:
+            is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
+            if is_read and not (is_stream and parts):
                 raise
-            # The status shows whether the change succeeded, so the reply is kept although its body is incomplete.
+            # The status shows whether the change succeeded, and a stream of events need not end: so the reply is kept
+            # although its body is incomplete.
             truncated = True
     text = {name: value.encode("latin-1", "replace").decode("utf-8", "replace") for name, value in headers.items()}
     body = b"".join(parts)[: limits.body_bytes]
@@ -536,7 +540,7 @@ def _read_body(
             break
     expected = headers.get("content-length", "")
     is_short = _is_less(received, expected) and "transfer-encoding" not in headers
-    if is_short or not decoder.is_complete:
+    if is_short or exchange.was_aborted or not decoder.is_complete:
         raise BrokenFault(f"the connection to {exchange.origin} ended before the answer was complete; try again")
     return False
 

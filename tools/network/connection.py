@@ -58,38 +58,42 @@ def _found(entry: ApiEntry, name: str, path: Path | None) -> str | None:
 
 
 class RateLimit:
-    """A number of requests per second to one API, for all threads together, and delays after a 429. Thread-safe."""
+    """A number of requests per second to one API, for all threads together, and delays after a 429. Thread-safe.
+
+    A 429 delays only the operation that it answered.
+    """
 
     def __init__(self, per_second: float | None, clock: Callable[[], float]) -> None:
         self._gap = 1.0 / per_second if per_second else 0.0
         self._clock = clock
         self._lock = threading.Lock()
         self._next = float("-inf")
-        self._delayed_until = float("-inf")
+        self._delays: dict[str, float] = {}
 
-    def reserve(self, latest: float, longest_delay: float) -> float | None:
-        """Reserve the next free moment and return the seconds until then.
+    def reserve(self, operation: str, latest: float, longest_delay: float) -> float | None:
+        """Reserve the next free moment for an operation and return the seconds until then.
 
         Returns None and reserves nothing if that moment is after `latest`, or if the delay that the server asked for
         lasts more than `longest_delay` seconds.
         """
         with self._lock:
             now = self._clock()
-            start = max(now, self._next, self._delayed_until)
-            if start > latest or self._delayed_until - now > longest_delay:
+            delayed_until = self._delays.get(operation, now)
+            start = max(now, self._next, delayed_until)
+            if start > latest or delayed_until - now > longest_delay:
                 return None
             self._next = start + self._gap
             return start - now
 
-    def delay(self, seconds: float) -> None:
-        """Delay all further requests by `seconds`, after a 429."""
+    def delay(self, operation: str, seconds: float) -> None:
+        """Delay all further requests of an operation by `seconds`, after a 429."""
         with self._lock:
-            self._delayed_until = max(self._delayed_until, self._clock() + seconds)
+            self._delays[operation] = max(self._delays.get(operation, 0.0), self._clock() + seconds)
 
-    def delay_left(self) -> float:
-        """The seconds until the delay of the last 429 ends."""
+    def delay_left(self, operation: str) -> float:
+        """The seconds until the delay of the last 429 of an operation ends."""
         with self._lock:
-            return max(0.0, self._delayed_until - self._clock())
+            return max(0.0, self._delays.get(operation, 0.0) - self._clock())
 
 
 def _causes(error: BaseException) -> list[BaseException]:

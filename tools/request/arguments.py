@@ -17,6 +17,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.tree import places_in
+from restgpt.specs.schemas.pattern import is_found
 from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
@@ -111,6 +112,20 @@ def properties_of(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
     return found
 
 
+def _undeclared(name: str, schema: Any, root: Schema, depth: int = 0) -> Any:
+    """The schema of the value of an undeclared property, by a pattern of names, else for all others; None without."""
+    schema = follow(schema, root)
+    if not isinstance(schema, Mapping) or depth > 8:
+        return None
+    for pattern, item in (schema.get("patternProperties") or {}).items():
+        if is_found(pattern, name):
+            return item
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        return schema["additionalProperties"]
+    inner = (item for key in ("allOf", "anyOf", "oneOf") for item in schema.get(key) or ())
+    return next((found for item in inner if (found := _undeclared(name, item, root, depth + 1))), None)
+
+
 def is_open(schema: Any, root: Schema, depth: int = 0) -> bool:
     """Whether an object schema explicitly allows additional properties."""
     schema = follow(schema, root)
@@ -126,8 +141,10 @@ def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
     types = types_of(schema, root)
     if types is None or value is None or depth > 32:
         return value
-    if isinstance(value, str) and "string" not in types:
-        value = _from_text(value, types, schema, root)
+    if isinstance(value, str):
+        read = _from_text(value, types, schema, root)
+        is_other = "string" not in types or (read != value and _is_only(read, value, schema, root))
+        value = read if is_other else value
     elif isinstance(value, float) and value.is_integer() and "integer" in types and abs(value) < 2**53:
         value = int(value)
     elif isinstance(value, bool | int) and types <= {"string", "null"}:
@@ -139,8 +156,15 @@ def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
         return [coerce(item, node["items"], root, depth + 1) for item in value]
     if isinstance(value, dict):
         known = properties_of(node, root)
-        return {key: coerce(item, known[key], root, depth + 1) if key in known else item for key, item in value.items()}
+        schemas = {key: known[key] if key in known else _undeclared(str(key), node, root) for key in value}
+        return {key: coerce(item, schemas[key], root, depth + 1) for key, item in value.items()}
     return value
+
+
+def _is_only(read: Any, text: str, schema: Any, root: Schema) -> bool:
+    """Whether a schema that allows texts, and other values too, refuses this text but allows the value read of it."""
+    whole = {**schema, "$defs": root.get("$defs", {})}
+    return bool(validate(text, whole, "")) and not validate(read, whole, "")
 
 
 def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> Any:
@@ -224,7 +248,7 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     builtin = (re.error, TypeError, ValueError, AttributeError, RecursionError)
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
-        chosen = [best_match([error]) for error in errors[:MOST_PROBLEMS]]
+        chosen = [error if _wanted(error) else best_match([error]) for error in errors[:MOST_PROBLEMS]]
     except (*builtin, Unresolvable, SchemaError, TooComplex):
         return []
     found = [_problem(error, pointer) for error in chosen if not isinstance(error.instance, BlobText)]
@@ -265,8 +289,22 @@ def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
         extra = next((name for name in instance if name not in known), "")
         return ArgumentProblem(f"{place}/{pointer_part(str(extra))}", f"is unknown{nearest(str(extra), known)}")
     if keyword in ("anyOf", "oneOf"):
+        if alternatives := _wanted(error):
+            return ArgumentProblem(place, f"must be {alternatives}, not {_named(instance)}")
         return ArgumentProblem(place, f"{_short(instance)} fits none, or several, of the alternatives")
     return ArgumentProblem(place, _cut(error.message, 200))
+
+
+def _wanted(error: "ValidationError") -> str:
+    """The types and values that alternatives ask for; empty if any of them asks for more than a type or a value."""
+    asked = [(inner.validator, inner.validator_value) for inner in error.context or () if not inner.path]
+    if len(asked) < len(error.context or ()) or any(keyword not in ("type", "enum", "const") for keyword, _ in asked):
+        return ""
+    texts = [
+        str(value) if keyword == "type" else f"one of {_listed(value if keyword == 'enum' else [value])}"
+        for keyword, value in asked
+    ]
+    return " or ".join(dict.fromkeys(texts))
 
 
 def _count_problem(error: "ValidationError", instance: Mapping[str, Any]) -> str:

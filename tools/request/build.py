@@ -16,7 +16,7 @@ from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import SAFE, Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.reading.path_template import ONE, VARIABLE, variable
+from restgpt.specs.reading.path_template import ONE, VARIABLE, variable, variables
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.schemas.types import only_value
 from restgpt.specs.schemas.validation import allowed_steps
@@ -225,7 +225,8 @@ class _Builder:
             self._negotiated[folded] = groups[group][key]
             self._given.setdefault(group, {})[key] = groups[group][key]
             return
-        if group == "header" and folded in RESERVED_HEADERS:
+        is_key = self._operation.is_key(group, key)
+        if is_key or (group == "header" and folded in RESERVED_HEADERS):
             self._add(f"/{group}/{pointer_part(key)}", "is set by the program; leave it out")
             return
         home = self._home_of(key)
@@ -261,7 +262,9 @@ class _Builder:
             return None
         node = follow(schema, schema)
         default = schema.get("default", node.get("default") if isinstance(node, Mapping) else None)
-        default = only_value(node) if default is None else default
+        if default is None or validate(coerce(default, schema, schema), schema, pointer):
+            # A default that is wrong is the document's fault, not the caller's.
+            default = only_value(node)
         if default is None and parameter.name in given and "null" in (types_of(schema, schema) or ()):
             self._values[(parameter.location, parameter.name)] = None
             self._given.setdefault(_group(parameter), {})[parameter.name] = None
@@ -389,8 +392,10 @@ class _Builder:
         return text
 
     def _query(self) -> str:
-        path = self._operation.path.partition("#")[0]
-        pairs = [self._filled(path.partition("?")[2], "=&%")]
+        template = self._operation.path.partition("#")[0].partition("?")[2]
+        own = {item.name for item in self._operation.parameters if item.location == "query"}
+        # A pair whose variable is a query parameter is written by that one.
+        pairs = [self._filled(pair, "=%") for pair in template.split("&") if not own & variables(pair).keys()]
         for parameter in self._operation.parameters:
             key = (parameter.location, parameter.name)
             if key not in self._values or parameter.location not in ("query", "querystring"):

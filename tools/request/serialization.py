@@ -13,7 +13,8 @@ from urllib.parse import quote, quote_plus, unquote
 
 # The reserved characters of RFC 3986, without those that would end the value (& # +) or are invalid in a query ([ ]).
 RESERVED_IN_QUERY = ":/?@!$'()*,;="
-RESERVED_IN_PATH = ":/@!$&'()*+,;="
+# A slash, or an escape that a server may read as one, would add a segment.
+RESERVED_IN_PATH = ":@!$&'()*+,;="
 SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 _TRIPLET = re.compile(r"%[0-9A-Fa-f]{2}")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -51,8 +52,7 @@ def path_text(name: str, value: Any, style: Style) -> str:
     """Serialize a path parameter (simple, label or matrix); no value can add a segment, a query or a fragment."""
 
     def encode(item: Any) -> str:
-        text = scalar(item)
-        return reserved(text, RESERVED_IN_PATH) if style.allow_reserved else quote(text, safe="")
+        return quote(scalar(item), safe=RESERVED_IN_PATH if style.allow_reserved else "")
 
     def named(key: str, item: Any) -> str:
         text = encode(item)

@@ -21,6 +21,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
+from restgpt.specs.security import flat_credentials
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.text.redaction import is_public_header
 
@@ -146,16 +147,7 @@ def _notes(texts: tuple[str, ...]) -> str:
 
 
 def _flat(raw: Any) -> Any:
-    """A mapping whose nested ones (`client_id`, `client_secret`, …) are flattened to `SCHEME.client_id`."""
-    if not isinstance(raw, dict):
-        return raw or {}
-    found: dict[str, Any] = {}
-    for name, value in raw.items():
-        if isinstance(value, dict):
-            found |= {f"{name}.{key}": part for key, part in _flat(value).items()}
-        else:
-            found[str(name)] = value
-    return found
+    return flat_credentials(raw) if isinstance(raw, dict) else raw or {}
 
 
 Address = Annotated[str, AfterValidator(_address)]

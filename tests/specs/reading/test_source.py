@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loopback import Handler, served
@@ -236,6 +237,21 @@ def test_a_document_from_an_address_resolves_relative_servers_against_it(site: s
     api = load_api(f"http://{site}/docs/api.json?token=geheim")
     assert api.operations[0].base_url == f"http://{site}/v2"
     assert "geheim" not in api.source
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "path"),
+    [
+        ({"openapi": "3.1.0"}, {}, ""),
+        ({"swagger": "2.0"}, {}, ""),
+        ({"swagger": "2.0"}, {"basePath": "/v1"}, "/v1"),
+    ],
+)
+def test_a_document_from_an_address_that_names_no_server_is_about_its_host(version: Any, more: Any, path: str) -> None:
+    text = json.dumps({**version, **more, "info": {"title": "t"}, "paths": {"/a": {"get": {}}}}).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n".encode()
+    with raw_server(lambda connection: connection.sendall(head + text)) as url:
+        assert load_api(f"{url}/docs/api.json").operations[0].base_url == url + path
 
 
 def test_a_redirect_on_the_same_host_is_followed_and_counts_as_the_address(site: str) -> None:

@@ -74,6 +74,7 @@ def test_a_file_parameter_makes_the_form_multipart() -> None:
         ({"schemes": ["http", "https"], "basePath": "/v1/"}, "https://api.example.com/v1"),
         ({"schemes": ["http"]}, "http://api.example.com"),
         ({"basePath": "/"}, "https://api.example.com"),
+        ({"host": "http://api.example.com/", "basePath": "/v1"}, "http://api.example.com/v1"),
     ],
 )
 def test_host_base_path_and_schemes_make_the_server(root: dict[str, Any], url: str) -> None:

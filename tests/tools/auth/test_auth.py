@@ -6,6 +6,7 @@ import pytest
 from paths import api_of, operation_of
 
 from restgpt.specs import Api
+from restgpt.specs.security import SCHEMES_OF_PROOF
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.build import build_request
@@ -98,11 +99,51 @@ def test_what_is_presented_shows_nothing() -> None:
     assert "hush" not in repr(found)
 
 
+@pytest.mark.parametrize("name", ["Digest", *sorted(SCHEMES_OF_PROOF)])
+def test_a_scheme_that_needs_a_proof_is_refused_and_its_credential_never_sent(name: str) -> None:
+    found = api({"Key": {"type": "http", "scheme": name}}, [{"Key": []}], auth={"Key": "me:hush"})
+    assert "needs a proof" in str(found.problems)
+    with pytest.raises(MissingCredentialError, match=f"by {name.lower()} needs a proof for each request"):
+        authorization(found)
+    both = api({"Key": {"type": "http", "scheme": name}, "B": BEARER}, [{"Key": []}, {"B": []}], auth={"B": "tok"})
+    assert authorization(both) == "Bearer tok"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("Basic", "Basic bWU6aHVzaA=="),
+        ("Bearer", "Bearer me:hush"),
+        ("token", "Token me:hush"),
+        ("vapid", "Vapid me:hush"),
+    ],
+)
+def test_a_scheme_of_a_fixed_credential_is_sent(name: str, sent: str) -> None:
+    assert authorization(api({"Key": {"type": "http", "scheme": name}}, [{"Key": []}], auth={"Key": "me:hush"})) == sent
+
+
+def test_basic_takes_a_user_name_and_a_password() -> None:
+    given = {"key": {"username": "me", "password": "hush"}}
+    found = api({"Key": {"type": "http", "scheme": "basic"}}, [{"Key": []}], auth=given)
+    assert authorization(found) == "Basic bWU6aHVzaA=="
+
+
+@pytest.mark.parametrize("given", [{"Kye": "tok"}, {"Key": "tok", "Key.pasword": "x"}])
+def test_a_credential_for_no_scheme_is_refused_and_the_schemes_are_named(given: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match=r"auth names K.*, but the security schemes of music are: Key"):
+        authorization(api({"Key": BEARER}, [{"Key": []}, {}], auth=given))
+
+
+def test_a_blank_credential_is_refused() -> None:
+    with pytest.raises(SettingsError, match="the credential for Key of music is blank"):
+        authorization(api({"Key": BEARER}, [{"Key": []}], auth={"Key": " "}))
+
+
 def test_an_api_key_replaces_a_query_value_of_its_name() -> None:
     schemes = {"Key": {"type": "apiKey", "in": "query", "name": "key"}}
-    fields = {"parameters": [{"name": "key", "in": "query"}], "security": [{"Key": []}]}
-    found = operation_of(fields, schemes=schemes, base_url="http://127.0.0.1:1", auth={"Key": "real"})
-    signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {"query": {"key": "made-up"}}))
+    given = {"schemes": schemes, "base_url": "http://127.0.0.1:1", "auth": {"Key": "real"}}
+    found = operation_of({"security": [{"Key": []}]}, path="/x?key=made-up", **given)
+    signed = Credentials(Settings()).auth_for(found).apply(build_request(found, {}))
     assert signed.url.endswith("/x?key=real")
 
 

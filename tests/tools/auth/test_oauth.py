@@ -213,6 +213,8 @@ HOSTILE = {
     "a line break": Canned(b'{"access_token":"a\\r\\nX-More: 1"}'),
     "a number for a token": Canned(b'{"access_token":17}'),
     "a list for a token": Canned(b'{"access_token":["a-token"]}'),
+    "a blank token": Canned(b'{"access_token":"  "}'),
+    "a token that needs a proof": Canned(b'{"access_token":"a-token","token_type":"DPoP"}'),
     "a redirect with a token": Canned(b'{"access_token":"a-token"}', 307, {"Location": "https://b.test/"}),
     "a refusal with a token": Canned(b'{"access_token":"a-token"}', 403),
     "not modified": Canned(b"", 304),
@@ -503,6 +505,47 @@ def test_a_login_that_is_refused_or_forgotten_ends(rig: Rig) -> None:
         log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S, confirm=agree)
     with pytest.raises(LoginError, match="in time"):
         log_in(tokens, found, login_scheme(found), open_browser=lambda url: None, seconds=0.1, confirm=agree)
+
+
+def test_a_login_outlasts_malformed_and_dripping_requests(
+    rig: Rig, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig.authority.script([token("a-token")])
+    found = api(rig.authority.url, auth={"oauth.client_id": "me"})
+    held: list[socket.socket] = []
+
+    def disturb(url: str) -> str:
+        redirect = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+        for data in (b"GET /call", b"GET //[ HTTP/1.1\r\n\r\n", b"\x16\x03\r\n\r\n"):
+            held.append(socket.create_connection(("127.0.0.1", urlsplit(redirect).port or 0)))
+            held[-1].sendall(data)
+        return redirect
+
+    def browser(url: str) -> None:
+        answer = urlencode({"state": parse_qs(urlsplit(url).query)["state"][0], "code": "good"})
+        address = f"{disturb(url)}?{answer}"
+        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+
+    tokens = OAuthTokens(rig.known)
+    began = time.monotonic()
+    log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, confirm=agree)
+    with pytest.raises(LoginError, match="in time"):
+        log_in(tokens, found, login_scheme(found), open_browser=disturb, seconds=0.2, confirm=agree)
+    assert time.monotonic() - began < 10
+    for connection in held:
+        connection.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_query_of_an_authorization_url_changes_nothing_that_is_ours(rig: Rig) -> None:
+    theirs = "tenant=a%26b&state=forged&redirect_uri=https%3A%2F%2Fevil.test&request_uri=urn%3Ax"
+    auth = {**CLIENT, "oauth.authorization_url": f"{rig.authority.url}/authorize?{theirs}"}
+    found = rig.api(auth)
+    asked = OAuthTokens(rig.known).start_login(found, login_scheme(found), "http://127.0.0.1:1/callback")
+    query = parse_qs(urlsplit(asked.url).query)
+    assert (query["state"], query["redirect_uri"]) == ([asked.state], [asked.redirect_uri])
+    assert query["tenant"] == ["a&b"]
+    assert "request_uri" not in query
 
 
 def test_a_login_without_a_client_says_what_to_set(rig: Rig) -> None:

@@ -162,6 +162,27 @@ def test_an_interim_answer_is_not_the_answer_to_this_or_the_next_request(interim
     assert len(asked) == 3
 
 
+def test_too_many_interim_answers_or_trailers_are_no_answer() -> None:
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+    for first, rest in ((b"", INTERIM["102"]), (chunked, b"X-More: 1\r\n")):
+        answer = drip(b"", first=first + rest * 10_000)
+        with raw_server(answer) as url, pytest.raises(BrokenFault):
+            send(operation(url), HttpClient(limits=HttpLimits(attempts=1)))
+
+
+def test_what_came_of_an_endless_stream_of_events_is_kept() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(head + b"data: 1\n\n")
+        time.sleep(5)
+
+    for limits in (HttpLimits(read_seconds=0.2), HttpLimits(total_seconds=0.2)):
+        with raw_server(answer) as url:
+            reply = send(operation(url), HttpClient(limits=limits))
+        assert (reply.status, reply.body, reply.truncated) == (200, b"data: 1\n\n", True)
+
+
 def test_a_switch_of_protocols_is_no_answer_and_a_change_may_have_been_made() -> None:
     head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"
     with raw_server(lambda connection: connection.sendall(head)) as url, pytest.raises(BrokenFault) as caught:
@@ -301,15 +322,17 @@ def test_a_429_makes_other_threads_wait_too(echo: EchoServer) -> None:
     assert clock.slept == [30.0]
 
 
-def test_an_api_that_asks_for_a_long_pause_is_left_alone(echo: EchoServer) -> None:
+def test_an_operation_that_asks_for_a_long_pause_is_left_alone_and_no_other_one(echo: EchoServer) -> None:
     clock = Clock()
     client = clock.client()
-    found = operation(echo.url)
-    echo.script([Canned(status=429, headers={"Retry-After": "3600"}), Canned()])
+    paths = {f"/{name}": {"get": {"operationId": name, "responses": {}}} for name in "ab"}
+    found, other = api_of(paths, base_url=echo.url).operations
+    echo.script([Canned(status=429, headers={"Retry-After": "1000000000"}), Canned(), Canned()])
     assert send(found, client).status == 429
     with pytest.raises(TimeoutFault, match="another 3600 seconds"):
         send(found, client)
-    assert (len(echo.arrived), clock.slept) == (1, [])
+    assert send(other, client).status == 200
+    assert (len(echo.arrived), clock.slept) == (2, [])
     clock.sleep(3600)
     assert send(found, client).status == 200
 
