@@ -1,4 +1,4 @@
-"""Guards that no turn ends as fulfilled without a call that succeeded, if the model repeats its first reply for ever."""
+"""Guards that no turn ends fulfilled without a call that succeeded, if the model repeats its first reply for ever."""
 
 from typing import Any
 
