@@ -65,7 +65,15 @@ def is_fulfilled(run: Run, state: Asking, steps: Sequence[Step], reply: DoubtedR
     made = [request for step in steps for request in step["requests"]]
     if is_invented(state, steps) or reply.fulfilled is False:
         return False
-    return is_any_done(made) if reply.fulfilled is None else may_be_fulfilled(run, state, made)
+    if reply.fulfilled is None:
+        return is_any_done(made)
+    return may_be_fulfilled(run, state, made) or (not made and _is_echo(reply.text, state["instruction"]))
+
+
+def _is_echo(answer: str, instruction: str) -> bool:
+    """Return whether an answer is the instruction in other words of no weight, such as a greeting."""
+    said, asked = (set(stems(text)) - STOP_STEMS for text in (answer, instruction))
+    return said == asked
 
 
 def is_any_done(requests: Iterable[Request]) -> bool:

@@ -44,6 +44,8 @@ DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 80, 10**9
 NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 600, 40, 3
 # The fewest characters of a note where not all fit as they are, and what a unit or a notation adds to its worth.
 NOTE_LEAST, MEASURED = 60, 5.0
+# How a list of values begins, and the fewest characters of a long one.
+VALUES, VALUES_LEAST = "one of ", 300
 
 DECIDING = re.compile(
     r"\b(?:(?:milli|micro|nano)?seconds?|ms|minutes|hours|days|(?:in|of|per) (?:a )?(?:minute|hour|day|week|month|year)"
@@ -181,7 +183,7 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
     fitting: dict[str, int] = {}
     for text, head in heads.items():
         room -= len(head) + 4
-        if room - sum(min(NOTE_LEAST, length) for length in (*fitting.values(), len(text))) < 0:
+        if room - sum(map(_least, (*fitting, text))) < 0:
             room += len(head) + 4
         else:
             fitting[text] = len(text)
@@ -190,10 +192,15 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
         yield f"{heads[text]}: {short if short[-1] in '.…' else short + '.'}"
 
 
+def _least(text: str) -> int:
+    """Return the fewest characters of a note; a list of values says nothing if it is cut."""
+    return min(len(text), VALUES_LEAST if text.startswith(VALUES) else NOTE_LEAST)
+
+
 def _shares(lengths: Mapping[str, int], room: int) -> dict[str, int]:
     """Return the characters for each text: all that it has, or an equal share of what the shorter ones leave."""
     shares: dict[str, int] = {}
     for number, text in enumerate(sorted(lengths, key=lengths.__getitem__)):
-        shares[text] = min(lengths[text], max(NOTE_LEAST, room // (len(lengths) - number)))
+        shares[text] = min(lengths[text], max(_least(text), room // (len(lengths) - number)))
         room -= shares[text]
     return {text: shares[text] for text in lengths}

@@ -13,7 +13,18 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from restgpt.specs.docs.field import ARRAYS_MOST, PYTHON, Note, default_of, is_plain, limits, note_of, type_of, written
+from restgpt.specs.docs.field import (
+    ARRAYS_MOST,
+    PYTHON,
+    VALUES,
+    Note,
+    default_of,
+    is_plain,
+    limits,
+    note_of,
+    type_of,
+    written,
+)
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.effort import within
@@ -230,7 +241,7 @@ class Value:
             values = [repr(value) for value in entry.core.values] if self._is_typed else []
             if len(values) > 1 and values[-1] not in self._written(entry):
                 listed = " | ".join([*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])])
-                yield Note(path, f"one of {listed}", worth, decides=True)
+                yield Note(path, f"{VALUES}{listed}", worth, decides=True)
 
     def _entry(self, name: str, shape: Shape, mark: str = "", parent: _Entry | None = None) -> _Entry:
         core, arrays = shape, 0
@@ -372,7 +383,7 @@ def _variants(shape: Shape) -> str:
     ]
     more = ["…"] if found[VARIANTS_MOST:] else []
     by = f", chosen by {chooser['propertyName']}" if isinstance(chooser.get("propertyName"), str) else ""
-    return f"one of {' | '.join([*texts, *more])}{by}"
+    return f"{VALUES}{' | '.join([*texts, *more])}{by}"
 
 
 def _is_size(entry: _Entry) -> bool:

@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_155,
-    "nodes": 4_352,  # more: the choice of functions and the proposal of an answer are state
+    "nodes": 4_357,  # more: the choice of functions and the proposal of an answer are state
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_145,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
     "tools": 10_251,  # +5: whether the sandbox runs programs
-    "specs": 7_215,
+    "specs": 7_229,
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_460,
