@@ -12,8 +12,8 @@ _RULED = re.compile(
 )
 _SETUP = re.compile(
     r"\b(?:change ?logs?|release notes|what.?s new|version history|sdks?|(?:client|code) librar\w+|install\w*"
-    r"|quick ?start|getting started|cors|cross.origin\w*|errors?(?: codes?| handling| responses?)?|(?:http )?status codes?"
-    r"|(?:request |response )?headers?|rate.?limit\w*|curl\w*|versioning)\b",
+    r"|quick ?start|getting started|cors|cross.origin\w*|errors?(?: codes?| handling| responses?)?"
+    r"|(?:http )?status codes?|(?:request |response )?headers?|rate.?limit\w*|curl\w*|versioning)\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
