@@ -126,7 +126,7 @@ def test_no_request_is_printed_where_none_waits(cli: Cli, toy: WorldServer, mode
     assert cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "one").code == 3
     assert "has 1 waiting" in cli("threads", "one", "--request", "2").err
     assert cli("threads", "--request", "1").code == 2
-    assert cli("resume", "one", "--reject", "no").code == 0
+    assert cli("resume", "one", "--reject", "no").code == 1
     over = cli("threads", "one", "--request", "1")
     assert (over.code, over.out) == (2, "")
     assert "No request waits for approval in thread one." in over.err
@@ -134,7 +134,7 @@ def test_no_request_is_printed_where_none_waits(cli: Cli, toy: WorldServer, mode
 
 def test_a_rejected_write_is_never_sent(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     resumed = cli("resume", "moss", "--reject", "the name is wrong")
-    assert resumed.code == 0
+    assert resumed.code == 1
     assert sent(toy.world) == []
     assert "the name is wrong" in moss.requests[-1].text
 
@@ -172,7 +172,7 @@ def test_a_decision_that_makes_no_sense_is_refused(
 
 def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(WRITES)
-    assert cli("ask", "Create the project Moss", *by_calls(toy), "--writes", "deny").code == 0
+    assert cli("ask", "Create the project Moss", *by_calls(toy), "--writes", "deny").code == 1
     assert sent(toy.world) == []
     model(WRITES)
     assert cli("ask", "Create the project Moss", *by_calls(toy), "--writes", "allow").code == 0
@@ -243,7 +243,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     assert "may or may not" in " ".join(resumed.err.split())
     assert cli("resume", "moss", "--edit", "{}").code == 2
     rejected = cli("resume", "moss", "--reject", "do not")
-    assert (rejected.code, rejected.out) == (0, "It may be there.\n")
+    assert (rejected.code, rejected.out) == (1, "It may be there.\n")
     assert "not known" in server.requests[-1].text
     assert sent(toy.world) == ["POST /projects"]
 

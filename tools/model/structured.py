@@ -54,7 +54,8 @@ def ask(
     """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
-    times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
+    times, unless it is repeated. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
+    fails.
     """
     methods = _methods(model, method)
 
@@ -104,9 +105,10 @@ def _repaired(
 ) -> tuple[Value, ModelUsage]:
     """The value that `read` finds in a reply, and the cost of all replies; raises `ModelReplyError`.
 
-    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice.
+    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice. A model
+    that answers that with the same reply is not asked again.
     """
-    used, reason = ModelUsage(), ""
+    used, reason, said = ModelUsage(), "", ""
     for _ in range(REPAIRS + 1):
         raw = reply(conversation)
         used += usage_of(raw)
@@ -117,7 +119,10 @@ def _repaired(
         except RecursionError:
             reason = "It is nested too deeply."
         complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
-        conversation = [*conversation, AIMessage(shown(raw)), complaint]
+        before, said = said, shown(raw)
+        if said == before:
+            break
+        conversation = [*conversation, AIMessage(said), complaint]
     raise ModelReplyError(wanted, reason, usage=used)
 
 
