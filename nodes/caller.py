@@ -244,53 +244,38 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     numbers = sorted({request["call"] for request in refused}) or next_calls(
         run.catalogue, state["api_plan"], requests, reads=run.rules.reads
     )
-    prompt = arguments_prompt(run, state, requests, numbers, refused)
     evidence = evidence_of(run, state, requests)
     built: list[Request] = []
+    reply = CallerReply(calls=[])
 
-    def check(reply: CallerReply) -> None:
-        built[:] = requests_of(run, state, reply, numbers, refused, evidence)
-
-    try:
-        reply = run.models.ask("caller", prompt, CallerReply, check=check)
-    except UsedUpError as error:
-        return _finished(run, state, requests, f"No request was made. {error}")
-    except ModelReplyError as error:
-        return _single(run, state, requests, numbers, refused, error)
-    if built:
-        return {"requests": built, "hint": "", "usage": run.usage()}
-    return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
-
-
-def _single(
-    run: Run,
-    state: CallerState,
-    requests: Sequence[Request],
-    numbers: Sequence[int],
-    refused: Sequence[Request],
-    problem: ModelReplyError,
-) -> dict[str, Any]:
-    """Have the model write only the arguments of the next planned call; without these, ask a person."""
-    planned = state["api_plan"]["calls"][numbers[0] - 1]
-    first = [request for request in refused if request["call"] == numbers[0]]
-    prompt = arguments_prompt(run, state, requests, numbers[:1], first)
-    evidence = evidence_of(run, state, requests)
-    built: list[Request] = []
-
-    def check(arguments: dict[str, Any]) -> None:
-        call = Call(call=numbers[0], arguments=arguments, description=planned["purpose"])
-        built[:] = requests_of(run, state, CallerReply(calls=[call]), numbers[:1], first, evidence)
+    def check(given: CallerReply) -> None:
+        nonlocal reply
+        built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
 
     try:
-        single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check)
+        try:
+            prompt = arguments_prompt(run, state, requests, numbers, refused)
+            run.models.ask("caller", prompt, CallerReply, check=check)
+        except ModelReplyError:
+            numbers = numbers[:1]
+            refused = [request for request in refused if request["call"] in numbers]
+            planned = state["api_plan"]["calls"][numbers[0] - 1]
+
+            def check_arguments(given: dict[str, Any]) -> None:
+                check(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
+
+            prompt = arguments_prompt(run, state, requests, numbers, refused)
+            single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check_arguments)
     except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
         if UNFOUNDED in error.reason and not (requests or state["hint"] or state.get("program")):
             return _missing(run, state, requests, numbers, error.reason)
         asked = question(run, of_turn(state), state["plan"] or state["instruction"], error.reason)
-        return {**_finished(run, state, requests, f"No request was made. {problem}"), "proposal": asked}
-    return {"requests": built, "hint": "", "usage": run.usage()}
+        return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
+    if built:
+        return {"requests": built, "hint": "", "usage": run.usage()}
+    return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
 
 
 def _missing(

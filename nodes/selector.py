@@ -81,7 +81,7 @@ def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]
     """Have the model choose a single operation; without one, ask a person."""
     listing, task = _operations(run, state), state["decision"]["text"]
     try:
-        call = single_operation(run, _prompt(run, state, listing), listing.text, listing.names, task)
+        call = single_operation(run, _prompt(run, state, listing), listing.text, task)
     except UsedUpError as error:
         return _no_call(run, state, round_number, f"No operation was chosen. {error}")
     except ModelReplyError as error:

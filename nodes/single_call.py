@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, SystemMessage
 from pydantic import BaseModel, Field, RootModel, model_validator
 
+from restgpt.nodes.dialogue.answer import MAX_NAMED
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Proposal, Step
 from restgpt.nodes.state.results import results_of
@@ -17,9 +18,6 @@ from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.tools.model.reply import written_calls
-
-MOST_NAMED = 3
-"""How many operations the question to a person names."""
 
 
 class SingleOperation(BaseModel):
@@ -39,16 +37,17 @@ class Arguments(RootModel[dict[str, Any]]):
     """The arguments of one call, by place or by name."""
 
 
-def single_operation(
-    run: Run, prompt: Sequence[BaseMessage], operations: str, names: Sequence[str], task: str
-) -> PlannedCall:
-    """Ask the selector for one of the operations `names`, which the text `operations` lists; raises `ModelError`.
+def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, task: str) -> PlannedCall:
+    """Ask the selector for one of the operations that a text lists; raises `ModelError`.
 
     `prompt` is that of the selector, whose system message is replaced.
     """
+    names = [run.catalogue.name_of(operation) for operation in run.catalogue]
+    # A map lists paths instead.
+    listed: list[Any] = [name for name in names if name in operations] or names
 
     class Choice(SingleOperation):
-        operation: str = Field(description="The operation's name.", json_schema_extra={"enum": list(names)})
+        operation: str = Field(description="The operation's name.", json_schema_extra={"enum": listed})
 
     def check(reply: Choice) -> None:
         try:
@@ -82,10 +81,10 @@ def single_arguments(
 
 def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> Proposal:
     """Return the answer of a turn that goes on only with a person's help: what is missing, and what was found."""
-    names = [run.catalogue.function_name(item) for item in run.catalogue.search(task, MOST_NAMED)]
+    names = [run.catalogue.function_name(item) for item in run.catalogue.search(task, MAX_NAMED)]
     such = f" It may be one of {', '.join(names)}." if names else ""
     found = results_of(steps)
-    lines = [f"I do not know which call, or which values, this needs: {task}", problem]
+    lines = [f"I could not find out which call, or which values, this needs: {task}", problem]
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []
     return {"kind": "end", "text": "\n".join(filter(None, lines)), "fulfilled": False}

@@ -63,9 +63,9 @@ def is_fulfilled(run: Run, state: Asking, steps: Sequence[Step], reply: DoubtedR
     A reply that says so without an answer of an API is believed only of an instruction that asks for nothing of an API.
     """
     made = [request for step in steps for request in step["requests"]]
-    if is_invented(state, steps) or reply.fulfilled is False:
-        return False
-    return is_any_done(made) if reply.fulfilled is None else may_be_fulfilled(run, state, made)
+    if reply.fulfilled is None:
+        return is_any_done(made)
+    return reply.fulfilled and may_be_fulfilled(run, state, made)
 
 
 def is_any_done(requests: Iterable[Request]) -> bool:

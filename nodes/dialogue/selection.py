@@ -1,7 +1,7 @@
 """API plans in a model's reply: the reply's schema, its check against the catalogue, and its record in the state."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -66,14 +66,10 @@ class LookingSelection(Selection):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The operations as a prompt lists them, how many others there are, and whether it lists a map instead.
-
-    `names` are those of the listed operations; beside a map, of all.
-    """
+    """The operations as a prompt lists them, how many others there are, and whether it lists a map instead."""
 
     text: str
     hidden: int
-    names: tuple[str, ...]
     is_map: bool = False
 
 
@@ -115,18 +111,14 @@ def list_operations(run: Run, wanted: str) -> Listing:
     offered = run.catalogue.offer(wanted, run.context.operations_budget)
     hidden = len(run.catalogue) - len(offered)
     if not offered and hidden:
-        return Listing(f"{NOTHING_FITS}\n{whole_map(run)}", hidden, _names(run, run.catalogue), is_map=True)
+        return Listing(f"{NOTHING_FITS}\n{whole_map(run)}", hidden, is_map=True)
     if len(run.catalogue.apis) == 1:
-        return Listing(_lines(run, offered), hidden, _names(run, offered))
+        return Listing(_lines(run, offered), hidden)
     groups: dict[int, list[Operation]] = {}
     for operation in offered:
         groups.setdefault(id(operation.api), []).append(operation)
     texts = (f"{group[0].api.title or group[0].api.name}:\n{_lines(run, group)}" for group in groups.values())
-    return Listing("\n\n".join(texts), hidden, _names(run, offered))
-
-
-def _names(run: Run, operations: Iterable[Operation]) -> tuple[str, ...]:
-    return tuple(map(run.catalogue.name_of, operations))
+    return Listing("\n\n".join(texts), hidden)
 
 
 def _lines(run: Run, operations: Sequence[Operation]) -> str:

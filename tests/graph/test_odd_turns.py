@@ -183,7 +183,7 @@ def test_a_model_that_never_gets_further_is_asked_at_most_nine_times_for_an_api_
     }
     model = ScriptedModel(lambda prompt: habits[role_of(prompt)])
     done = board.agent(model, context={"road": road}).ask("Find the tasks", max_steps=3)
-    assert done["answer"].startswith(("The budget for this instruction is used up", "I do not know which call"))
+    assert done["answer"].startswith(("The budget for this instruction is used up", "I could not find out which call"))
     assert len(model.prompts) <= 9 * 3 + (road == "program")
 
 

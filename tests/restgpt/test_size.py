@@ -13,11 +13,11 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_155,
-    "nodes": 4_496,  # more: written tool calls in every role, and a single call where plans cannot be read
+    "nodes": 4_478,  # more: written tool calls in every role, and a single call where plans cannot be read
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_145,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 10_177,  # more: the reader of tool calls in text, the report of a program without output
+    "tools": 10_269,  # more: tool calls in text, programs without output, the dialects of servers
     "specs": 7_187,  # +24: the schema of arguments, which was in restgpt/server
     "prompts": 37,
     "restgpt": 1_563,  # more: the registry of threads, the sources of APIs and the single call
@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 628,
     "restgpt-bench": 10_148,
     "lab": 6_572,
-    "tests": 44_800,  # more: what models write as text, repeated for ever
+    "tests": 45_020,  # more: what models write as text, repeated for ever, and odd servers
     "docs": 361,
     ".": 8,
 }

@@ -11,8 +11,6 @@ ROLES = {
     "You carry out one sub-task": "program",
     "You are the API selector": "selector",
     "You are the caller": "caller",
-    "You choose the one operation": "selector",
-    "You fill in the arguments of one call": "caller",
     "You write Python": "parser",
     "You read one API response": "direct",
     "You fulfil a user's instruction by calling REST APIs, one call": "react",
