@@ -54,7 +54,8 @@ class State(TypedDict):
     functions for a program that carries out the whole instruction, otherwise `api_plan` is a_t. `program` is that of
     the current round, empty for a round that makes its calls one by one. `recipe` is the recipe that the turn runs or
     has run, if any. `proposal` is what the planner decides next without its model. `steps` are the finished (p, a, r).
-    `hint` is the caller's message to the selector about an unknown value.
+    `hint` is the caller's message to the selector about an unknown value. `road` is "roles" in a turn that the model's
+    programs cannot carry out, so that it goes on call by call.
     `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the number of the run,
     which no checkpoint holds.
     """
@@ -71,6 +72,7 @@ class State(TypedDict):
     selection: Annotated[FunctionChoice | None, Checked]
     api_plan: Annotated[ApiPlan, Checked]
     hint: Text
+    road: Text
     program: Annotated[Program | None, Checked]
     proposal: Annotated[Proposal | None, Checked]
     recipe: Annotated[RecipeRun | None, RecipeChannel]

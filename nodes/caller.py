@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.nodes.arguments import (
+    Call,
     CallerReply,
     arguments_prompt,
     evidence_of,
@@ -18,10 +19,11 @@ from restgpt.nodes.arguments import (
     sub_task,
 )
 from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
+from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
 from restgpt.nodes.programs.repetition import remarks
@@ -31,6 +33,7 @@ from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.single_call import question, single_arguments
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     FunctionChoice,
@@ -82,7 +85,7 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
         return recipe_program(run, state, record)
     recipes = [] if steps else offered_recipes(run, state["instruction"])
     offer = offer_of(recipes) if recipes else Alternatives("", ProgramReply)
-    selection = _selection(state)
+    selection, instruction = _selection(state), state["instruction"]
     try:
         with run.answer:
             reply = run.models.ask(
@@ -98,6 +101,8 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     except UsedUpError as error:
         text = used_up_text(error.budget, steps)
         return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    except ModelReplyError:
+        return _by_roles(run, {"kind": "plan", "text": instruction})
     if reply.decision == "functions":
         wish: Look = {"words": reply.text, "thought": reply.thought}
         return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
@@ -108,7 +113,17 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     before = state.get("program") if steps else None
     seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1
     program = written(run, reply.text, writer="caller", number=number, is_last=True, before=before, seen=seen)
+    if before is not None and before["code"] == program["code"]:
+        if before.get("end") == "failed":
+            return _by_roles(run, {"kind": "plan", "text": instruction})
+        if steps[-1]["result"].startswith(("{", "[")):
+            return _by_roles(run, {"kind": "open", "text": ""})
     return {"program": program, "api_plan": {"calls": [], "reason": reply.thought}, "hint": "", "usage": run.usage()}
+
+
+def _by_roles(run: Run, proposal: Proposal) -> dict[str, Any]:
+    """Return the update with which a turn goes on call by call, because the model's next program is no other one."""
+    return {"road": "roles", **_proposed(run, proposal)}
 
 
 def _selection(state: CallerState) -> FunctionChoice:
@@ -207,6 +222,8 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
     number = before["number"] + 1 if before else 1
     seen = answered_apis(state["steps"], state["requests"], messages=state["messages"])
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
+    if before is not None and before["code"] == program["code"]:
+        return close(run, state, Ending("failed", before["feedback"], before, of_round(state), is_final=True))
     return {"program": program, "hint": "", "usage": run.usage()}
 
 
@@ -227,17 +244,35 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     numbers = sorted({request["call"] for request in refused}) or next_calls(
         run.catalogue, state["api_plan"], requests, reads=run.rules.reads
     )
-    prompt = arguments_prompt(run, state, requests, numbers, refused)
     evidence = evidence_of(run, state, requests)
     built: list[Request] = []
+    reply = CallerReply(calls=[])
 
-    def check(reply: CallerReply) -> None:
-        built[:] = requests_of(run, state, reply, numbers, refused, evidence)
+    def check(given: CallerReply) -> None:
+        nonlocal reply
+        built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
 
     try:
-        reply = run.models.ask("caller", prompt, CallerReply, check=check)
-    except (ModelReplyError, UsedUpError) as error:
+        try:
+            prompt = arguments_prompt(run, state, requests, numbers, refused)
+            run.models.ask("caller", prompt, CallerReply, check=check)
+        except ModelReplyError:
+            numbers = numbers[:1]
+            refused = [request for request in refused if request["call"] in numbers]
+            planned = state["api_plan"]["calls"][numbers[0] - 1]
+
+            def check_arguments(given: dict[str, Any]) -> None:
+                check(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
+
+            prompt = arguments_prompt(run, state, requests, numbers, refused)
+            single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check_arguments)
+    except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
+    except ModelReplyError as error:
+        if UNFOUNDED in error.reason and not (requests or state["hint"] or state.get("program")):
+            return _missing(run, state, requests, numbers, error.reason)
+        asked = question(run, of_turn(state), state["plan"] or state["instruction"], error.reason)
+        return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")

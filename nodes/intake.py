@@ -68,6 +68,7 @@ def opened_turn(state: IntakeState, *, instruction: str = "") -> dict[str, Any]:
         "selection": None,
         "api_plan": {"calls": [], "reason": ""},
         "hint": "",
+        "road": "",
         "program": None,
         "proposal": None,
         "recipe": None,

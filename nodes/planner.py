@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
-from restgpt.nodes.dialogue.answer import doubt, ended, is_fulfilled, proposed_end, used_up_text
+from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
@@ -30,7 +30,7 @@ from restgpt.nodes.state.records import (
 from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
 
@@ -85,7 +85,7 @@ def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         steps = of_turn(state)
-        if proposal := state.get("proposal"):
+        if (proposal := state.get("proposal")) and proposal["kind"] != "open":
             return _accepted(run, state, steps, proposal)
         if current(state) and not steps:
             return _whole(run, state, steps)
@@ -101,6 +101,10 @@ def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
         except UsedUpError as error:
             return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
+        except ModelReplyError as error:
+            if steps or over:
+                return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
+            return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
 
     return planner
 

@@ -24,6 +24,7 @@ from restgpt.nodes.dialogue.selection import (
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.single_call import question, single_operation
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
@@ -54,20 +55,39 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
         round_number = state["round"] + 1
         try:
             reply = _selection(run, state)
-        except (ModelReplyError, UsedUpError) as error:
+        except UsedUpError as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
+        except ModelReplyError:
+            return _single(run, state, round_number)
         api_plan = api_plan_of(run, reply)
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, reply.answer.strip() or "No operation serves this sub-task.")
-        return {
-            "api_plan": api_plan,
-            "selection": None,
-            "round": round_number,
-            "program": None,
-            "usage": run.usage(),
-        }
+        return _chosen(run, round_number, api_plan)
 
     return selector
+
+
+def _chosen(run: Run, round_number: int, api_plan: ApiPlan) -> dict[str, Any]:
+    return {
+        "api_plan": api_plan,
+        "selection": None,
+        "round": round_number,
+        "program": None,
+        "usage": run.usage(),
+    }
+
+
+def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]:
+    """Have the model choose a single operation; without one, ask a person."""
+    listing, task = _operations(run, state), state["decision"]["text"]
+    try:
+        call = single_operation(run, _prompt(run, state, listing), listing.text, task)
+    except UsedUpError as error:
+        return _no_call(run, state, round_number, f"No operation was chosen. {error}")
+    except ModelReplyError as error:
+        closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
+        return {**closed, "proposal": question(run, of_turn(state), task)}
+    return _chosen(run, round_number, {"calls": [call], "reason": ""})
 
 
 def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:

@@ -60,20 +60,12 @@ def is_invented(state: Told, steps: Sequence[Step]) -> bool:
 def is_fulfilled(run: Run, state: Asking, steps: Sequence[Step], reply: DoubtedReply) -> bool:
     """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded.
 
-    A reply that says so without an answer of an API is believed only if no function fits the instruction.
+    A reply that says so without an answer of an API is believed only of an instruction that asks for nothing of an API.
     """
     made = [request for step in steps for request in step["requests"]]
-    if is_invented(state, steps) or reply.fulfilled is False:
-        return False
     if reply.fulfilled is None:
         return is_any_done(made)
-    return may_be_fulfilled(run, state, made) or (not made and _is_echo(reply.text, state["instruction"]))
-
-
-def _is_echo(answer: str, instruction: str) -> bool:
-    """Return whether an answer is the instruction in other words of no weight, such as a greeting."""
-    said, asked = (set(stems(text)) - STOP_STEMS for text in (answer, instruction))
-    return said == asked
+    return reply.fulfilled and may_be_fulfilled(run, state, made)
 
 
 def is_any_done(requests: Iterable[Request]) -> bool:
@@ -84,12 +76,15 @@ def is_any_done(requests: Iterable[Request]) -> bool:
 def may_be_fulfilled(run: Run, state: Asking, requests: Iterable[Request]) -> bool:
     """Return whether a turn with these `requests` can have carried out its instruction.
 
-    It can if a call succeeded, if an earlier answer of the thread may hold what is asked for, or if no function fits
-    the instruction, such as a greeting.
+    It can if a call succeeded, if an earlier answer of the thread may hold what is asked for, or if the instruction
+    asks for nothing of an API, such as a greeting: it has no number, and no word of a function.
     """
     if is_any_done(requests) or told_apis(state["messages"]):
         return True
-    return not run.catalogue.search(state["instruction"], 1)
+    asked = set(stems(state["instruction"])) - STOP_STEMS
+    functions = run.catalogue.search(state["instruction"], MAX_NAMED)
+    known = {stem for operation in functions for stem in stems(run.catalogue.line(operation))}
+    return not (asked & known or any(word.isdecimal() for word in asked))
 
 
 def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[DoubtedReply], None] | None:
@@ -147,9 +142,13 @@ def proposed_end(run: Run, state: Told, steps: Sequence[Step], proposal: Proposa
 
 def used_up_text(budget: str, steps: Sequence[Step]) -> str:
     """Return the answer of a turn whose `budget` is used up: what was found until then."""
+    return found_text(f"The budget for this instruction is used up ({budget}), so it could not be finished.", steps)
+
+
+def found_text(reason: str, steps: Sequence[Step]) -> str:
+    """Return the answer of a turn that ends for a reason: what was found until then."""
     found = results_of(steps)
-    said = f"The budget for this instruction is used up ({budget}), so it could not be finished."
-    return f"{said} What was found until then:\n{found}" if found else f"{said} Nothing was found until then."
+    return f"{reason} What was found until then:\n{found}" if found else f"{reason} Nothing was found until then."
 
 
 def _held(run: Run, steps: Sequence[Step]) -> str:

@@ -22,6 +22,7 @@ from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Request, Step
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
+from restgpt.specs.docs.words.keyword import keywords
 from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 CONVERSATION_BUDGET = 6000
@@ -29,6 +30,9 @@ CONVERSATION_BUDGET = 6000
 
 MAX_TRACED = 30
 """The maximum number of responses that are searched for the origin of an argument of a single call."""
+
+MOST_GIVERS = 2
+"""How many calls that give an invented value a refusal names."""
 
 MAX_TRACED_SIZE = 4_000_000
 """The maximum size of a response that is searched for that, in bytes."""
@@ -45,6 +49,7 @@ class ConversationState(TypedDict):
     requests: list[Request]
     steps: list[Step]
     turn: int
+    road: NotRequired[str]
     recipe: NotRequired[RecipeRun | None]
 
 
@@ -118,6 +123,9 @@ def _requests(steps: Iterable[Step], requests: Iterable[Request]) -> list[Reques
     """Return all requests of the thread, oldest first."""
     return [*(request for step in steps for request in step["requests"]), *requests]
 
+
+UNFOUNDED = ": no such value stands in the instruction or in"
+"""The part of a refusal that follows an id that a model invented."""
 
 TOLD_APIS = "restgpt_apis"
 """The key of an answer's metadata that maps the ids of the APIs that had answered by then to their names."""
@@ -249,5 +257,19 @@ def grounded_draft(
     if isinstance(drafted, Problems):
         raise drafted.error
     if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
-        raise ValueError(f"{'; '.join(invented)}: no such value stands in the instruction or in {remedy}")
+        givers = _givers(run, operation, invented)
+        raise ValueError(f"{'; '.join(invented)}{UNFOUNDED} {remedy}{givers}")
     return drafted
+
+
+def _givers(run: Run, operation: Operation, invented: Sequence[str]) -> str:
+    """Return a sentence with the calls whose answers hold the values that a model invented; empty if none is known."""
+    calls = [
+        f"{run.catalogue.function_name(giver)}({', '.join(f'{item.name}=…' for item in needed)})"
+        for name, producers in run.catalogue.producers(operation).items()
+        if any(f".{name} = " in text for text in invented)
+        for giver in producers[:MOST_GIVERS]
+        for needed in [[item for item in keywords(giver) if item.required]]
+        if all(item.field != name for item in needed)
+    ]
+    return f" It stands in the answer of {' or '.join(dict.fromkeys(calls))}." if calls else ""

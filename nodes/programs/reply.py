@@ -45,9 +45,10 @@ class ProgramReply(BaseModel):
         key = next((name for name in ("program", "code", "python") if isinstance(given.get(name), str)), None)
         found = {**given, "text": given[key]} if key and not given.get("text") else given
         text = found.get("text")
-        if (code := _code(text)) != program_in(text):
+        # An answer may quote a call.
+        if found.get("decision") != "end" and (code := _code(text)) != program_in(text):
             return {**found, "decision": "program", "text": code}
-        if found.get("decision") not in DECISIONS and isinstance(text, str) and (key or code):
+        if found.get("decision") not in DECISIONS and isinstance(text, str) and (key or program_in(text)):
             return {**found, "decision": "program"}
         return found
 

@@ -95,7 +95,7 @@ class Run:
 
         `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
         `tokens` is the number of model tokens that it has taken. Without it, any number of model calls may be made. If
-        the `state` has a recipe for the turn whose file bans changes, this run has that setting.
+        the `state` has a recipe for the turn whose file bans changes, or another road, this run has that setting.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = services.defaults
@@ -105,6 +105,8 @@ class Run:
         writes = stricter(context.writes, state or {})
         if writes != context.writes:
             context = context.model_copy(update={"writes": writes})
+        if (state or {}).get("road") == "roles":
+            context = context.model_copy(update={"road": "roles"})
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or services.store)
         thread = str(configured.get("thread_id") or "no-thread")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
@@ -47,7 +48,7 @@ def is_asked(choice: FunctionChoice | None) -> bool:
 
 
 class RoundState(TypedDict):
-    """The part of the state that places a round: turn, sub-task, number, and the plans that it carries out."""
+    """The part of the state that places a round: turn, sub-task, number, road, and the plans that it carries out."""
 
     turn: int
     task: int
@@ -55,6 +56,7 @@ class RoundState(TypedDict):
     plan: str
     decision: Decision
     api_plan: ApiPlan
+    road: NotRequired[str]
 
 
 MAX_REPAIRS = 2

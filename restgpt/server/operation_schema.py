@@ -5,7 +5,6 @@ The form only helps to write: whether an edit fits is decided where it is sent, 
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -13,8 +12,7 @@ from starlette.routing import Route
 
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue, Operation, SpecError
-from restgpt.specs.docs.words.keyword import GROUPS
-from restgpt.specs.parameter import RESERVED_HEADERS
+from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.tools.errors import RestgptError
 
 PATH = "/debug/schema"
@@ -37,23 +35,6 @@ def schema_routes(lookup: Callable[[str], Operation | None] | None = None) -> li
             return JSONResponse({"detail": str(error)}, 404)
 
     return [Route(PATH, serve, include_in_schema=False)]
-
-
-def arguments_schema(operation: Operation) -> dict[str, Any]:
-    """Return the JSON schema of an operation's arguments by place, as far as its document describes them."""
-    places: dict[str, Any] = {}
-    for item in operation.parameters:
-        if item.location not in GROUPS or (item.location == "header" and item.name.lower() in RESERVED_HEADERS):
-            continue
-        place = places.setdefault(GROUPS[item.location], {"type": "object", "properties": {}, "required": []})
-        schema = operation.json_schema(item.schema, request=True)
-        place["properties"][item.name] = {**schema, **({"description": item.description} if item.description else {})}
-        place["required"] += [item.name] if item.required else []
-    needed = [name for name, place in places.items() if place["required"]]
-    if operation.body is not None:
-        places["body"] = operation.json_schema(operation.body.preferred.schema, request=True)
-        needed += ["body"] if operation.body.required else []
-    return {"type": "object", "properties": places, "required": needed}
 
 
 def _configured() -> Catalogue:

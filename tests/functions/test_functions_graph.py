@@ -104,8 +104,8 @@ def test_a_fault_is_repaired_with_the_exact_reason() -> None:
 
 
 def test_repairs_end_after_two_and_say_what_is_wrong() -> None:
-    wrong = calls(("weather.fetch", {"city": "Oslo"}))
-    found = run([wrong, wrong, wrong], "Weather in Oslo for 2 days")
+    wrong = [calls(("weather.fetch", {"city": city})) for city in ("Oslo", "Rome", "Oslo")]
+    found = run(wrong, "Weather in Oslo for 2 days")
     assert found["outcome"] == "failed"
     assert "weather.fetch is not one of the functions" in found["answer"]
     assert found["usage"]["calls"] == 3

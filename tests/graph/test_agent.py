@@ -13,7 +13,7 @@ from lab.kit.port import held_port
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt_bench.worlds.server import serve
 
 COUNT = "print('There are', data['total'], 'tasks; the first is', data['items'][0]['title'])"
@@ -410,9 +410,9 @@ def test_an_api_that_cannot_be_reached_stops_the_run_which_goes_on_when_it_is_ba
     assert board.calls() == ["GET /projects/{project_id} 200"]
 
 
-def test_a_planner_that_makes_no_sense_stops_the_run_with_the_state_saved(board: Board) -> None:
-    agent = board.agent(by_role({"planner": ["?", "?", "?", end("Hello.")]}))
-    with pytest.raises(ModelReplyError, match="PlannerReply"):
+def test_a_model_that_is_unavailable_stops_the_run_with_the_state_saved(board: Board) -> None:
+    agent = board.agent(by_role({"planner": [ModelUnavailableError("It is down."), end("Hello.")]}))
+    with pytest.raises(ModelUnavailableError, match="down"):
         agent.ask("Hello?")
     assert agent.state["instruction"] == "Hello?"
     assert agent.graph.invoke(None, agent.config)["answer"] == "Hello."

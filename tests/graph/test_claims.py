@@ -1,4 +1,4 @@
-"""Guards that no turn ends fulfilled without a call that succeeded, if the model repeats its first reply for ever."""
+"""Guards that no turn ends as fulfilled without a call that succeeded, also if a model repeats itself."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from roles import end, program
 from scripted import ScriptedModel
 
 CLAIM = end("The task 117 takes 2 hours.")
+CAUGHT = "try:\n    get_project(117)\nexcept ApiError:\n    pass\nprint('Task 117 takes 2 hours.')"
 HOURS = "How many hours does task 117 take?"
 
 
@@ -18,9 +19,11 @@ HOURS = "How many hours does task 117 take?"
         CLAIM,
         {**CLAIM, "fulfilled": None},
         {name: value for name, value in CLAIM.items() if name != "fulfilled"},
+        program("print('Task 117 takes 2 hours.')"),
+        program(CAUGHT),
         end("There is no task 117 in the list."),
     ],
-    ids=range(4),
+    ids=range(6),
 )
 def test_an_answer_without_a_call_that_succeeded_is_not_fulfilled(board: Board, road: str, reply: Any) -> None:
     agent = board.agent(ScriptedModel(lambda prompt: reply), context={"road": road})

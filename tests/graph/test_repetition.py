@@ -52,9 +52,9 @@ def test_equal_changes_that_succeed_are_carried_out(board: Board) -> None:
     assert agent.state["decision"]["fulfilled"] is True
 
 
-def test_the_same_program_with_the_same_error_is_told_and_ends_at_the_third(board: Board) -> None:
-    failing = program("print(find_tasks()['total'] / 0)")
-    model = by_role({"express": [failing] * 3, "planner": [end("It failed.", fulfilled=True)]})
+def test_the_same_program_with_the_same_end_is_told_and_ends_at_the_third(board: Board) -> None:
+    stopping = program("stop('Hm.', find_tasks()['total'])")
+    model = by_role({"express": [stopping] * 3, "planner": [end("It failed.", fulfilled=True)]})
     agent = board.agent(model, context={})
     assert agent.ask("How many tasks?")["answer"] == "It failed."
     told = [str(prompt[-1].text) for prompt in prompts_of(model, "express")]

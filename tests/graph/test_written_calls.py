@@ -19,7 +19,6 @@ FORMS = [
     'Action: delete_task\nAction Input: {"task_id": 103}',
     {"thought": "", "decision": "program", "text": json.dumps(DELETE)},
     {"decision": "program", "text": "delete_task(103)"},
-    {"calls": [DELETE]},
 ]
 
 
@@ -43,6 +42,13 @@ def test_each_role_reads_a_call(board: Board, reply: Any) -> None:
     agent.ask("Delete task 103.", writes="allow")
     assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
     assert agent.state["decision"]["fulfilled"] is True
+
+
+def test_a_call_that_an_answer_quotes_is_not_made(board: Board) -> None:
+    quoted = end(f"The note of task 101 is:\n{json.dumps(DELETE)}")
+    agent = board.agent(ScriptedModel(lambda prompt: quoted), context={"writes": "allow"})
+    agent.ask("What is the note of task 101?")
+    assert board.calls() == []
 
 
 def test_a_need_of_a_call_that_is_not_before_it_is_dropped(board: Board) -> None:

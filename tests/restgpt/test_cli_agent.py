@@ -243,7 +243,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     assert "may or may not" in " ".join(resumed.err.split())
     assert cli("resume", "moss", "--edit", "{}").code == 2
     rejected = cli("resume", "moss", "--reject", "do not")
-    assert (rejected.code, rejected.out) == (0, "It may be there.\n")
+    assert (rejected.code, rejected.out) == (1, "It may be there.\n")
     assert "not known" in server.requests[-1].text
     assert sent(toy.world) == ["POST /projects"]
 

@@ -27,7 +27,7 @@ UNDO = ["undo", "old", "--yes"]
 def kept(cli: Cli, toy: WorldServer, model: Model) -> Cli:
     """A home folder with the thread `old`."""
     model({"express": [end("There are projects.")]})
-    assert cli("ask", "Are there projects?", *at(toy), "--thread", "old").code == 0
+    assert cli("ask", "Are there projects?", *at(toy), "--thread", "old").code == 1
     return cli
 
 

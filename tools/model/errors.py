@@ -39,10 +39,12 @@ class ModelReplyError(ModelError):
     """The model's replies did not fit the schema, even after they were sent back with the reason."""
 
     def __init__(self, schema: str, reason: str, *, usage: ModelUsage | None = None) -> None:
+        repairs = usage.calls - 1 if usage else REPAIRS
         super().__init__(
-            f"The model's replies were not a valid {schema} after {REPAIRS} repairs: {reason.rstrip('.')}. "
+            f"The model's replies were not a valid {schema} after {repairs} repairs: {reason.rstrip('.')}. "
             "A more capable model, or another --structured-output method, may help."
         )
+        self.reason = reason
         self.usage = usage or ModelUsage()
 
 

@@ -61,12 +61,16 @@ def is_unreadable(error: BaseException) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status behind a provider's exception, under any of the names that providers use."""
+    """The HTTP status behind a provider's exception, under any of the names that providers use.
+
+    For an error in the place of a reply, which OpenRouter sends with status 200, it is the code of that error.
+    """
     for holder in (error, getattr(error, "response", None)):
         for name in ("status_code", "code", "status"):
             if isinstance(value := getattr(holder, name, None), int):
                 return value
-    return None
+    bodies = (getattr(error, "body", None), *error.args[:1])
+    return next((body["code"] for body in bodies if isinstance(body, dict) and isinstance(body.get("code"), int)), None)
 
 
 def is_cut_off(error: BaseException) -> bool:
@@ -84,16 +88,21 @@ def cut_off(reason: str, tokens: int = 0) -> ModelUnavailableError:
     )
 
 
-def unavailable(error: BaseException) -> ModelUnavailableError:
+def unavailable(error: BaseException, model: object = None) -> ModelUnavailableError:
     """The error for a provider's exception, without its text, which may quote the request or a key."""
     if is_cut_off(error):
         return cut_off("length")
-    if is_unreadable(error):
+    status = status_of(error)
+    if is_unreadable(error) and status is None:
         return ModelUnavailableError(
             f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "
             "name and OPENAI_BASE_URL, or the provider's own settings: another kind of server may answer there."
         )
-    status = status_of(error)
+    if status is None and "Timeout" in type(error).__name__:
+        return ModelUnavailableError(
+            "The model's server did not answer in the time for one model call. Raise the setting model_timeout, or "
+            "check OPENAI_BASE_URL."
+        )
     if status is None:
         return ModelUnavailableError(
             f"The model's server cannot be reached or used ({type(error).__name__}). Check OPENAI_BASE_URL, or the "
@@ -102,10 +111,19 @@ def unavailable(error: BaseException) -> ModelUnavailableError:
     remedy = {
         401: "Check the API key.",
         403: "Check what the API key may do.",
-        404: "Check the model's name and OPENAI_BASE_URL.",
+        404: f"Check {_place(error, model)}, and go on with `restgpt resume THREAD --model …`.",
+        413: "The prompt is too large for this model or account: lower the settings functions_budget and "
+        "operations_budget, or take another model.",
         429: "Wait, or raise the account's limit.",
     }.get(status, "Try again later, or check OPENAI_BASE_URL." if status >= 500 else "Check OPENAI_BASE_URL.")
     return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
+
+
+def _place(error: BaseException, model: object) -> str:
+    """The names of the model and of the server, without the rest of its URL, which may hold a key."""
+    name = getattr(model, "model_name", None) or getattr(model, "model", None) or "not known"
+    url = getattr(getattr(error, "request", None), "url", None)
+    return f"the model's name ({name}) and OPENAI_BASE_URL ({getattr(url, 'host', None) or 'not known'})"
 
 
 def refused(error: BaseException, model: BaseChatModel) -> ModelUnavailableError:

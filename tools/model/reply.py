@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -19,6 +20,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.tools.model.chat_span import chat_span
+from restgpt.tools.model.dialect import spoken
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import cut_off, model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
@@ -49,6 +51,9 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
 """The keys under which models write the name and the arguments of a tool call as JSON."""
 
+_BEFORE = re.compile(r"(?:[\s,\[`*]|<[^<>\n]*>|json)*")
+"""What may stand before a call on its line."""
+
 _ACTION = re.compile(r"^[ \t]*Action:[ \t]*`?([\w.\-/{}]+)`?[ \t]*\n\s*Action Input:[ \t]*(?=\{)", re.MULTILINE)
 """A call in the form of ReAct."""
 
@@ -60,9 +65,12 @@ REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "complet
 def reply_to(model: Runnable[Any, Any], messages: Sequence[BaseMessage | tuple[str, str]]) -> AIMessage:
     """The reply of a model to some messages; raises `ModelUnavailableError` when the provider fails."""
     try:
-        return checked_message(model.invoke(convert_to_messages(list(messages)), call_config()))
+        conversation = convert_to_messages(list(messages))
+        if not isinstance(model, BaseChatModel):
+            return checked_message(model.invoke(conversation, call_config()))
+        return spoken(model, conversation, lambda to, sent: checked_message(to.invoke(sent, call_config())))
     except model_failures(model) as error:
-        raise unavailable(error) from None
+        raise unavailable(error, model) from None
 
 
 def call_config(callbacks: Sequence[BaseCallbackHandler] = ()) -> RunnableConfig:
@@ -87,6 +95,8 @@ def checked_message(reply: object) -> AIMessage:
             f"The model's provider ended the reply ({reason}), so nothing of it was used. Ask in other words, or take "
             "another model."
         )
+    if refusal := reply.additional_kwargs.get("refusal"):
+        raise ModelUnavailableError(f"The model refused to reply: {str(refusal)[:300]}")
     # A whole reply has the key, even without a reason; the Responses API has a status.
     if found.get("model_provider") == "openai" and not {"finish_reason", "status"} & found.keys():
         raise ModelUnavailableError(
@@ -164,9 +174,6 @@ def written_calls(reply: Any) -> list[WrittenCall]:
         return calls if len(calls) == len(reply) else []
     if not isinstance(reply, dict):
         return []
-    listed = next((reply[key] for key in ("tool_calls", "calls") if len(reply) == 1 and key in reply), None)
-    if isinstance(listed, list):
-        return written_calls(listed)
     if isinstance(function := reply.get("function"), dict):
         return written_calls(function)
     name = next((reply[key] for key in _NAMES if isinstance(reply.get(key), str)), "")
@@ -180,11 +187,15 @@ def written_calls(reply: Any) -> list[WrittenCall]:
 
 
 def _calls_in(text: str) -> Iterator[WrittenCall]:
-    """The calls in a text; the objects inside a call, and those after `Action Input:`, are its arguments."""
+    """The calls in a text, each at the beginning of a line: a sentence may quote one, such as from an answer.
+
+    The objects inside a call, and those after `Action Input:`, are its arguments.
+    """
     decoder, end = json.JSONDecoder(strict=False), 0
     actions = {match.end(): match[1] for match in _ACTION.finditer(text)}
     for start in (match.start() for match in islice(re.finditer(r"\{", text), MOST_OBJECTS)):
-        if start < end:
+        line = max(end, text.rfind("\n", 0, start) + 1)
+        if start < end or not (start in actions or _BEFORE.fullmatch(text, line, start)):
             continue
         try:
             found, end = decoder.raw_decode(text, start)

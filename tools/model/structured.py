@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -21,8 +21,9 @@ from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
+from restgpt.tools.model.dialect import dialect_of, is_refusal, spoken
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError
-from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, status_of, unavailable
+from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of, written_calls
 from restgpt.tools.model.usage import ModelUsage, usage_of
 from restgpt.tools.settings.run_settings import problems_of
@@ -31,15 +32,8 @@ Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
 Value = TypeVar("Value")
 
-UNSUPPORTED = frozenset({200, 400, 422})
-"""Statuses with which providers refuse a method of structured output that the model does not have.
-
-Behind a 200 is a reply that the provider's package cannot read, such as one that a filter ended; another method can
-help.
-"""
-
-NO_TOOLS = frozenset({400, 422})
-"""Statuses with which providers refuse tools that the model does not have, too many tools, or their schemas."""
+EMPTY = "(an empty reply)"
+"""What a prompt shows of a reply without text."""
 
 
 def ask(
@@ -54,7 +48,8 @@ def ask(
     """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
-    times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider fails.
+    times, unless it is repeated. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
+    fails.
     """
     methods = _methods(model, method)
 
@@ -104,9 +99,10 @@ def _repaired(
 ) -> tuple[Value, ModelUsage]:
     """The value that `read` finds in a reply, and the cost of all replies; raises `ModelReplyError`.
 
-    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice.
+    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice. A model
+    that answers that with the same reply is not asked again.
     """
-    used, reason = ModelUsage(), ""
+    used, reason, said = ModelUsage(), "", ""
     for _ in range(REPAIRS + 1):
         raw = reply(conversation)
         used += usage_of(raw)
@@ -117,14 +113,19 @@ def _repaired(
         except RecursionError:
             reason = "It is nested too deeply."
         complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
-        conversation = [*conversation, AIMessage(shown(raw)), complaint]
+        before, said = said, shown(raw)
+        if said == before != EMPTY:
+            break
+        conversation = [*conversation, AIMessage(said), complaint]
     raise ModelReplyError(wanted, reason, usage=used)
 
 
 def _methods(model: BaseChatModel, method: Method) -> list[str]:
     if method != "auto":
         return [method]
-    return ["json_schema", "function_calling", "json"] if _is_openai(model) else ["function_calling", "json"]
+    listed = ["json_schema", "function_calling", "json"] if _is_openai(model) else ["function_calling", "json"]
+    refused = dialect_of(model).methods
+    return [name for name in listed if name not in refused] or listed
 
 
 def _is_openai(model: BaseChatModel) -> bool:
@@ -141,19 +142,30 @@ def _reply(
     methods: list[str],
     callbacks: Sequence[BaseCallbackHandler],
 ) -> AIMessage:
-    """One reply, by the first of the methods that works; those that the model does not have are removed."""
+    """One reply, by the first of the methods that works; those that the model does not have are removed.
+
+    After an empty reply, which may have been all thoughts, the next one comes by the next method.
+    """
     refusal: BaseException = NotImplementedError()
     while methods:
+        method = methods[0]
         try:
-            return _invoke(model, conversation, schema, methods[0], callbacks)
+            send = partial(_invoke, schema=schema, method=method, callbacks=callbacks)
+            reply = spoken(model, conversation, send)
         except NotImplementedError as error:
             refusal = error
         except model_failures(model) as error:
-            if is_cut_off(error) or not (status_of(error) in UNSUPPORTED or is_unreadable(error)):
-                raise unavailable(error) from None
+            if is_cut_off(error) or not is_refusal(error):
+                raise unavailable(error, model) from None
             refusal = error
+        else:
+            if len(methods) > 1 and _shown(reply) == EMPTY:
+                methods.pop(0)
+            return reply
         methods.pop(0)
-    raise unavailable(refusal) if is_unreadable(refusal) else refused(refusal, model)
+        if not is_unreadable(refusal):
+            dialect_of(model).methods.add(method)
+    raise unavailable(refusal, model) if is_unreadable(refusal) else refused(refusal, model)
 
 
 @chat_span
@@ -167,11 +179,11 @@ def _invoke(
     config = call_config(callbacks)
     if method == "json":
         wanted = json.dumps(_schema_of(schema), ensure_ascii=False)
-        asked = [
-            *conversation,
-            HumanMessage(f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"),
-        ]
-        return checked_message(model.invoke(asked, config))
+        request = f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{wanted}"
+        *before, last = conversation
+        # Two messages of a user in a row are an error for templates that want turns.
+        asked = [*before, HumanMessage(f"{last.text}\n\n{request}")] if last.type == "human" else None
+        return checked_message(model.invoke(asked or [*conversation, HumanMessage(request)], config))
     structured: Runnable[Any, Any] = model.with_structured_output(_schema_of(schema), method=method)
     if isinstance(structured, RunnableSequence):
         # Only the model, and no parser after it. LangChain's own way to the raw message, `include_raw`, starts two
@@ -209,7 +221,7 @@ def _read(message: AIMessage, schema: type[Answer]) -> Answer:
     text = _written(message)
     with suppress(ValidationError):
         # A schema may read other forms of a reply than JSON, such as a program, in which an object is no reply.
-        return schema.model_validate(text)
+        return _validated(text, schema)
     return _validated(json_in(text), schema)
 
 
@@ -237,17 +249,21 @@ def _written(message: AIMessage) -> str:
 def _shown(message: AIMessage) -> str:
     if message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    return _written(message) or "(an empty reply)"
+    return _written(message) or EMPTY
 
 
 @chat_span
 def _called(model: BaseChatModel, conversation: list[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+    def send(to: BaseChatModel, sent: list[BaseMessage]) -> AIMessage:
+        return checked_message(to.bind_tools(list(tools)).invoke(sent, call_config()))
+
     try:
-        return checked_message(model.bind_tools(list(tools)).invoke(conversation, call_config()))
+        return spoken(model, conversation, send)
     except NotImplementedError as error:
         raise refused(error, model) from None
     except model_failures(model) as error:
-        raise (refused(error, model) if status_of(error) in NO_TOOLS else unavailable(error)) from None
+        is_refused = is_refusal(error) and not is_unreadable(error)
+        raise (refused(error, model) if is_refused else unavailable(error, model)) from None
 
 
 def _with_written_calls(reply: AIMessage) -> AIMessage:
@@ -272,4 +288,4 @@ def _problem(reply: AIMessage, names: Sequence[str]) -> str:
 def _shown_calls(reply: AIMessage) -> str:
     calls = [{"name": call["name"], "args": call["args"]} for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
     text = text_of(reply)
-    return "\n".join(filter(None, [text, json.dumps(calls, ensure_ascii=False) if calls else ""])) or "(an empty reply)"
+    return "\n".join(filter(None, [text, json.dumps(calls, ensure_ascii=False) if calls else ""])) or EMPTY

@@ -28,6 +28,7 @@ class MethodState(TypedDict):
     steps: list[Step]
     usage: Usage
     baseline: Usage
+    road: NotRequired[str]
     recipe: NotRequired[RecipeRun | None]
 
 

@@ -94,9 +94,15 @@ def test_a_check_can_refuse_a_well_formed_reply() -> None:
 
 def test_replies_that_stay_invalid_end_in_an_error_that_counts_their_cost() -> None:
     with pytest.raises(ModelReplyError, match="name: Field required") as raised:
-        ask(ScriptedModel([{}, {}, {}]), QUESTION, Colour)
+        ask(ScriptedModel([{}, {"a": 1}, {"a": 2}]), QUESTION, Colour)
     assert raised.value.usage == ModelUsage(3, 30, 15)
     assert isinstance(raised.value, StoppingError)
+
+
+def test_a_reply_that_is_repeated_is_not_sent_back_again() -> None:
+    with pytest.raises(ModelReplyError, match="after 1 repairs: name: Field required") as raised:
+        ask(ScriptedModel([{}, {}]), QUESTION, Colour)
+    assert raised.value.usage.calls == 2
 
 
 def test_a_model_without_tools_is_asked_for_json_in_text() -> None:

@@ -61,7 +61,7 @@ def test_an_unfit_reply_is_sent_back_with_the_reason(unfit: Reply, reason: str) 
 
 def test_a_model_that_never_fits_is_an_error_with_its_cost() -> None:
     with pytest.raises(ModelReplyError, match="There is no tool draw") as raised:
-        read_tool_calls(ScriptedModel([call("draw")] * 3), QUESTION, [TOOL])
+        read_tool_calls(ScriptedModel([call("draw"), call("sing"), call("draw")]), QUESTION, [TOOL])
     assert raised.value.usage.calls == 3
 
 

@@ -24,7 +24,6 @@ ONE = {"name": "get_task", "arguments": {"task_id": 117}}
         {"action": "get_task", "action_input": {"task_id": 117}},
         {"name": "get_task", "arguments": '{"task_id": 117}'},
         {"type": "function", "function": ONE},
-        {"tool_calls": [{"id": "x", "function": ONE}]},
     ],
 )
 def test_a_written_call_is_read_in_each_form(reply: Any) -> None:
@@ -46,6 +45,7 @@ def test_several_calls_are_read_in_their_order() -> None:
         {"name": "get_task", "arguments": "117"},
         [ONE, 1],
         "Action: get_task\nand then I wait",
+        f"The note says {json.dumps(ONE)}, which I do not do.",
         "{" * 5000,
         None,
     ],
