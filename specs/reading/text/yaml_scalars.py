@@ -13,16 +13,20 @@ except ImportError:
 
 # How many pairs the mappings of a document have together, counted again wherever they are merged.
 MERGED_MOST = 500_000
-RESOLVERS = (
-    ("tag:yaml.org,2002:bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    ("tag:yaml.org,2002:int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789"),
-    (
-        "tag:yaml.org,2002:float",
-        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-        "-+0123456789.",
-    ),
-    ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", "~nN"),
-    ("tag:yaml.org,2002:merge", r"^(?:<<)$", "<"),
+RESOLVERS = tuple(
+    (f"tag:yaml.org,2002:{kind}", re.compile(pattern), first)
+    for kind, pattern, first in (
+        ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+        ("int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789"),
+        (
+            "float",
+            r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+            r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+            "-+0123456789.",
+        ),
+        ("null", r"^(?:~|null|Null|NULL|)$", "~nN"),
+        ("merge", r"^(?:<<)$", "<"),
+    )
 )
 
 
@@ -48,14 +52,16 @@ class ScalarLoader(SafeLoader):
         return self.construct_scalar(node)  # type: ignore[arg-type]
 
 
+def integer(text: str) -> int:
+    """Read an integer of YAML 1.2; raises `ValueError` if it has more digits than Python reads."""
+    return int(text, 0 if text.startswith(("0o", "0x")) else 10)
+
+
 def _integer(loader: ScalarLoader, node: yaml.ScalarNode) -> int:
-    text = str(loader.construct_scalar(node))
-    if text.startswith(("0o", "0x")):
-        return int(text, 0)
-    return int(text, 10)
+    return integer(str(loader.construct_scalar(node)))
 
 
 for _tag, _pattern, _first in RESOLVERS:
-    ScalarLoader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first) + ([""] if "null" in _tag else []))
+    ScalarLoader.add_implicit_resolver(_tag, _pattern, list(_first) + ([""] if "null" in _tag else []))
 ScalarLoader.add_constructor("tag:yaml.org,2002:int", _integer)
 ScalarLoader.add_constructor(None, ScalarLoader.construct_undefined)
