@@ -560,10 +560,14 @@ def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
 
 
 def json_or_text(text: str, kind: str) -> Any:
-    """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text."""
+    """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text.
+
+    So does a JSON text or null, whose quotes a person has to see.
+    """
     if kind != "json" or is_too_deep(text):
         return text
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
+    return text if value is None or isinstance(value, str) else value

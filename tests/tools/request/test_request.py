@@ -17,7 +17,9 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import MOST_DEPTH
 from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.request.view import view
 from restgpt.tools.sandbox.guest import digest
+from restgpt.tools.text.redaction import Redactor
 
 BASE = "http://api.test/v1"
 
@@ -320,6 +322,14 @@ def test_shown_hides_secrets_and_describes_what_is_long_or_binary() -> None:
     assert (shown["body"]["bytes"], shown["body"]["media_type"]) == (2, "application/octet-stream")
     long = build_request(found, {"body": {"a": "x" * 50_000}}).shown()
     assert len(json.dumps(long)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("00123", '"00123"'), ("null", '"null"'), (None, "null"), (123, 123), ({"a": "1"}, {"a": "1"})]
+)
+def test_the_type_of_a_json_body_is_shown(value: Any, shown: Any) -> None:
+    request = build_request(body({"type": ["string", "integer", "object", "null"]}), {"body": value})
+    assert request.shown()["body"] == view(request, Redactor())["body"] == shown
 
 
 def test_files_come_from_allowed_folders_only(tmp_path: Path) -> None:
