@@ -14,6 +14,7 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.path_template import VARIABLE, variable
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
+from restgpt.specs.reading.text.hidden import without_hidden
 from restgpt.specs.reading.text.json_text import REPEATED
 from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer
 from restgpt.specs.reading.unique_names import UniqueNames
@@ -115,7 +116,7 @@ def build_index(document: Document) -> Index:
 
 
 def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ("" if value is None else str(value))
+    return without_hidden("" if value is None else str(value)).strip()
 
 
 def _cut(text: str, most: int, pointer: str, problems: list[Problem]) -> str:
