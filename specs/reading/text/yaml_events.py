@@ -1,20 +1,68 @@
 """A YAML document built from the events of libyaml: ten times as fast as PyYAML, with the scalars of YAML 1.2.
 
-It reads what JSON can say and more: integers of any size, aliases, merge keys, repeated keys and unknown tags.
+It reads what JSON can say and more: integers of any size, aliases, merge keys, repeated keys and unknown tags, but no
+dates, sexagesimal numbers, octals and yes/no booleans of YAML 1.1.
 """
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import yaml
 
-from restgpt.specs.reading.text.yaml_scalars import MERGED_MOST, RESOLVERS, ScalarLoader, integer
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+# How many pairs are merged into the mappings of a document, counted again wherever they are merged.
+MERGED_MOST = 500_000
 _MERGE = object()
 _NO_KEY = object()
-_TAG = "tag:yaml.org,2002:"
-_PATTERNS = [(tag.removeprefix(_TAG), pattern, first) for tag, pattern, first in RESOLVERS]
+_KINDS = {
+    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    "float": re.compile(
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    ),
+    "null": re.compile(r"~|null|Null|NULL|"),
+}
+_TYPED = frozenset(f"tag:yaml.org,2002:{kind}" for kind in _KINDS)
+
+
+def kind_of(text: str) -> str | None:
+    """The type of a text without quotes, as YAML names it: bool, int, float or null; None for a text."""
+    if text and text[0] not in "-+.~0123456789tTfFnN":
+        return None
+    return next((kind for kind, pattern in _KINDS.items() if pattern.fullmatch(text)), None)
+
+
+@lru_cache(maxsize=10_000)
+def _plain(text: str) -> Any:
+    match kind_of(text):
+        case "bool":
+            return text.lower() == "true"
+        case "int":
+            return int(text, 0 if text.startswith(("0o", "0x")) else 10)
+        case "float":
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        case "null":
+            return None
+    return text
+
+
+def scalar(event: Any) -> Any:
+    """The value of a scalar: a plain one has the type that its text shows, one with a tag that of the tag.
+
+    Raises `ValueError` for an integer of more digits than Python reads.
+    """
+    return _plain(event.value) if event.implicit[0] or event.tag in _TYPED else event.value
+
+
+def events_of(text: str) -> Iterator[Any]:
+    """Yield the events of a YAML text; raises `yaml.YAMLError`."""
+    return yaml.parse(text, Loader=_Loader)
 
 
 def read_yaml(text: str, repeated: list[str]) -> Any:
@@ -22,7 +70,7 @@ def read_yaml(text: str, repeated: list[str]) -> Any:
 
     Values of aliases are shared, and may contain themselves. Raises `yaml.YAMLError` and `ValueError`.
     """
-    return _Builder(repeated).build(yaml.parse(text, Loader=ScalarLoader))
+    return _Builder(repeated).build(events_of(text))
 
 
 class _Builder:
@@ -42,7 +90,7 @@ class _Builder:
         """Return the value of the only document among the events."""
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
-                self._add(event, _scalar(event))
+                self._add(event, scalar(event))
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in self._anchors:
                     raise _fault(f"found undefined alias {event.anchor}", event)
@@ -95,31 +143,3 @@ class _Builder:
 
 def _fault(message: str, event: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(None, None, message, event.start_mark)
-
-
-def _scalar(event: Any) -> Any:
-    """The value of a scalar: a plain one has the type that its text shows, one with a tag that of the tag."""
-    if event.implicit[0]:
-        return _plain(event.value)
-    return _plain(event.value) if event.tag in _TYPED else event.value
-
-
-_TYPED = frozenset(f"{_TAG}{name}" for name in ("int", "float", "bool", "null"))
-
-
-@lru_cache(maxsize=10_000)
-def _plain(text: str) -> Any:
-    """The value of a text without quotes."""
-    for kind, pattern, first in _PATTERNS:
-        if (text[:1] in first if text else kind == "null") and pattern.match(text):
-            return _READERS[kind](text)
-    return text
-
-
-_READERS: dict[str, Any] = {
-    "bool": lambda text: text.lower() == "true",
-    "int": integer,
-    "float": lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
-    "null": lambda text: None,
-    "merge": str,
-}
