@@ -174,17 +174,14 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
         return text == "true"
     if types & {"integer", "number"} and _INTEGER.fullmatch(text):
         return int(text) if len(text) < 1000 else text
-    if "number" in types and _NUMBER.fullmatch(text):
-        try:
+    try:
+        if "number" in types and _NUMBER.fullmatch(text):
             return exact_float(text)
-        except ValueError:
-            return text
-    if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
-        try:
+        if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
             read = text if is_too_deep(text) else json.loads(text, parse_float=exact_float)
-        except ValueError:
-            return text
-        return read if ("object" if isinstance(read, dict) else "array") in types else text
+            return read if ("object" if isinstance(read, dict) else "array") in types else text
+    except ValueError:
+        return text
     if "array" in types and "," in text:
         items = follow(follow(schema, root).get("items"), root)
         choices = items.get("enum") if isinstance(items, Mapping) else None

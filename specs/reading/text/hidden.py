@@ -9,8 +9,8 @@ from typing import Any
 
 from restgpt.specs.reading.tree import values_in
 
-TEXTS = ("description", "summary", "title")
-"""The keys of texts for readers; all other values are sent or compared as they are."""
+TEXTS = ("description", "summary")
+"""The keys of texts for readers; all other values are names, or are sent or compared as they are."""
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
@@ -29,7 +29,7 @@ def without_hidden(text: str) -> str:
 
 
 def take_out_hidden(node: Any, raw: bytes) -> None:
-    """Take those characters out of all descriptions, summaries and titles of a value, whose JSON text is `raw`."""
+    """Take those characters out of all descriptions and summaries of a value, whose JSON text is `raw`."""
     if not _IN_JSON.search(raw):
         return
     for value in values_in(node):
