@@ -65,11 +65,8 @@ class Sources:
 
     def load(self, settings: "Settings") -> "list[Api]":
         """Load the named APIs; raises `SettingsError`, `SpecError`."""
-        from restgpt.specs import load_api
-
-        cache = settings.home / "index"
         apis = [load_named(name, settings, base_url=self.base_url) for name in self.names]
-        apis += [load_api(spec, base_url=self.base_url, cache=cache) for spec in self.specs]
+        apis += [_load(spec, settings, base_url=self.base_url) for spec in self.specs]
         return apis
 
 
@@ -83,11 +80,16 @@ def load_named(name: str, settings: "Settings", *, base_url: str | None = None) 
 
 def load_source(source: str, settings: "Settings") -> "Api":
     """Load a document by path or URL, or an entry of apis.yaml by its name."""
-    from restgpt.specs import load_api
-
     if source in settings.apis and not Path(source).exists():
         return load_named(source, settings)
-    return load_api(_absolute(source), cache=settings.home / "index")
+    return _load(_absolute(source), settings)
+
+
+def _load(spec: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
+    from restgpt.specs import load_api
+
+    cache, allow_external = settings.home / "index", settings.allow_external
+    return load_api(spec, base_url=base_url, cache=cache, allow_external=allow_external)
 
 
 def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":

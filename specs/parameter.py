@@ -32,6 +32,7 @@ class Parameter:
     style: str
     explode: bool
     allow_reserved: bool = False
+    allow_empty: bool = False
     content_type: str | None = None
     description: str = ""
     deprecated: bool = False
@@ -112,6 +113,7 @@ def _read_parameter(document: Document, raw: dict[str, Any], named: Mapping[str,
         style=style,
         explode=explode,
         allow_reserved=raw.get("allowReserved") is True,
+        allow_empty=location == "query" and raw.get("allowEmptyValue") is True,
         content_type=content_type,
         description=text(raw.get("description")),
         deprecated=raw.get("deprecated") is True,

@@ -68,6 +68,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     sections = [
         *_unusable(session, decided.note),
         *(_unsure(draft) if decided.unsure else []),
+        *_answered_before(session, draft),
         *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
         *view_sections(draft.request, hidden),
         *_repeats(session, draft),
@@ -193,6 +194,13 @@ def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
         return "The target of this request could not be read again right before sending, so it was not sent."
     label = "The target has changed since this request was approved, so it was not sent. By answers of"
     return section(f"{label} {_source(operation)}:", changes_text(changed))
+
+
+def _answered_before(session: Session, draft: Draft) -> list[str]:
+    """That the very same request was approved and answered before: a program or a model may repeat it."""
+    if not (statuses := session.journal.statuses(draft.fingerprint)):
+        return []
+    return [f"This very request was sent in this thread before. The API answered {', then '.join(map(str, statuses))}."]
 
 
 def _source(operation: Operation) -> str:

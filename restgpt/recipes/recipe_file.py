@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from yaml.resolver import Resolver
 
 from restgpt.recipes.input_schema import schema_fault
 from restgpt.recipes.recipe import (
@@ -24,7 +23,7 @@ from restgpt.recipes.recipe import (
     Saved,
     UsedOperation,
 )
-from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
+from restgpt.specs.reading.text.yaml_events import events_of, kind_of, scalar
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.quotation import quoted
 
@@ -165,19 +164,15 @@ class _Reader:
     def document(self) -> _Document:
         """Return the content of the file; raises `RecipeFileError`."""
         try:
-            loader = ScalarLoader(self._text)
-            try:
-                return _Document(self._path, self._whole(loader), self._lines)
-            finally:
-                loader.dispose()
+            return _Document(self._path, self._whole(), self._lines)
         except yaml.YAMLError as error:
             mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
             line = f", line {mark.line + 1}" if mark else ""
             why = (error.problem if isinstance(error, yaml.MarkedYAMLError) else "") or "it has a character of no text"
             raise RecipeFileError(f"{self._path}{line}: the file is not YAML: {why}. {AGAIN}") from None
 
-    def _whole(self, loader: Any) -> Any:
-        events = iter(loader.get_event, None)
+    def _whole(self) -> Any:
+        events = events_of(self._text)
         value: Any = None
         documents = 0
         for event in events:
@@ -185,12 +180,12 @@ class _Reader:
                 documents += 1
                 if documents > 1:
                     raise self._fault(event, (), f"has a second document after the line ---. {AGAIN}")
-                value = self._value(loader, next(events), events, ())
+                value = self._value(next(events), events, ())
             elif isinstance(event, yaml.StreamEndEvent):
                 break
         return value
 
-    def _value(self, loader: Any, event: Any, events: Iterator[Any], place: Place) -> Any:
+    def _value(self, event: Any, events: Iterator[Any], place: Place) -> Any:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise self._fault(
                 event, place, f"has an anchor or alias of YAML. Write the value out at each place. {AGAIN}"
@@ -201,33 +196,32 @@ class _Reader:
             raise self._fault(event, place, f"has the tag {quoted(event.tag, 60)}. Remove the tag. {AGAIN}")
         self._lines.setdefault(place, event.start_mark.line + 1)
         if isinstance(event, yaml.MappingStartEvent):
-            return dict(self._pairs(loader, events, place))
+            return dict(self._pairs(events, place))
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._items(loader, events, place)
-        return self._scalar(loader, event, place)
+            return self._items(events, place)
+        return self._scalar(event, place)
 
-    def _pairs(self, loader: Any, events: Iterator[Any], place: Place) -> Iterator[tuple[str, Any]]:
+    def _pairs(self, events: Iterator[Any], place: Place) -> Iterator[tuple[str, Any]]:
         seen: set[str] = set()
         while not isinstance(event := next(events), yaml.MappingEndEvent):
-            key = self._scalar(loader, event, place) if isinstance(event, yaml.ScalarEvent) else None
+            key = self._scalar(event, place) if isinstance(event, yaml.ScalarEvent) else None
             if not isinstance(key, str):
                 raise self._fault(event, place, f"has a key that is no text. Put it in quotes. {AGAIN}")
             if key in seen:
                 raise self._fault(event, (*place, key), "is there twice. Remove one of the two.")
             seen.add(key)
             self._lines[(*place, key)] = event.start_mark.line + 1
-            yield key, self._value(loader, next(events), events, (*place, key))
+            yield key, self._value(next(events), events, (*place, key))
 
-    def _items(self, loader: Any, events: Iterator[Any], place: Place) -> list[Any]:
+    def _items(self, events: Iterator[Any], place: Place) -> list[Any]:
         items: list[Any] = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
-            items.append(self._value(loader, event, events, (*place, len(items))))
+            items.append(self._value(event, events, (*place, len(items))))
         return items
 
-    def _scalar(self, loader: Any, event: Any, place: Place) -> Any:
-        tag = loader.resolve(yaml.ScalarNode, event.value, event.implicit)
+    def _scalar(self, event: Any, place: Place) -> Any:
         try:
-            value = loader.construct_object(yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark))
+            value = scalar(event)
         except ValueError:
             raise self._fault(event, place, f"is a number that is too long. {AGAIN}") from None
         if isinstance(value, float) and not math.isfinite(value):
@@ -331,7 +325,7 @@ def _section(key: str, value: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes values so that `ScalarLoader` and readers of YAML 1.1 read the same."""
+    """Writes values so that this program and readers of YAML 1.1 read the same."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Return True: equal parts are written out each time."""
@@ -349,19 +343,13 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
-class _Resolver(Resolver):
-    """Finds the type that `ScalarLoader` gives to a plain text."""
-
-    yaml_implicit_resolvers = ScalarLoader.yaml_implicit_resolvers
-
-
 def _text_node(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     # A block that ends with empty lines would end the whole document.
     if not _BREAKS.isdisjoint(value) or value.endswith("\n\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
     if "\n" in value.rstrip("\n"):
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|")
-    is_other = _resolver.resolve(yaml.ScalarNode, value, (True, False)) != "tag:yaml.org,2002:str"
+    is_other = value == "<<" or kind_of(value) is not None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if is_other else None)
 
 
@@ -387,4 +375,3 @@ _Dumper.add_representer(_Section, _section_node)
 _Dumper.add_representer(str, _text_node)
 _Dumper.add_representer(list, _list_node)
 _Dumper.add_representer(dict, _mapping_node)
-_resolver: Any = _Resolver()

@@ -8,6 +8,7 @@ from restgpt.specs.effort import Allowance, spend
 from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.slices import DEPTHS, MemorySlices, Slices, Tokens
 from restgpt.specs.reading.text.coercion import coerce_keywords, has_string_boolean, has_string_booleans
+from restgpt.specs.reading.text.hidden import take_out_hidden
 from restgpt.specs.reading.text.nesting import cut_deep_levels
 from restgpt.specs.reading.tree import format_pointer
 
@@ -141,6 +142,7 @@ class Document:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BrokenReference(f"{format_pointer(address)} cannot be decoded: {error}") from None
         cut_deep_levels(node, raw)
+        take_out_hidden(node, bytes(raw))
         return coerce_keywords(node) if self.has_string_booleans and has_string_boolean(bytes(raw)) else node
 
 

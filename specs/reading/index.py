@@ -14,6 +14,8 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.path_template import VARIABLE, variable
 from restgpt.specs.reading.references import follow
 from restgpt.specs.reading.slices import slice_object
+from restgpt.specs.reading.text.hidden import without_hidden
+from restgpt.specs.reading.text.json_text import REPEATED
 from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer
 from restgpt.specs.reading.unique_names import UniqueNames
 
@@ -23,6 +25,8 @@ OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 20_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.
 REFERRED_MOST = 20_000_000
+REPEATED_MOST = 100
+"""How many repeated keys are named."""
 NAME_LENGTH = 64
 ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 NOT_WORD = re.compile(r"\W")
@@ -69,7 +73,11 @@ _HEAD = msgspec.json.Decoder(Head)
 
 def build_index(document: Document) -> Index:
     """List every operation of a document; one that cannot be read becomes a problem, not an exception."""
-    problems: list[Problem] = []
+    repeated = document.get((REPEATED,))
+    problems = [
+        Problem("", f"the key {key} stands twice in one object: only the last value is read")
+        for key in (repeated[:REPEATED_MOST] if isinstance(repeated, list) else ())
+    ]
     names = Names(problems)
     entries: list[Entry] = []
     for method, path, pointer, raw in _operations(document, problems):
@@ -108,7 +116,7 @@ def build_index(document: Document) -> Index:
 
 
 def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ("" if value is None else str(value))
+    return without_hidden("" if value is None else str(value)).strip()
 
 
 def _cut(text: str, most: int, pointer: str, problems: list[Problem]) -> str:

@@ -21,6 +21,8 @@ from restgpt.specs.reading.tree import parse_fragment, parse_pointer, values_in
 
 # How many references may lead to one another before a schema is reached.
 LONGEST_CHAIN = 64
+ALLOW = "set RESTGPT_ALLOW_EXTERNAL=1, or allow_external in apis.yaml or as an argument of load_api"
+"""How to allow external references, which stay below the folder, or on the host, of the document."""
 
 
 def resolve(document: Document, reference: str) -> Any:
@@ -103,7 +105,7 @@ def _external(document: Document, target: str, address: str) -> Document:
     if document.location is None:
         raise BrokenReference(f"external reference {target}: the document has no address to resolve it against")
     if not document.allow_external:
-        raise BrokenReference(f"external reference {target} is not read unless allowed")
+        raise BrokenReference(f"external reference {target} is not read unless allowed: {ALLOW}")
     if address not in document.external:
         document.external[address] = _load_external(document, address, target)
     return document.external[address]

@@ -78,6 +78,7 @@ def asked(
     provenance: tuple[Provenance, ...] = (),
     why: str = "",
     target: Target | None = None,
+    answers: tuple[int, ...] = (),
     **arguments: Any,
 ) -> dict[str, Any]:
     """The action request about a change of a note."""
@@ -95,6 +96,10 @@ def asked(
     made = draft(operation, given, id="1", description=why, files=files)
     assert isinstance(made, Draft), made
     made = Draft(**{name: getattr(made, name) for name in Draft.__slots__} | {"provenance": provenance})
+    for number, status in enumerate(answers):
+        session.journal.intend(f"before-{number}", made.fingerprint, {})
+        outcome = {"status": "sent", "response": {"status": status}, "note": ""}
+        session.journal.conclude(f"before-{number}", made.fingerprint, outcome)
     found = present(session, Ask(made, target=target or Target(), note=note), changed=change)
     return dict(found.action)
 
@@ -234,6 +239,13 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
     assert lines[lines.index("What changes, by an answer of notes:") + 2] == 'note: "old" → "new"'
     assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in an answer of get_customer (crm)"
+
+
+def test_a_question_about_the_same_request_says_how_it_was_answered_before() -> None:
+    said = "This very request was sent in this thread before. The API answered "
+    assert f"{said}409." in described(answers=(409,))
+    assert f"{said}503, then 409." in described(answers=(503, 409))
+    assert said not in described()
 
 
 def test_a_value_under_a_secret_name_is_shown() -> None:

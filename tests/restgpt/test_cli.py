@@ -263,6 +263,10 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["api", "show", TOY, "--operation", "lst_projcts"], "near: list_projects"),
         (["call", "create_project", "--spec", TOY, "--args", '{"body": {"nam": "x"}}'], "did you mean name"),
         (["call", "create_project", "--spec", TOY, "--args", "{"], "--args is not JSON"),
+        (
+            ["call", "create_project", "--spec", TOY, "--args", '{"body": 9007199254740993.25}'],
+            "9007199254740993.25 has more digits than a number of JSON keeps: 9007199254740994.0 would be sent",
+        ),
         (["call", "create_project", "--spec", TOY, "--args", "[]"], "not a JSON object"),
         (["call", "create_project", "--spec", TOY, "--args", "@nowhere.json"], "nowhere.json"),
         (["call", "list_projects"], "No API was given"),

@@ -10,6 +10,7 @@ import pytest
 from lab.hostile.attacks import Attack, attacks
 from lab.hostile.hostile_documents import CPU_SECONDS, attempt, stages
 from restgpt.specs import Api, SpecError, load_api
+from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.effort import PATIENCE, within
 from restgpt.specs.reading.download import DOCUMENT_MOST
@@ -207,9 +208,7 @@ def test_an_enum_beyond_the_limit_accepts_every_value() -> None:
         ("YAML of dashes", 501, "a line opens 500 lists"),
         ("a YAML bomb", 12, "the aliases of the document expand to more than"),
         ("a YAML bomb of texts", 5000, "the aliases of the document expand to more than"),
-        ("a YAML bomb of merges", 8, "the merge keys expand to too many pairs"),
         ("a YAML alias in itself", 1, "a YAML alias that contains itself"),
-        ("YAML of colons", 350_000, "cannot be read as YAML of more than 2,000,000 characters"),
     ],
 )
 def test_yaml_that_takes_too_long_is_refused(name: str, size: int, message: str) -> None:
@@ -230,3 +229,27 @@ def test_equal_operation_ids_are_numbered_in_order(numbered: Callable[[int], str
     assert len(set(names)) == 3000
     assert names[1].endswith("_2")
     assert names[2999].endswith("_3000")
+
+
+@pytest.mark.parametrize("as_ascii", [True, False])
+def test_no_description_has_characters_that_nobody_sees(as_ascii: bool) -> None:
+    odd = "bad\x1b[31m \u202etext\u200b\U000e0041\ufeff\x9b end, 👩\u200d💻 می\u200cخواهم"
+    schema = {"type": "string", "description": odd}
+    operation = {
+        "operationId": "x",
+        "summary": odd,
+        "description": f"{odd} more.",
+        "parameters": [{"name": "q", "in": "query", "description": odd, "schema": schema}],
+        "requestBody": {"content": {"application/json": {"schema": {"properties": {"p": schema}}}}},
+        "responses": {"200": {"description": odd}},
+    }
+    head = {"openapi": "3.1.0", "info": {"title": "t", "version": "1", "description": odd}}
+    text = json.dumps({**head, "paths": {"/a": {"post": operation}}}, ensure_ascii=as_ascii)
+    api = load_api(text, base_url="https://a.test")
+    clean = "bad[31m text end, 👩\u200d💻 می\u200cخواهم"
+    found = api.operations[0]
+    assert (api.description, found.summary, found.description) == (clean, clean, f"{clean} more.")
+    assert found.parameters[0].description == found.parameters[0].schema["description"] == clean
+    shown = documentation(found)
+    assert clean in shown
+    assert not set(shown) & set("\x1b\u202e\u200b\U000e0041\ufeff\x9b")

@@ -37,6 +37,9 @@ SPELLINGS = {
     "hexadecimal in capitals": SECRET.encode().hex().upper(),
     "Base64 for URLs": base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
     "hexadecimal with colons": SECRET.encode().hex(":"),
+    "hexadecimal with colons in capitals": SECRET.encode().hex(":").upper(),
+    "hexadecimal with blanks": SECRET.encode().hex(" "),
+    "hexadecimal with blanks in capitals": SECRET.encode().hex(" ").upper(),
     "quoted-printable": quopri.encodestring(SECRET.encode(), quotetabs=True).decode(),
     "Base32": base64.b32encode(SECRET.encode()).decode(),
     "Base32 without padding": base64.b32encode(SECRET.encode()).decode().rstrip("="),
@@ -54,6 +57,34 @@ def test_no_spelling_of_a_secret_survives(spelling: str) -> None:
     assert spelling not in shown
     assert MARK in shown
     assert shown.startswith("before ")
+
+
+@pytest.mark.parametrize("before", range(40, 80, 7))
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n", "\n  "])
+def test_no_base64_of_a_secret_with_line_breaks_survives(before: int, line_break: str) -> None:
+    broken = base64.encodebytes(b"x" * before + SECRET.encode() + b"y" * 60).decode().replace("\n", line_break)
+    shown = REDACTOR.text(broken)
+    assert MARK in shown
+    joined = shown.replace(line_break, "")
+    assert REDACTOR.text(joined) == joined
+
+
+def test_base64_without_a_secret_stays_and_takes_little_time() -> None:
+    text = base64.encodebytes(b"x" * 3_000_000).decode() + "A" * 3_000_000
+    began = time.process_time()
+    assert REDACTOR.text(text) == text
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("secret", ["0F8FAD5B-d9cb-469f-a165-70867728950e", "deadBEEFcafe0123"])
+def test_a_hexadecimal_secret_is_hidden_in_either_case(secret: str) -> None:
+    redactor = Redactor([secret])
+    assert redactor.text(f"{secret} {secret.lower()} {secret.upper()}") == " ".join([MARK] * 3)
+
+
+def test_no_spelling_of_a_secret_is_in_the_name_of_a_header() -> None:
+    names = ["X-abcd-key", f"X-{b'abcd-key'.hex()}", f"x-{b'abcd-key'.hex().upper()}"]
+    assert Redactor(["abcd-key"]).headers(dict.fromkeys(names, "1")) == {MARK: "1"}
 
 
 @pytest.mark.parametrize("spelling", ["\\u0073k-\\u0061bc/def", "sk-abc\\/def", "sk\\u002Dabc%2Fdef", "%73k-abc/def"])

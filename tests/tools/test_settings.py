@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from paths import openapi
 
+from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
@@ -272,6 +273,23 @@ def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
     assert Settings.from_env(values).recipes == Path("recipes")
     assert Settings.from_env(values, apis=file).recipes == home / "recipes"
     assert Settings.from_env({**values, "RESTGPT_RECIPES": "~/mine"}).recipes == Path("~/mine").expanduser()
+
+
+def test_external_references_are_allowed_by_a_variable_or_for_an_entry(tmp_path: Path) -> None:
+    parameter = {"$ref": "limit.yaml"}
+    paths = {"/a": {"get": {"operationId": "x", "parameters": [parameter], "responses": {}}}}
+    (tmp_path / "api.json").write_text(json.dumps(openapi(paths)))
+    (tmp_path / "limit.yaml").write_text("{name: limit, in: query}")
+    (tmp_path / "apis.yaml").write_text("a: {spec: api.json}\nb: {spec: api.json, allow_external: true}")
+    home = {"RESTGPT_HOME": str(tmp_path / "home")}
+    sources = Sources(("a", "b"), (str(tmp_path / "api.json"),))
+
+    def read(**more: str) -> list[int]:
+        apis = sources.load(Settings.from_env({**home, **more}, apis=tmp_path / "apis.yaml"))
+        return [len(api.operation("x").parameters) for api in apis]
+
+    assert read() == [0, 1, 0]
+    assert read(RESTGPT_ALLOW_EXTERNAL="1") == [1, 1, 1]
 
 
 def test_the_example_file_lists_every_variable_that_is_read() -> None:

@@ -193,15 +193,8 @@ class OAuthTokens:
         strangers = [str(origin) for url, origin in servers.items() if not self._is_known(api, url, client.named)]
         verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
         challenge = {"code_challenge": create_s256_code_challenge(verifier), "code_challenge_method": "S256"}
-        url = prepare_grant_uri(
-            _without_ours(client.authorization_url),
-            client.identifier,
-            "code",
-            redirect_uri,
-            client.scopes,
-            state,
-            **challenge,
-        )
+        endpoint = _without_ours(client.authorization_url)
+        url = prepare_grant_uri(endpoint, client.identifier, "code", redirect_uri, client.scopes, state, **challenge)
         return AuthorizationRequest(url, state, verifier, redirect_uri, client, tuple(dict.fromkeys(strangers)))
 
     def finish_login(self, api: Api, scheme: SecurityScheme, authorization: AuthorizationRequest, code: str) -> None:

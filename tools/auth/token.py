@@ -30,7 +30,7 @@ LONGEST_LIFE = 10**12
 _CHECK = "check its token URL, or ask who runs it"
 _TOKENS = ("access_token", "refresh_token", "id_token")
 # VSCHAR, of which tokens consist (RFC 6749 appendix A.12); headers, files and redaction take nothing else.
-_VISIBLE = re.compile(r"[\x20-\x7e]+")
+_VISIBLE = re.compile(r"[\x21-\x7e][\x20-\x7e]*")
 _SECONDS = re.compile(r"[0-9]{1,12}")
 
 WRITE_S = 30.0
@@ -76,12 +76,8 @@ def read_discovery(status: int, body: bytes, origin: object) -> dict[str, str]:
 
 
 def visible(found: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The members of these names that are texts of visible ASCII characters, and not blank."""
-    return {
-        name: found[name]
-        for name in names
-        if isinstance(found.get(name), str) and _VISIBLE.fullmatch(found[name]) and found[name].strip()
-    }
+    """The members of these names that are texts of visible ASCII characters, of which the first is no blank."""
+    return {name: found[name] for name in names if isinstance(found.get(name), str) and _VISIBLE.fullmatch(found[name])}
 
 
 def read_object(body: bytes) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ LONGEST_CURSOR = 65_536
 CURSORS = frozenset(
     {"cursor", "pagetoken", "nexttoken", "after", "startingafter", "continuationtoken", "continuation", "marker"}
     | {"startcursor", "pagecursor", "nextcursor", "paginationtoken", "nextpagetoken", "scrollid", "pageafter", "token"}
-    | {"continue"}
+    | {"continue", "iterator"}
 )
 OFFSETS = frozenset({"offset", "skip", "start", "startindex", "startat", "from", "pageoffset"})
 PAGES = frozenset({"page", "pagenumber", "pageno", "pageindex", "pagenum", "currentpage", "p"})

@@ -56,7 +56,7 @@ _NEXT_PAGES = frozenset({"nextpage", "next"})
 _TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
 _TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
 _MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
-_LAST = frozenset({"islast", "last", "islastpage"})
+_LAST = frozenset({"islast", "last", "islastpage", "done"})
 _ITEMS = frozenset({"items", "data", "results", "records", "entries", "rows", "hits", "value", "resources", "objects"})
 
 
@@ -206,13 +206,15 @@ def _by_next_url(request: _Request, page: _Page) -> Arguments | None:
 
 
 def _by_cursor(request: _Request, page: _Page) -> Arguments | None:
-    """The cursor of the response; or the id of the last item, if more follow and the operation has `starting_after`."""
+    """The cursor of the response; or id or cursor of the last item, if more follow it by a name as `starting_after`."""
     field = request.field(CURSORS)
     if field is None:
         return None
     cursor = page.find(_NEXT_CURSORS | field.names, str, int)
-    if not cursor and page.more and page.items and not field.names.isdisjoint(("startingafter", "after")):
-        cursor = _at(page.items[-1], ["id"])
+    if not cursor and page.items and not field.names.isdisjoint(("startingafter", "after", "iterator")):
+        last = page.items[-1]
+        is_full = page.more is None and 0 < request.size <= len(page.items)
+        cursor = (page.more and _at(last, ["id"])) or ((page.more or is_full) and _at(last, ["cursor"]))
     is_usable = isinstance(cursor, str | int) and cursor and len(str(cursor)) <= LONGEST_CURSOR
     return request.with_value(field, cursor) if is_usable else None
 

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from restgpt.specs.docs.words.keyword import SignatureError, grouped
@@ -173,14 +174,14 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
         return text == "true"
     if types & {"integer", "number"} and _INTEGER.fullmatch(text):
         return int(text) if len(text) < 1000 else text
-    if "number" in types and _NUMBER.fullmatch(text):
-        return float(text)
-    if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
-        try:
-            read = text if is_too_deep(text) else json.loads(text)
-        except ValueError:
-            return text
-        return read if ("object" if isinstance(read, dict) else "array") in types else text
+    try:
+        if "number" in types and _NUMBER.fullmatch(text):
+            return exact_float(text)
+        if types & {"object", "array"} and text.lstrip()[:1] in ("{", "["):
+            read = text if is_too_deep(text) else json.loads(text, parse_float=exact_float)
+            return read if ("object" if isinstance(read, dict) else "array") in types else text
+    except ValueError:
+        return text
     if "array" in types and "," in text:
         items = follow(follow(schema, root).get("items"), root)
         choices = items.get("enum") if isinstance(items, Mapping) else None
@@ -188,6 +189,14 @@ def _from_text(text: str, types: frozenset[str], schema: Any, root: Schema) -> A
         if isinstance(choices, list) and text not in choices and all(part in choices for part in parts):
             return parts
     return text
+
+
+def exact_float(text: str) -> float:
+    """Read a decimal number; raises `ValueError` if the nearest double, which would be sent, is another number."""
+    number = float(text)
+    if not math.isfinite(number) or Decimal(repr(number)) != Decimal(text):
+        raise ValueError(f"{_cut(text, 60)} has more digits than a number of JSON keeps: {number!r} would be sent")
+    return number
 
 
 def without_nulls(value: Any, schema: Schema) -> Any:

@@ -1,15 +1,18 @@
 """Encode the `body` argument as bytes with a Content-Type, in one of the media types of the operation.
 
-Supported are JSON and `+json`, form-urlencoded and multipart with Encoding Objects, XML by schema, text, and any binary
-type. Equal arguments give equal bytes: the multipart boundary is a hash of the parts.
+Supported are JSON and `+json`, JSON Lines, form-urlencoded and multipart with Encoding Objects, XML by schema, CSV of
+rows, text, and any binary type. Equal arguments give equal bytes: the multipart boundary is a hash of the parts.
 """
 
 import base64
+import csv
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from io import StringIO
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote, unquote_plus
@@ -33,15 +36,26 @@ from restgpt.tools.request.serialization import Style, query_pairs, scalar
 from restgpt.tools.request.xml_body import XmlEncodingError, write_xml
 
 FORM = "application/x-www-form-urlencoded"
+SEQUENCE = "application/json-seq"
+LINES = frozenset(
+    {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonl", "application/jsonlines"}
+    | {"application/x-jsonlines", "application/json-lines", SEQUENCE}
+)
+"""The media types of JSON values one after the other: a line each, or a record each (RFC 7464)."""
+# The subtypes, and the suffixes of subtypes, of formats that are no text.
+BYTES = frozenset(
+    {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "zip", "zstd"}
+)
 # The preferred kinds of media type for each kind of value, best first.
 PREFERENCES = {
     "blob": ("binary", "any", "text", "xml", "multipart"),
     "with blobs": ("multipart", "json", "form", "any"),
-    "text": ("text", "xml", "binary", "any", "json", "form", "multipart"),
-    "value": ("json", "form", "multipart", "xml", "any", "text", "binary"),
+    "text": ("text", "xml", "lines", "binary", "any", "json", "form", "multipart"),
+    "value": ("json", "form", "multipart", "lines", "xml", "any", "text", "binary"),
 }
 
 
+FILE_FORMS = '{"@file": PATH} or {"@bytes": BASE64}'
 MAX_COMPARED = 100
 """The most fields of a body that are compared with the documented ones; one with more unknown fields misspells none."""
 
@@ -74,8 +88,10 @@ def essence(media_type: str) -> str:
 
 
 def kind_of(media_type: str) -> str:
-    """Sort a media type into json, form, multipart, xml, text, any (a range) or binary."""
+    """Sort a media type into json, lines, form, multipart, xml, text, any (a range) or binary."""
     name = essence(media_type)
+    if name in LINES:
+        return "lines"
     if name in ("application/json", "text/json") or name.endswith("+json") or name.startswith("application/json"):
         return "json"
     if name == FORM:
@@ -92,9 +108,9 @@ def kind_of(media_type: str) -> str:
 def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: str | None = None) -> MediaType:
     """The media type for a value: the wanted one, else the preferred one for this kind of value."""
     if wanted is not None:
-        for media in body.content.values():
-            if essence(media.media_type) == essence(wanted):
-                return media
+        same = [media for media in body.content.values() if essence(media.media_type) == essence(wanted)]
+        if same:
+            return next((media for media in same if media.media_type == wanted), same[0])
         raise BodyEncodingError(f"Content-Type must be one of {', '.join(body.content)}")
     if isinstance(value, Blob):
         same = [media for media in body.content.values() if essence(media.media_type) == value.media_type]
@@ -153,9 +169,37 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
         except XmlEncodingError as error:
             raise BodyEncodingError(str(error)) from None
         return EncodedBody(content, media.media_type)
-    if isinstance(value, Mapping | list) and _wants_structure(operation, media):
+    if kind == "lines" and not isinstance(value, str | Blob):
+        mark = "\x1e" if essence(media.media_type) == SEQUENCE else ""
+        records = [f"{mark}{json_text(item)}\n" for item in (value if isinstance(value, list) else [value])]
+        return EncodedBody("".join(records).encode(), media.media_type)
+    if essence(media.media_type) == "text/csv" and isinstance(value, list):
+        return _raw(media.media_type, _csv(value))
+    is_bytes = _is_of_bytes(media.media_type)
+    if isinstance(value, Mapping | list) and not is_bytes and _wants_structure(operation, media):
         return EncodedBody(json_text(value).encode(), media.media_type)
+    if is_bytes and not isinstance(value, Blob) and not (isinstance(value, str) and media.media_type == OCTETS):
+        raise BodyEncodingError(f"{media.media_type} takes bytes, as a file: {FILE_FORMS}")
     return _raw(media.media_type, value)
+
+
+def _is_of_bytes(media_type: str) -> bool:
+    """Whether a media type has a format of bytes, which no JSON and no text is."""
+    kind, _, subtype = essence(media_type).partition("/")
+    parts = re.split(r"[+.]", subtype.replace("x-", ""))
+    is_format = kind in ("image", "audio", "video", "font") or not BYTES.isdisjoint(parts[-1:])
+    return is_format and kind_of(media_type) == "binary"
+
+
+def _csv(rows: list[Any]) -> str:
+    """Write rows as CSV (RFC 4180): lists as they are, objects below a row of their names."""
+    names = list(dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row))
+    table = [[row.get(name) for name in names] if isinstance(row, Mapping) else row for row in rows]
+    if not all(isinstance(row, list) for row in table) or (names and not all(isinstance(row, Mapping) for row in rows)):
+        raise BodyEncodingError("text/csv takes text, or rows that are all objects or all lists")
+    text = StringIO(newline="")
+    csv.writer(text).writerows([[scalar(item) for item in row] for row in ([names] if names else []) + table])
+    return text.getvalue()
 
 
 def _wants_structure(operation: Operation, media: MediaType) -> bool:
@@ -188,7 +232,7 @@ def _raw(media_type: str, value: Any) -> EncodedBody:
         is_free = media_type == OCTETS and not value.is_guessed
         return EncodedBody(value.content, value.media_type if is_free else media_type)
     if isinstance(value, Mapping | list):
-        raise BodyEncodingError(f'{media_type} takes text, or a file: {{"@file": PATH}} or {{"@bytes": BASE64}}')
+        raise BodyEncodingError(f"{media_type} takes text, or a file: {FILE_FORMS}")
     is_plain = media_type.startswith("text/") and "charset" not in media_type.lower()
     return EncodedBody(scalar(value).encode(), f"{media_type}; charset=utf-8" if is_plain else media_type)
 

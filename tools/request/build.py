@@ -248,6 +248,9 @@ class _Builder:
             if parameter.name.lower() in _IDENTITY:
                 self._add(pointer, "is set by the program; leave it out")
             return
+        if value == "" and parameter.allow_empty:
+            self._given.setdefault(group, {})[parameter.name] = self._values[(parameter.location, parameter.name)] = ""
+            return
         value = coerce(value, schema, schema)
         found = too_deep(value, pointer) or [*unencodable(value, pointer), *validate(value, schema, pointer)]
         self._problems += found
@@ -300,7 +303,8 @@ class _Builder:
             schema = self._operation.json_schema(media.schema, request=True)
             if kind_of(media.media_type) in ("form", "multipart"):
                 value, raw = without_nulls(value, schema), without_nulls(raw, schema)
-            is_structured = _is_structured(media.media_type)
+            is_whole = kind_of(media.media_type) == "lines" and "array" in (types_of(schema, schema) or ())
+            is_structured = _is_structured(media.media_type) or (is_whole and isinstance(value, list))
             value = coerce(value, schema, schema) if is_structured else value
             # JSON text adds to the depth, and may hold in its escapes what no text can.
             if deep := too_deep(value, "/body"):
@@ -309,7 +313,7 @@ class _Builder:
             self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
             self._problems += unknown_fields(self._operation, media, value)
-            if _is_validated(media.media_type, value):
+            if _is_validated(media.media_type, value) or (is_whole and isinstance(value, list)):
                 self._problems += validate(value, schema, "/body")
             if len(self._problems) == count:
                 self._body = encode_body(self._operation, media, value)
@@ -532,9 +536,9 @@ def _write_header(parameter: Parameter, value: Any) -> str:
 def _accept(operation: Operation) -> str:
     """The Accept header: the media types of the first documented 2xx response, JSON first, then any type."""
     response = next((item for key, item in operation.responses.items() if key.startswith("2") and item.content), None)
-    names = [essence(name) for name in (response.content if response else ()) if "/" in name]
-    ordered = sorted(dict.fromkeys(names), key=lambda name: kind_of(name) != "json")[:4]
-    ordered = [name for name in ordered if _HEADER_NAME.fullmatch(name.replace("/", "")) and name != "*/*"]
+    names = [name for name in (response.content if response else ()) if "/" in name and not breaks_header(name)]
+    ordered = sorted(names, key=lambda name: kind_of(name) != "json")[:4]
+    ordered = [name for name in ordered if _HEADER_NAME.fullmatch(essence(name).replace("/", "")) and name != "*/*"]
     return ", ".join([*ordered, "*/*;q=0.1"]) if ordered else "*/*"
 
 
@@ -556,10 +560,14 @@ def _shown_body(request: PreparedRequest, hide: Redactor) -> Any:
 
 
 def json_or_text(text: str, kind: str) -> Any:
-    """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text."""
+    """A body of the kind `json` as a value; what cannot be read, such as a file that is no JSON, stays text.
+
+    So does a JSON text or null, whose quotes a person has to see.
+    """
     if kind != "json" or is_too_deep(text):
         return text
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
+    return text if value is None or isinstance(value, str) else value

@@ -15,7 +15,6 @@ from restgpt.tools.request.body import essence, kind_of
 
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]
 
-_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq"})
 _TABLES = frozenset({"text/csv", "application/csv", "text/tab-separated-values"})
 _TEXTS = frozenset(
     {"application/javascript", "application/x-www-form-urlencoded", "application/yaml", "application/x-yaml"}
@@ -202,11 +201,11 @@ def _announced(media_type: str) -> Kind | None:
     """The kind of a media type; None if the type is missing or unspecific."""
     if media_type in ("", "*/*", "application/octet-stream", "application/unknown", "binary/octet-stream"):
         return None
-    if media_type in _LINES:
-        return "json-lines"
     if media_type in _TABLES:
         return "csv"
     kind = kind_of(media_type)
+    if kind == "lines":
+        return "json-lines"
     if kind == "json":
         return "json"
     if kind == "xml":

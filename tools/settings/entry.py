@@ -189,6 +189,7 @@ class ApiEntry:
     hosts: Annotated[Texts, OR_NONE] = ()
     auth_servers: Annotated[tuple[Address, ...], LISTED, OR_NONE] = ()
     allow_private: StrictBool = False
+    allow_external: StrictBool = False
     retry_429: StrictBool = True
     requests_per_second: Annotated[float, Strict(), Field(gt=0)] | None = None
     ca_file: File | None = None

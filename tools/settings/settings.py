@@ -28,7 +28,7 @@ class Settings:
     `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
     folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
     own without it; `mcp_tokens` are the bearer tokens of their clients, by subject. `server` says who else may talk to
-    servers.
+    servers. `allow_external` lets every document refer to files beside it.
     """
 
     model: str | None = None
@@ -47,6 +47,7 @@ class Settings:
     mcp_key: Secret | None = None
     mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
     server: ServerAccess = field(default_factory=ServerAccess)
+    allow_external: bool = False
 
     @classmethod
     def from_env(
@@ -87,6 +88,7 @@ class Settings:
             mcp_key=secret("RESTGPT_MCP_KEY"),
             mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
             server=ServerAccess.from_env(values),
+            allow_external=values.get("RESTGPT_ALLOW_EXTERNAL", "").lower() in ("1", "true"),
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:
@@ -100,6 +102,7 @@ class Settings:
             notes=entry.notes,
             entry=entry.name,
             cache=self.home / "index",
+            allow_external=entry.allow_external or self.allow_external,
         )
 
     def entry(self, api: Api) -> ApiEntry | None:

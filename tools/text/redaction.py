@@ -1,11 +1,12 @@
 """Redaction: take secrets out of all text, bytes, JSON, headers and URLs that leave this process or reach a prompt.
 
 A known secret is found in any spelling that a server, a log or a traceback may use: as it is, percent-encoded, Base64
-(at any alignment), JSON- or HTML-escaped, quoted-printable, hexadecimal (with or without colons), in UTF-8 or UTF-16,
-and escaped twice, as a URL in the query of another. Base32, Base85, double Base64 and the Base64 of percent-encoded
-text are found where they encode the secret from its first byte. A value with a secret name (an `Authorization` header,
-an `api_key` in a query) is hidden where names exist: in headers, URLs and the keys of requests. A secret of fewer than
-four characters is hidden by name only, because it occurs by chance in any text.
+(at any alignment, with line breaks or without), JSON- or HTML-escaped, quoted-printable, hexadecimal (with colons, with
+blanks or without), in UTF-8 or UTF-16, and escaped twice, as a URL in the query of another; a hexadecimal key or a UUID
+in either case. Base32, Base85, double Base64 and the Base64 of percent-encoded text are found where they encode the
+secret from its first byte. A value with a secret name (an `Authorization` header, an `api_key` in a query) is hidden
+where names exist: in headers, URLs and the keys of requests. A secret of fewer than four characters is hidden by name
+only, because it occurs by chance in any text.
 """
 
 import base64
@@ -40,6 +41,11 @@ _LETTERS = re.compile(r"[^a-z0-9]")
 _QUERY_VALUE = re.compile(r"([?&;])([^=&;#\s]{1,200})=([^&;#\s\"'<>]*)")
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s\"']+@")
 _JSON_ESCAPE = re.compile(rb"((?:\\u[0-9a-fA-F]{4})+)|\\([/\"\\])")
+# Line breaks of Base64 (RFC 2045, section 6.8), or their escapes in a string of JSON, and one after a long line of it.
+_BREAK = re.compile(rb"(?:\\r|\\n|[\r\n])+[ \t]*")
+_BROKEN = re.compile(rb"(?<=[A-Za-z0-9+/_-]{40})(?:\\r|\\n|[\r\n])")
+# A key that is read whatever its case, such as a UUID.
+_HEX = re.compile(r"[0-9a-fA-F-]+")
 _HTML_ESCAPE = re.compile(rb"&#[xX]?[0-9a-fA-F]+;|&[a-z]+;")
 
 
@@ -129,7 +135,7 @@ class Redactor:
 
     def _header_name(self, name: str) -> str:
         folded = name.lower()
-        return MARK if any(secret.lower() in folded for secret in self._secrets) else name
+        return MARK if any(form.lower() in folded.encode() for form in self._forms) else name
 
     def json(self, value: Any, *, by_name: bool = False) -> Any:
         """Hide known secrets in the strings and keys of a JSON-like value, and with `by_name` values of secret keys."""
@@ -160,6 +166,8 @@ class Redactor:
                 shown = shown.replace(form, MARK.encode())
         if self._is_escaped(shown):
             shown = self._escaped.sub(MARK.encode(), shown)
+        if _BROKEN.search(shown) and self._holds(_BREAK.sub(b"", shown)):
+            shown = self._broken.sub(MARK.encode(), shown)
         return self._without_half_secret(shown) if cut else shown
 
     @cached_property
@@ -186,6 +194,15 @@ class Redactor:
     def _escaped(self) -> re.Pattern[bytes]:
         """Match the secrets with any of their characters escaped; slow, so only used if `_is_escaped` found one."""
         return re.compile(b"|".join(b"".join(_any_spelling(char) for char in secret) for secret in self._secrets))
+
+    @cached_property
+    def _broken(self) -> re.Pattern[bytes]:
+        """Match Base64 of the secrets with line breaks anywhere in it; slow, so only used where one was found."""
+        forms = sorted(
+            {form for secret in self._secrets for form in _base64_forms(_raw(secret))}, key=len, reverse=True
+        )
+        between = b"(?:" + _BREAK.pattern + b")?"
+        return re.compile(b"|".join(between.join(re.escape(bytes([sign])) for sign in form) for form in forms))
 
     def _is_escaped(self, data: bytes) -> bool:
         """Tell whether a secret appears once the escapes of JSON, URLs or HTML are undone."""
@@ -259,9 +276,11 @@ def _spellings(secret: str) -> set[bytes]:
     }
     # A URL in the query of another is encoded twice, and so is JSON in a string of JSON.
     texts |= {quote(text, safe="") for text in texts} | {json.dumps(text)[1:-1] for text in texts}
-    raw = secret.encode("utf-8", "surrogatepass")
+    texts |= {secret.lower(), secret.upper()} if _HEX.fullmatch(secret) else set()
+    raw = _raw(secret)
     forms = {text.encode("utf-8", "surrogatepass") for text in texts}
-    forms |= {raw.hex().encode(), raw.hex().upper().encode(), raw.hex(":").encode()}
+    digits = [raw.hex(), raw.hex(":"), raw.hex(" ")]
+    forms |= {text.encode() for shown in digits for text in (shown, shown.upper())}
     forms |= {quopri.encodestring(raw, quotetabs=True), base64.b32encode(raw)[: len(raw) * 8 // 5]}
     # Pieces of a short secret's Base64 occur by chance in other data, so only its whole Base64 is a form.
     if len(raw) < 2 * SHORTEST:
@@ -272,6 +291,10 @@ def _spellings(secret: str) -> set[bytes]:
     # The last block of Base85 depends on the bytes after the secret.
     forms |= {encode(raw)[: len(raw) // 4 * 5] for encode in (base64.b85encode, base64.a85encode)}
     return forms | _base64_forms(raw)
+
+
+def _raw(secret: str) -> bytes:
+    return secret.encode("utf-8", "surrogatepass")
 
 
 def _base64_forms(raw: bytes) -> set[bytes]:

@@ -181,6 +181,13 @@ class Journal:
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
+    def statuses(self, fingerprint: str) -> list[int]:
+        """The statuses by which the very same request was answered in this thread, the oldest first."""
+        items = stored_items(self._store, self.namespace, filter={"fingerprint": fingerprint})
+        ended = sorted((item.value for item in items if item.value["outcome"]), key=lambda value: value["begun"])
+        answers = (value["outcome"]["response"] for value in ended)
+        return [int(answer["status"]) for answer in answers if answer]
+
     def clear(self) -> None:
         """Delete all entries and claims of the thread."""
         for item in stored_items(self._store, self.namespace):

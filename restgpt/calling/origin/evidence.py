@@ -20,6 +20,7 @@ _WORD = re.compile(r"[\w\-]+")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _LONGEST_NUMBER = 40
 _LONGEST_RUN = 8
+_SHORTEST_FORM = 3
 
 _LIST = re.compile(r"[,\s]+")
 _URI = re.compile(r"[:/]")
@@ -101,6 +102,19 @@ class Evidence:
         if len(parts) > 1:
             return all(self.has_id(part) for part in parts)
         return _URI.split(text)[-1] in self._words
+
+    def has_form(self, text: str) -> bool:
+        """Whether the texts contain an id but for case, hyphens, blanks, signs around it and zeros before it.
+
+        Its letters and digits are the same, and no digit stands beside them; another number never counts.
+        """
+        signs = [char for char in text if char.isalnum()]
+        significant = "".join(signs).lstrip("0")
+        if len(significant) < _SHORTEST_FORM or not any(map(str.isdigit, significant)):
+            return False
+        inner = "[- ]?".join(map(re.escape, significant))
+        pattern = rf"(?<!\w)(?<!\d[-., ])0*{inner}(?!\w|[-., ]\d)"
+        return re.search(pattern, self._text, re.IGNORECASE) is not None
 
     @cached_property
     def _words(self) -> frozenset[str]:

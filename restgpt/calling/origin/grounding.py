@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from restgpt.calling.origin.evidence import Evidence, text_of
+from restgpt.calling.origin.id_form import sayings
 from restgpt.specs import Operation
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.tree import values_in
@@ -36,6 +37,9 @@ class IdSource(Protocol):
     def has_id(self, value: Any) -> bool:
         """Whether the source contains an id: alone, as each id of a list, or as the last part of a URI."""
 
+    def has_form(self, text: str) -> bool:
+        """Whether the source contains an id in another form."""
+
 
 class IdSources:
     """Several sources as one, so that the ids of one list may come from different ones."""
@@ -49,6 +53,10 @@ class IdSources:
             return True
         parts = _parts(text_of(value), _LIST)
         return len(parts) > 1 and all(self.has_id(part) for part in parts)
+
+    def has_form(self, text: str) -> bool:
+        """Whether one of the sources contains an id in another form."""
+        return any(source.has_form(text) for source in self._sources)
 
 
 class Answers:
@@ -86,6 +94,10 @@ class Answers:
         if text not in self._known:
             self._known[text] = self._has(text)
         return self._known[text]
+
+    def has_form(self, text: str) -> bool:
+        """Whether the answers contain an id in another form: never, because an API writes its ids as it takes them."""
+        return False
 
     def _has(self, text: str) -> bool:
         if text in self._texts or text in self._joined:
@@ -128,13 +140,18 @@ def _parts(text: str, separator: re.Pattern[str]) -> list[str]:
 
 
 def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: IdSource) -> list[str]:
-    """The id-like arguments that neither the evidence contains nor the document fixes, as `place.name = value`."""
+    """The id-like arguments that neither the evidence contains nor the document fixes, as `place.name = value`.
+
+    One that the evidence contains in another form counts as said where the document shows the form that it has.
+    """
     fixed = {(parameter.location, parameter.name): parameter.schema for parameter in operation.parameters}
     found = []
     for place, name, value in ids_in(arguments):
         schema = fixed.get((place, name), {})
         documented = [*schema.get("enum", ()), schema.get("default")] if isinstance(schema, Mapping) else []
-        if value not in documented and not evidence.has_id(value):
+        if value in documented or evidence.has_id(value):
+            continue
+        if not any(map(evidence.has_form, sayings(operation, place, name, text_of(value)))):
             found.append(f"{place}.{name} = {json.dumps(value, ensure_ascii=False)}")
     return found
 

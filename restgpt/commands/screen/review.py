@@ -100,13 +100,16 @@ def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision
 def json_arguments(text: str, subject: str) -> Any:
     """Parse arguments that were typed; raises `UsageError`, which begins with the subject."""
     from restgpt.specs.reading.text.nesting import is_too_deep
+    from restgpt.tools.request.arguments import exact_float
 
     if is_too_deep(text):
         raise UsageError(f"{subject} nested too deeply to be read. Give arguments with fewer levels.")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=exact_float)
     except ValueError as error:
-        raise UsageError(f'{subject} not JSON ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.') from None
+        raise UsageError(
+            f'{subject} not JSON that can be sent ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.'
+        ) from None
 
 
 def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import Function, FunctionError
 from restgpt.functions.docs.sources import from_callable, from_operations, from_parser
 from restgpt.specs.api import load_api
-from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
+from restgpt.specs.reading.text.yaml_events import read_yaml
 
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000
@@ -118,9 +118,8 @@ def _json_line(line: str, number: int) -> object:
 
 def _yaml(text: str) -> object:
     try:
-        # The loader is a safe one: it builds plain values only.
-        return yaml.load(text, Loader=ScalarLoader)
-    except yaml.YAMLError as error:
+        return read_yaml(text, [])
+    except (yaml.YAMLError, ValueError) as error:
         raise FunctionError("", f"neither JSON nor YAML: {getattr(error, 'problem', None) or 'unreadable'}") from None
 
 

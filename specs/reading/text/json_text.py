@@ -6,6 +6,7 @@ YAML has the scalars of YAML 1.2: a date and `no` stay strings.
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,12 +26,16 @@ BYTE_ORDER_MARKS = (
 )
 # How many nodes and characters a document has when all its aliases are written out.
 EXPANDED_MOST = 30_000_000
-# How many characters PyYAML reads, which takes seconds for a megabyte.
-SLOW_MOST = 2_000_000
 # How many brackets and braces are open at once: libraries take time for each of them at each token.
 OPEN_MOST = 500
 # How many dashes or question marks open nested nodes on one line.
 DASHES = re.compile(r"(?:[-?][ \t]+){500}")
+REPEATED = "x-restgpt-repeated"
+"""The key at the root of a document for the keys that stand twice in one object of it."""
+# A text, or a comment of JavaScript; one without an end reaches to the end.
+COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+# A key that may be a path or the key of all paths, before an object.
+PATH_KEY = re.compile(rb'"(/[^"\\]*|paths)"\s*:\s*\{')
 BRACKET = re.compile(r"[\[\]{}]")
 # Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
 MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
@@ -40,11 +45,25 @@ ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
 
 
 def json_bytes(data: bytes) -> bytes:
-    """Convert JSON or YAML in any Unicode encoding to UTF-8 JSON; raises SpecError with line and column."""
-    text = _utf8(data)
+    """Convert JSON, possibly with comments, or YAML in any Unicode encoding to UTF-8 JSON.
+
+    Keys that stand twice, of which the last value counts, become the value of the root key `REPEATED`. Raises SpecError
+    with line and column.
+    """
+    repeated: list[str] = []
+    text = _json_bytes(_utf8(data), repeated)
+    if not repeated or text[:1] != b"{":
+        return text
+    return b'{"%s":%s,%s' % (REPEATED.encode(), encode_json(repeated), text[1:])
+
+
+def _json_bytes(text: bytes, repeated: list[str]) -> bytes:
+    if text.startswith((b"//", b"/*")):
+        text = _without_comments(text)
     if text[:1] in (b"{", b"["):
         try:
             msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+            repeated += _repeated_keys(text)
             return text
         except msgspec.ValidationError:
             return text
@@ -54,10 +73,29 @@ def json_bytes(data: bytes) -> bytes:
             if len(text) > FAULTY_MOST:
                 raise SpecError(f"the document is not valid JSON: {error}") from None
             try:
-                return encode_json(decode_yaml(text))
+                return encode_json(decode_yaml(_without_comments(text), repeated))
             except SpecError:
                 raise SpecError(f"the document is not valid JSON: {_json_fault(text) or error}") from None
-    return encode_json(decode_yaml(text))
+    return encode_json(decode_yaml(text, repeated))
+
+
+def _without_comments(text: bytes) -> bytes:
+    """JSON without the comments of JavaScript; all else, such as a URL in a text, stays."""
+    return COMMENT.sub(lambda match: match[0] if match[0].startswith(b'"') else b"", text).strip()
+
+
+def _repeated_keys(text: bytes) -> list[str]:
+    """The keys that stand twice in one object, if a path or a key of the root may."""
+    keys = [match[1] for match in PATH_KEY.finditer(text)]
+    if len(keys) == len(set(keys)) or is_too_deep(text):
+        return []
+    repeated: list[str] = []
+
+    def read(pairs: list[tuple[str, Any]]) -> None:
+        repeated.extend(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+
+    json.loads(text, object_pairs_hook=read)
+    return repeated
 
 
 def _json_fault(text: bytes) -> str:
@@ -113,8 +151,11 @@ def _plain_key(key: Any) -> str:
     return "null" if key is None else str(key)
 
 
-def decode_yaml(text: bytes) -> Any:
-    """Decode YAML with the scalars of YAML 1.2; raises SpecError with line and column."""
+def decode_yaml(text: bytes, repeated: list[str]) -> Any:
+    """Decode YAML with the scalars of YAML 1.2; raises SpecError with line and column.
+
+    The last value of a repeated key counts; the key is put in `repeated`.
+    """
     import ryaml
 
     try:
@@ -123,11 +164,11 @@ def decode_yaml(text: bytes) -> Any:
         decoded = text.decode("cp1252", "replace")
     _check_nesting(decoded)
     if MERGE.search(decoded) or (ANCHOR.search(decoded) and ALIAS.search(decoded)):
-        return _decode_yaml_slowly(decoded, "it has aliases or merge keys: write them out")
+        return _decode_by_events(decoded, repeated)
     try:
         return ryaml.loads(decoded)  # type: ignore[attr-defined]
-    except (ValueError, RecursionError) as error:
-        return _decode_yaml_slowly(decoded, " ".join(str(error).split())[:300])
+    except (ValueError, RecursionError):
+        return _decode_by_events(decoded, repeated)
 
 
 def _check_nesting(text: str) -> None:
@@ -143,19 +184,14 @@ def _check_nesting(text: str) -> None:
         raise SpecError("the document is nested too deeply: a line opens 500 lists")
 
 
-def _decode_yaml_slowly(text: str, reason: str) -> Any:
-    """Decode by PyYAML what ryaml refuses or lacks: integers beyond 64 bits, repeated keys, odd tags, merge keys.
-
-    A long text is refused for the `reason`.
-    """
+def _decode_by_events(text: str, repeated: list[str]) -> Any:
+    """Decode what ryaml refuses or lacks: integers beyond 64 bits, repeated keys, odd tags, aliases and merge keys."""
     import yaml
 
-    from restgpt.specs.reading.text.yaml_scalars import ScalarLoader
+    from restgpt.specs.reading.text.yaml_events import read_yaml
 
-    if len(text) > SLOW_MOST:
-        raise SpecError(f"the document cannot be read as YAML of more than {SLOW_MOST:,} characters: {reason}")
     try:
-        document = yaml.load(text, Loader=ScalarLoader)
+        document = read_yaml(text, repeated)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SpecError(f"the document is neither JSON nor YAML: {_yaml_fault(error)[:300]}") from None
     _check_expansion(document)

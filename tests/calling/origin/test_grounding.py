@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from paths import operation_of
 
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.grounding import Answers, IdSources, ungrounded
@@ -152,3 +153,72 @@ def test_answers_are_read_once_and_only_when_asked() -> None:
 def test_no_answer_grounds_nothing() -> None:
     assert not Answers([]).has_id(1)
     assert not IdSources().has_id("a,b")
+
+
+ORDER = operation_of(
+    {
+        "parameters": [
+            {
+                "name": "order_id",
+                "in": "query",
+                "description": "The id of the order, such as '#W0000000'.",
+                "schema": {"type": "string"},
+            },
+            {"name": "sku_id", "in": "query", "example": "0042", "schema": {"type": "string"}},
+            {"name": "user_id", "in": "query", "schema": {"type": "string", "format": "uuid"}},
+            {"name": "card_id", "in": "query", "schema": {"type": "string", "pattern": "^[0-9]{16}$"}},
+            {"name": "other_id", "in": "query", "schema": {"type": "string"}},
+        ],
+        "requestBody": {
+            "content": {
+                "application/json": {
+                    "schema": {"properties": {"line": {"properties": {"orderId": {"example": "ORD-12345"}}}}}
+                }
+            }
+        },
+    },
+    "post",
+)
+UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "value"),
+    [
+        ("Cancel order W5061109.", "order_id", "#W5061109"),
+        ("cancel order w5061109, please", "order_id", "#W5061109"),
+        ("My order 5061109 is late", "order_id", "#W5061109"),
+        ("the sku is 420", "sku_id", "0420"),
+        (f"I am {UUID.upper().replace('-', '')}", "user_id", UUID),
+        ("Card 4111 1111-1111 1111!", "card_id", "4111111111111111"),
+    ],
+)
+def test_an_id_that_was_said_in_another_form_than_the_documented_one_is_accepted(
+    said: str, name: str, value: str
+) -> None:
+    assert ungrounded(ORDER, {"query": {name: value}}, IdSources(Evidence(said), Answers([]))) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "value"),
+    [
+        ("Cancel order W5061109.", "order_id", "#W5061108"),
+        ("Cancel order W50611091.", "order_id", "#W5061109"),
+        ("Cancel order 1W5061109.", "order_id", "#W5061109"),
+        ("Cancel order X5061109.", "order_id", "#W5061109"),
+        ("the sku is 4200", "sku_id", "0420"),
+        ("the sku is 1 420", "sku_id", "0420"),
+        ("two of them: 2", "sku_id", "0002"),
+        ("Card 4111 1111 1111 1111 2", "card_id", "4111111111111111"),
+        ("Cancel order W5061109.", "other_id", "#W5061109"),
+    ],
+)
+def test_another_number_or_a_form_that_no_document_shows_is_invented(said: str, name: str, value: str) -> None:
+    assert ungrounded(ORDER, {"query": {name: value}}, IdSources(Evidence(said), Answers([]))) != []
+
+
+def test_the_form_of_an_id_deep_in_a_body_counts() -> None:
+    body = {"line": {"orderId": "ORD-77123"}}
+    assert ungrounded(ORDER, {"body": body}, Evidence("order 77123")) == []
+    assert ungrounded(ORDER, {"body": body}, Evidence("order 77124")) != []
+    assert ungrounded(ORDER, {"body": body}, Answers(["order-77123"])) != []

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def test_the_slow_yaml_reader_has_the_same_scalars() -> None:
 
 def test_yaml_merge_keys_are_merged() -> None:
     text = "x: &x {get: {a: 1}}\n/a:\n  <<: *x\n  post: no\n/b: {<<: [*x, {put: 2}]}\n"
-    found = decode_yaml(text.encode())
+    found = decode_yaml(text.encode(), [])
     assert found["/a"] == {"get": {"a": 1}, "post": "no"}
     assert found["/b"] == {"get": {"a": 1}, "put": 2}
 
@@ -74,8 +75,55 @@ def test_nesting_without_end_is_no_document(text: str) -> None:
         load_api(text)
 
 
-def test_a_doubled_yaml_key_keeps_its_last_value() -> None:
-    assert decode_yaml(b"a: 1\na: 2\n") == {"a": 2}
+def test_a_doubled_yaml_key_keeps_its_last_value_and_is_named() -> None:
+    repeated: list[str] = []
+    assert decode_yaml(b"a: 1\na: 2\nb: {c: 1, c: 1}\n", repeated) == {"a": 2, "b": {"c": 1}}
+    assert repeated == ["a (line 2)", "c (line 3)"]
+
+
+PATHS = [
+    "/a: {get: {operationId: one, responses: {}}}\n  /a: {post: {operationId: two, responses: {}}}\n",
+    "/a:\n    get: {operationId: one, responses: {}}\n    get: {operationId: two, responses: {}}\n",
+]
+
+
+@pytest.mark.parametrize("paths", PATHS)
+def test_an_operation_that_a_repeated_key_drops_is_a_problem(paths: str) -> None:
+    api = load_api("openapi: 3.0.3\ninfo: {title: t}\nservers: [{url: 'https://a.test'}]\npaths:\n  " + paths)
+    assert len(api.operations) == 1
+    assert str(api.problems[0]).startswith(("/: the key /a (line 6)", "/: the key get (line 7)"))
+
+
+def test_a_repeated_path_of_a_json_document_is_a_problem() -> None:
+    get, post = (json.dumps({method: {"responses": {}}}) for method in ("get", "post"))
+    text = f'{{"openapi": "3.0.3", "paths": {{"/a": {get}, "/b": {get}, "/a": {post}}}}}'
+    assert "the key /a stands twice" in str(load_api(text, base_url="https://a.test").problems)
+    assert load_api(text.replace("/b", "/c").replace("/a", "/d", 1), base_url="https://a.test").problems == []
+
+
+def test_merge_keys_that_repeat_too_much_are_refused() -> None:
+    names = ", ".join(f"k{number}: 1" for number in range(1000))
+    merges = "".join(f"b{number}: {{<<: *a}}\n" for number in range(1000))
+    with pytest.raises(SpecError, match="the merge keys expand to too many pairs"):
+        decode_yaml(f"a: &a {{{names}}}\n{merges}".encode(), [])
+
+
+def test_large_documents_of_odd_yaml_are_read_in_seconds() -> None:
+    path = """
+  /things/{n}:
+    get:
+      operationId: get{n}
+      parameters: [*id]
+      responses: {'200': {<<: *ok, x: -9223372036854776000}}
+"""
+    head = "openapi: 3.0.3\ninfo: {title: t}\nx: [&id {name: i, in: query}, &ok {description: fine}]\npaths:\n"
+    text = head + "".join(path.replace("{n}", str(number)) for number in range(20_000))
+    began = time.process_time()
+    found = decode_yaml(text.encode(), [])
+    assert time.process_time() - began < 10
+    last = found["paths"]["/things/19999"]["get"]
+    assert last["responses"]["200"] == {"description": "fine", "x": -9223372036854776000}
+    assert last["parameters"] == [{"name": "i", "in": "query"}]
 
 
 def test_an_alias_bomb_is_refused_without_being_expanded() -> None:
@@ -83,6 +131,13 @@ def test_an_alias_bomb_is_refused_without_being_expanded() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(SpecError):
         load_api("\n".join(["openapi: 3.0.0", "paths: {}", *lines]))
+
+
+@pytest.mark.parametrize("before", ["// generated\n", "/* by\n hand */ "])
+def test_json_with_comments_of_javascript_is_read(before: str) -> None:
+    text = '{"openapi": "3.0.0", /* a */ "info": {"title": "http://t // no", "version": "1"}, // b\n "paths": {}}'
+    assert load_api(before + text).title == "http://t // no"
+    assert load_api(text).title == "http://t // no"
 
 
 def test_json_with_comments_is_read_as_yaml() -> None:

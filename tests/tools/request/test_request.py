@@ -17,7 +17,9 @@ from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import MOST_DEPTH
 from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.request.view import view
 from restgpt.tools.sandbox.guest import digest
+from restgpt.tools.text.redaction import Redactor
 
 BASE = "http://api.test/v1"
 
@@ -178,6 +180,63 @@ def test_a_value_that_fits_no_alternative_is_told_all_that_would() -> None:
     ]
 
 
+ROWS = [{"a": 1, "b": "x, y"}, {"a": None, "c": [2]}]
+
+
+@pytest.mark.parametrize(
+    ("media", "schema", "value", "sent"),
+    [
+        ("application/x-ndjson", {"type": "string"}, [{"a": 1}, "b"], b'{"a":1}\n"b"\n'),
+        ("application/jsonl", {"type": "object"}, [{"a": 1}, {"a": 2}], b'{"a":1}\n{"a":2}\n'),
+        ("application/jsonl", {"type": "array", "items": {"type": "integer"}}, ["1", 2], b"1\n2\n"),
+        ("application/jsonl", {"type": "string"}, '{"a":1}\n', b'{"a":1}\n'),
+        ("application/json-seq", {}, [1, 2], b"\x1e1\n\x1e2\n"),
+        ("text/csv", {"type": "array"}, ROWS, b'a,b,c\r\n1,"x, y",\r\n,,[2]\r\n'),
+        ("text/csv", {"type": "string"}, [["a", 1], ["b", 2]], b"a,1\r\nb,2\r\n"),
+        ("image/svg+xml", {"type": "string"}, "<svg/>", b"<svg/>"),
+    ],
+)
+def test_a_body_is_written_as_its_media_type_says(media: str, schema: Any, value: Any, sent: bytes) -> None:
+    assert build_request(body(schema, media), {"body": value}).body == sent
+
+
+@pytest.mark.parametrize(
+    "media",
+    ["application/msgpack", "application/x-protobuf", "application/senml+cbor", "application/zip", "image/png"],
+)
+@pytest.mark.parametrize("value", [{"a": 1}, [1], '{"a":1}'])
+def test_json_and_text_are_refused_where_bytes_are_wanted(media: str, value: Any) -> None:
+    assert (
+        "takes bytes, as a file" in problems(body({"type": ["object", "array", "string"]}, media), {"body": value})[0]
+    )
+    assert build_request(body({}, media), {"body": {"@bytes": "AA=="}}).body == b"\0"
+
+
+def test_rows_of_two_kinds_are_no_csv() -> None:
+    assert "rows that are all objects" in problems(body({}, "text/csv"), {"body": [{"a": 1}, [2]]})[0]
+
+
+def test_parameters_of_media_types_are_sent() -> None:
+    content = {"application/json;version=1": {"schema": {}}, "application/json;version=2": {"schema": {}}}
+    found = operation(method="post", requestBody={"content": content}, responses={"200": {"content": content}})
+    request = build_request(found, {"body": {}, "header": {"Content-Type": "application/json;version=2"}})
+    assert request.headers["Content-Type"] == "application/json;version=2"
+    assert request.headers["Accept"] == "application/json;version=1, application/json;version=2, */*;q=0.1"
+
+
+def test_an_empty_value_is_sent_where_the_document_allows_it() -> None:
+    parameter = {"name": "n", "in": "query", "schema": {"type": "integer"}}
+    found = operation(parameters=[{**parameter, "allowEmptyValue": True}])
+    assert build_request(found, {"query": {"n": ""}}).url == f"{BASE}/x?n="
+    assert "must be integer" in problems(operation(parameters=[parameter]), {"query": {"n": ""}})[0]
+
+
+@pytest.mark.parametrize("text", ["9007199254740993.25", "0.10000000000000000001", "1e400"])
+def test_a_decimal_that_no_number_keeps_is_refused(text: str) -> None:
+    assert "must be number" in problems(query(n={"type": "number"}), {"query": {"n": text}})[0]
+    assert "must be object" in problems(body({"type": "object"}), {"body": f'{{"n": {text}}}'})[0]
+
+
 @pytest.mark.parametrize("name", ["Content-Encoding", "keep-alive", "TE", "Accept-Encoding", "Proxy-Connection"])
 def test_headers_of_the_message_and_the_connection_are_not_arguments(name: str) -> None:
     found = operation(parameters=[{"name": name, "in": "header", "required": True, "schema": {"type": "string"}}])
@@ -263,6 +322,14 @@ def test_shown_hides_secrets_and_describes_what_is_long_or_binary() -> None:
     assert (shown["body"]["bytes"], shown["body"]["media_type"]) == (2, "application/octet-stream")
     long = build_request(found, {"body": {"a": "x" * 50_000}}).shown()
     assert len(json.dumps(long)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("00123", '"00123"'), ("null", '"null"'), (None, "null"), (123, 123), ({"a": "1"}, {"a": "1"})]
+)
+def test_the_type_of_a_json_body_is_shown(value: Any, shown: Any) -> None:
+    request = build_request(body({"type": ["string", "integer", "object", "null"]}), {"body": value})
+    assert request.shown()["body"] == view(request, Redactor())["body"] == shown
 
 
 def test_files_come_from_allowed_folders_only(tmp_path: Path) -> None:

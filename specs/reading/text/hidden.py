@@ -1,0 +1,39 @@
+"""Characters in descriptions that show nothing or reorder what is shown: a model would read what no person sees.
+
+They are control characters but white space, marks of direction, characters without width, and tags (Unicode Technical
+Standard 51). A joiner between two letters or emoji beyond ASCII stays, because it changes their form.
+"""
+
+import re
+from typing import Any
+
+from restgpt.specs.reading.tree import values_in
+
+TEXTS = ("description", "summary")
+"""The keys of texts for readers; all other values are names, or are sent or compared as they are."""
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+# The same in JSON, as UTF-8 or as escapes; some more characters do not matter.
+_IN_JSON = re.compile(
+    rb"[\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xf3\xa0"
+    rb"|\\[bf]|\\u(?:00[0189]|007[fF]|061[cC]|20[026]|[fF][eE][fF][fF]|[dD][bB]40)"
+)
+
+
+def without_hidden(text: str) -> str:
+    """Return a text without the characters that nobody sees."""
+    return _HIDDEN.sub("", text)
+
+
+def take_out_hidden(node: Any, raw: bytes) -> None:
+    """Take those characters out of all descriptions and summaries of a value, whose JSON text is `raw`."""
+    if not _IN_JSON.search(raw):
+        return
+    for value in values_in(node):
+        if isinstance(value, dict):
+            for key in TEXTS:
+                if isinstance(value.get(key), str):
+                    value[key] = without_hidden(value[key])
