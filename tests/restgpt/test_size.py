@@ -26,7 +26,7 @@ LINES = {
     "restgpt/host": 624,
     "restgpt/mcp": 1_258,
     "restgpt/server": 628,
-    "restgpt-bench": 10_147,
+    "restgpt-bench": 10_149,
     "lab": 6_572,
     "tests": 45_407,  # more: roads node by node, and each door to a thread that another one began
     "docs": 361,

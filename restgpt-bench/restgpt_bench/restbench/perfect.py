@@ -16,6 +16,7 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
+from restgpt.prompts import text_of
 from restgpt.tools.model.role import ROLES
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt_bench.restbench.gold_program import Writer, variables_of
@@ -40,6 +41,8 @@ _STEP = re.compile(r"Gold step (\d+)\b")
 _READ = re.compile(r"^Read: (.*)$", re.MULTILINE)
 _TIMES = re.compile(r"\w+(?: ×(\d+))?(?:, |$)")
 _PRINTED = re.compile(r'^(\{"\$.*\})$', re.MULTILINE)
+LOOKED = text_of("instruction_functions").partition("\n")[0]
+"""The first line of the message with the functions that the caller asked for."""
 _WANTED = re.compile(r"^Query: Print the values of (\[.*\])$", re.MULTILINE)
 _RESPONSE = re.compile(r"<(response-\w+)>\n(.*)\n</\1>", re.DOTALL)
 
@@ -327,7 +330,7 @@ def _whole(script: Script, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
         return {"decision": "end", "text": script.answer if script.fault else STUCK}
     names = [_function(script, number) for number in range(1, len(script.steps) + 1)]
     unseen = [name for name in dict.fromkeys(names) if f"\n{name}(" not in text]
-    if unseen and "\nMore functions:" not in f"\n{text}":
+    if unseen and not any(str(message.text).startswith(LOOKED) for message in prompt):
         return {"decision": "functions", "text": ", ".join(unseen)}
     if unseen:
         # Another document names its functions otherwise; the selector's list tells operations by method and path.
