@@ -19,6 +19,9 @@ from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.tools.model.reply import written_calls
 
+ASKED = "I could not find out which call, or which values, this needs"
+"""How the question begins with which a turn ends whose model chose no call."""
+
 
 class SingleOperation(BaseModel):
     """The name of an operation, and what it is for."""
@@ -84,7 +87,7 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
     names = [run.catalogue.function_name(item) for item in run.catalogue.search(task, MAX_NAMED)]
     such = f" It may be one of {', '.join(names)}." if names else ""
     found = results_of(steps)
-    lines = [f"I could not find out which call, or which values, this needs: {task}", problem]
+    lines = [f"{ASKED}: {task}", problem]
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []
     return {"kind": "end", "text": "\n".join(filter(None, lines)), "fulfilled": False}

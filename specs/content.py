@@ -1,5 +1,6 @@
 """Request bodies and responses of an operation, by media type (OpenAPI Request Body, Response, Media Type Object)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,11 @@ from typing import Any
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow, follow_safely
+
+BYTES = frozenset(
+    {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "zip", "zstd"}
+)
+"""The subtypes, and the suffixes of subtypes, of formats that are no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +23,13 @@ class MediaType:
     schema: dict[str, Any] | None = None
     encoding: Mapping[str, Any] = field(default_factory=dict)
     example: Any = None
+
+    @property
+    def is_of_bytes(self) -> bool:
+        """Whether the media type is a format of bytes, which no JSON and no text is."""
+        kind, _, subtype = self.media_type.partition(";")[0].strip().lower().partition("/")
+        parts = re.split(r"[+.]", subtype.replace("x-", ""))
+        return parts[-1] in BYTES or (kind in ("image", "audio", "video", "font") and parts[-1] not in ("xml", "json"))
 
 
 @dataclass(frozen=True, slots=True)

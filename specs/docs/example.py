@@ -147,7 +147,12 @@ def parameter_example(operation: Operation, parameter: Parameter) -> Any:
 
 
 def body_example(operation: Operation, media: MediaType) -> Any:
-    """Build a value for a request body; without a schema, an object if the media type is JSON or a form, else text."""
+    """Build a value for a request body; without a schema, an object if the media type is JSON or a form, else text.
+
+    The body of a format of bytes is given as a file; any bytes may be a text.
+    """
+    if media.is_of_bytes and "octet-stream" not in media.media_type:
+        return {"@bytes": "Ynl0ZXM="}
     if media.schema is None:
         return {} if "json" in media.media_type or "form" in media.media_type else "string"
     return schema_example(operation, media.schema, request=True)

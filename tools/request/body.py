@@ -8,7 +8,6 @@ import base64
 import csv
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,10 +41,6 @@ LINES = frozenset(
     | {"application/x-jsonlines", "application/json-lines", SEQUENCE}
 )
 """The media types of JSON values one after the other: a line each, or a record each (RFC 7464)."""
-# The subtypes, and the suffixes of subtypes, of formats that are no text.
-BYTES = frozenset(
-    {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "zip", "zstd"}
-)
 # The preferred kinds of media type for each kind of value, best first.
 PREFERENCES = {
     "blob": ("binary", "any", "text", "xml", "multipart"),
@@ -175,20 +170,12 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
         return EncodedBody("".join(records).encode(), media.media_type)
     if essence(media.media_type) == "text/csv" and isinstance(value, list):
         return _raw(media.media_type, _csv(value))
-    is_bytes = _is_of_bytes(media.media_type)
+    is_bytes = media.is_of_bytes
     if isinstance(value, Mapping | list) and not is_bytes and _wants_structure(operation, media):
         return EncodedBody(json_text(value).encode(), media.media_type)
     if is_bytes and not isinstance(value, Blob) and not (isinstance(value, str) and media.media_type == OCTETS):
         raise BodyEncodingError(f"{media.media_type} takes bytes, as a file: {FILE_FORMS}")
     return _raw(media.media_type, value)
-
-
-def _is_of_bytes(media_type: str) -> bool:
-    """Whether a media type has a format of bytes, which no JSON and no text is."""
-    kind, _, subtype = essence(media_type).partition("/")
-    parts = re.split(r"[+.]", subtype.replace("x-", ""))
-    is_format = kind in ("image", "audio", "video", "font") or not BYTES.isdisjoint(parts[-1:])
-    return is_format and kind_of(media_type) == "binary"
 
 
 def _csv(rows: list[Any]) -> str:
