@@ -104,9 +104,10 @@ class Rules:
 
     def crossing_refused(self, operation: Operation, flow: FlowRecord | None) -> list[str]:
         """The names of other APIs whose values a person refused to send to the API of an operation in this run."""
-        run, api = "" if flow is None else flow["run"], api_record(operation.api)["id"]
-        crossing = self.crossing(operation, flow)
-        return [name for source, name in crossing.items() if self.permissions.flow(run, source, api) is False]
+        if flow is None:
+            return []
+        api, crossing = api_record(operation.api)["id"], self.crossing(operation, flow)
+        return [name for source, name in crossing.items() if self.permissions.flow(flow["run"], source, api) is False]
 
     def unmet(
         self, operation: Operation, arguments: Mapping[str, Any], provenance: Sequence[Provenance]

@@ -16,7 +16,7 @@ from typing import Any
 from restgpt.specs.content import Response
 from restgpt.specs.docs.field import NOTE_MOST, RULE_NOTE, written
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.value import Value, argument
+from restgpt.specs.docs.value import Value, argument, argument_type
 from restgpt.specs.docs.words.families import fold_fields
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.plain_text import plain_text
@@ -114,17 +114,17 @@ def _request(operation: Operation, relevance: Relevance, room: int) -> str:
 
 def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterator[str]:
     """Write a line for each parameter, required ones first, with what is said of them as far as it fits."""
-    families = fold_fields(operation, lambda item: argument("", _shape(operation, item), relevance, most=VALUES_MOST))
+    families = fold_fields(operation, lambda item: argument_type(_shape(operation, item), relevance, VALUES_MOST))
     listed = [item for item in operation.parameters if not (item.name in families.folded and item.location == "query")]
     score = {id(item): _score(relevance, item) for item in listed}
     listed.sort(key=lambda item: (not item.required, -score[id(item)]))
     shapes = {id(item): _shape(operation, item) for item in listed}
-    heads = {
-        id(item): f"{item.location}  "
-        + argument(item.name, shapes[id(item)], relevance, is_required=item.required, most=VALUES_MOST)
-        + ("  (deprecated)" if item.deprecated else "")
-        for item in listed
-    }
+    heads: dict[int, str] = {}
+    for item in listed:
+        shape = shapes[id(item)]
+        kind = argument_type(shape, relevance, VALUES_MOST)
+        old = "  (deprecated)" if item.deprecated else ""
+        heads[id(item)] = f"{item.location}  {argument(item.name, kind, shape, is_required=item.required)}{old}"
     room -= sum(map(len, heads.values()))
     each = max(NOTE_MOST, room // max(1, len(listed)))
     for item in listed:

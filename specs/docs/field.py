@@ -5,14 +5,16 @@ duration: In milliseconds.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import says_more, sentences
 from restgpt.specs.search.stemmer import stems
+
+Key = TypeVar("Key", bound=Hashable)
 
 PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 FORMATS = {
@@ -156,20 +158,15 @@ def note_of(
     measured = [item.text for item in found if DECIDING.search(item.text)]
     deciding = [*measured, *(item.text for item in found if item.is_rule and item.text not in measured)]
     text = plain_text(" ".join(deciding or [item.text for item in found]), RULE_NOTE if deciding else NOTE_MOST)
-    if deciding and _is_said(text, said | frozenset(stems(name))):
-        text = ""
-    if not deciding and not says_more(text, said | frozenset(stems(name)), 0 if is_wanted else 1):
-        text = ""
+    known = said | frozenset(stems(name))
+    is_new = not known.issuperset(stems(text)) if deciding else says_more(text, known, 0 if is_wanted else 1)
+    text = text if is_new else ""
     example = shape.flat.get("example")
     if isinstance(example, str) and shape.kinds == ("string",) and not shape.values and not deciding:
         sample = f"e.g. {example!r}"
         if 0 < len(example) <= EXAMPLE_MOST and example not in description and "format" not in shape.flat:
             text = f"{text.rstrip('.')}, {sample}" if text else sample
     return Note(name, text, worth + (MEASURED if measured else 0.0), bool(deciding) or is_wanted) if text else None
-
-
-def _is_said(text: str, said: frozenset[str]) -> bool:
-    return said.issuperset(stems(text))
 
 
 def written(notes: Sequence[Note], room: int) -> Iterator[str]:
@@ -181,13 +178,14 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
         text: ", ".join(found[:NAMED_MOST]) + (", …" if found[NAMED_MOST:] else "") for text, found in names.items()
     }
     fitting: dict[str, int] = {}
+    needed = 0
     for text, head in heads.items():
-        room -= len(head) + 4
-        if room - sum(map(_least, (*fitting, text))) < 0:
-            room += len(head) + 4
-        else:
+        cost = len(head) + 4
+        if needed + cost + _least(text) <= room:
             fitting[text] = len(text)
-    for text, most in _shares(fitting, room).items():
+            needed += _least(text)
+            room -= cost
+    for text, most in shares(fitting, room, _least).items():
         short = plain_text(text, most)
         yield f"{heads[text]}: {short if short[-1] in '.…' else short + '.'}"
 
@@ -197,10 +195,13 @@ def _least(text: str) -> int:
     return min(len(text), VALUES_LEAST if text.startswith(VALUES) else NOTE_LEAST)
 
 
-def _shares(lengths: Mapping[str, int], room: int) -> dict[str, int]:
-    """Return the characters for each text: all that it has, or an equal share of what the shorter ones leave."""
-    shares: dict[str, int] = {}
-    for number, text in enumerate(sorted(lengths, key=lengths.__getitem__)):
-        shares[text] = min(lengths[text], max(_least(text), room // (len(lengths) - number)))
-        room -= shares[text]
-    return {text: shares[text] for text in lengths}
+def shares(wanted: Mapping[Key, int], room: int, least: Callable[[Key], int] = lambda key: 0) -> dict[Key, int]:
+    """Return the characters of each key: all that it wants, or an equal share of what those that want less leave.
+
+    It is never less than `least` of the key, or all that the key wants.
+    """
+    granted: dict[Key, int] = {}
+    for number, key in enumerate(sorted(wanted, key=wanted.__getitem__)):
+        granted[key] = min(wanted[key], max(least(key), room // (len(wanted) - number)))
+        room -= granted[key]
+    return {key: granted[key] for key in wanted}

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import DECIDING
+from restgpt.specs.docs.field import DECIDING, shares
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
 from restgpt.specs.docs.value import type_text
@@ -154,11 +154,7 @@ def _ruled(operations: Sequence[Operation], room: int) -> dict[int, int]:
         id(item): min(RULES_MOST, sum(len(one.text) + 2 for one in _own_sentences(item) if one.is_rule))
         for item in operations
     }
-    granted: dict[int, int] = {}
-    for number, key in enumerate(sorted(wanted, key=wanted.__getitem__)):
-        granted[key] = min(wanted[key], room // (len(wanted) - number))
-        room -= granted[key]
-    return granted
+    return shares(wanted, room)
 
 
 def _signatures(

@@ -17,7 +17,7 @@ from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, typed
+from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
 from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.families import fold
 from restgpt.specs.docs.words.focus import Relevance, focus_of
@@ -248,12 +248,12 @@ class _Writer:
 
     def _argument(self, item: Keyword, values: int) -> str:
         shape = self._shape(item)
-        kind = argument("", shape, self._relevance, most=values)
+        kind = argument_type(shape, self._relevance, values)
         if kind in ("str", "[str]") and item.location == "query" and (known := self._values.get(item.field)):
             listed = "|".join(map(repr, known))
             if len(listed) <= values:
                 kind = f"[{listed}]" if kind == "[str]" else listed
-        return typed(item.name, kind, shape, is_required=item.required)
+        return argument(item.name, kind, shape, is_required=item.required)
 
     @cached_property
     def _values(self) -> Mapping[str, tuple[Any, ...]]:

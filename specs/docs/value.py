@@ -145,17 +145,15 @@ class _Entry:
         return self.arrays > 0 and (self.is_object or bool(self.type_name))
 
 
-def argument(name: str, shape: Shape, relevance: Relevance, *, is_required: bool = False, most: int) -> str:
-    """Write an argument with its type, its default and its limits, enumerated values in `most` characters."""
-    value = Value(shape, relevance, UNNAMED, request=True) if shape.has_fields else None
-    kind = value.text(most) if value else type_of(shape, most, is_sent=True)
-    return typed(name, kind, shape, is_required=is_required)
+def argument_type(shape: Shape, relevance: Relevance, most: int) -> str:
+    """Write the type of an argument, its fields or its enumerated values in `most` characters."""
+    if shape.has_fields:
+        return Value(shape, relevance, UNNAMED, request=True).text(most)
+    return type_of(shape, most, is_sent=True)
 
 
-def typed(name: str, kind: str, shape: Shape, *, is_required: bool = False) -> str:
-    """Write an argument whose type is written already; the type alone without a name."""
-    if not name:
-        return kind
+def argument(name: str, kind: str, shape: Shape, *, is_required: bool) -> str:
+    """Write an argument with its type, which is `kind`, its default and its limits."""
     if is_required:
         return f"{name}*: {kind}{limits(shape)}"
     default = shape.flat.get("default")
@@ -194,12 +192,10 @@ class Value:
         self._is_typed = is_typed or request
         self._described = described
         self._whole = whole
-        self._values = SENT_VALUES[0]
         self._relevance = relevance
         self._types = types
         self._request = request
         self._sized = sized
-        self._begin()
 
     def _begin(self) -> None:
         self._root = self._entry("", self._shape)
@@ -229,10 +225,8 @@ class Value:
         The names begin with `mark`. Of a body, values that the text has no room for are notes too.
         """
         for entry in (self._root, *(entry for _, entry in self._added)):
-            path, worth = (
-                f"{mark}{entry.path or ('body' if self._request else '')}",
-                entry.score + (NEEDED if entry.mark else 0.0),
-            )
+            path = f"{mark}{entry.path or ('body' if self._request else '')}"
+            worth = entry.score + (NEEDED if entry.mark else 0.0)
             is_wanted = not self._request and not entry.is_object and entry.score >= VALUED
             if note := note_of(path, entry.description, entry.core, said, worth=worth, is_wanted=is_wanted):
                 yield note

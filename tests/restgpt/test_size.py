@@ -15,7 +15,7 @@ LINES = {
     "graph": 1_155,
     "nodes": 4_479,  # more: the choice of functions and the proposal of an answer are state
     "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_165,  # +4: a place is written only where a value fits
+    "restgpt/calling": 3_166,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
     "tools": 10_409,  # +5: whether the sandbox runs programs
     "specs": 7_379,
