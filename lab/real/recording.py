@@ -15,16 +15,15 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import BaseModel, PrivateAttr, ValidationError
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 from restgpt.tools.model.reply import json_in
 from restgpt.tools.model.role import Role
-from restgpt.tools.model.scripted import Reply, ScriptedChatModel
+from restgpt.tools.model.scripted import Recorder, Reply, ScriptedChatModel
 
 SHOWN = 600
 """The number of characters of a prompt that an error shows."""
@@ -119,45 +118,26 @@ class ReplayedModel(ScriptedChatModel):
         return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
 
 
-class TaskRecorder(BaseCallbackHandler):
+class TaskRecorder(Recorder):
     """Appends the replies to one role in one task to a recording; attach it to the role's model as a callback."""
 
     def __init__(self, path: Path, task: str, role: Role) -> None:
-        self._path, self._task, self._role = path, task, role
-        self._prompts: dict[UUID, str] = {}
-        self._count = 0
-        self._lock = Lock()
+        super().__init__(path)
+        self._task, self._role, self._count = task, role, 0
 
-    def on_chat_model_start(
-        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        """Remember the key of the prompt until its reply comes."""
-        with self._lock:
-            self._prompts[run_id] = masked_key(messages[0])
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Append the line."""
-        generation = response.generations[0][0]
-        if not isinstance(generation, ChatGeneration) or not isinstance(generation.message, AIMessage):
-            return
-        message = generation.message
-        reply = json.dumps(message.tool_calls[0]["args"]) if message.tool_calls else str(message.text)
-        with self._lock, self._path.open("a", encoding="utf-8") as file:
-            self._count += 1
-            line = Line(
-                task=self._task,
-                role=self._role,
-                number=self._count,
-                prompt=self._prompts.pop(run_id),
-                reply=reply,
-                usage=_counts(message.usage_metadata),
-            )
-            file.write(line.model_dump_json() + "\n")
-
-
-def _counts(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
-    names = ("input_tokens", "output_tokens", "total_tokens")
-    return None if usage is None else {name: int(usage[name]) for name in names}
+    def line(self, prompt: Sequence[BaseMessage], reply: str, usage: Mapping[str, int] | None) -> str:
+        """Return the line for a reply, with its number."""
+        self._count += 1
+        counts = None if usage is None else dict(usage)
+        found = Line(
+            task=self._task,
+            role=self._role,
+            number=self._count,
+            prompt=masked_key(prompt),
+            reply=reply,
+            usage=counts,
+        )
+        return found.model_dump_json()
 
 
 class PromptWatch(BaseCallbackHandler):

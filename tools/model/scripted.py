@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
@@ -83,6 +83,13 @@ def _name_of(tool: Any) -> str:
 SHOWN = 200
 """The number of characters of the last message that a line shows."""
 
+
+COUNTS: tuple[Literal["input_tokens", "output_tokens", "total_tokens"], ...] = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+)
+"""The counts of tokens that a line holds."""
 
 ROLE = 40
 """The number of characters at the beginning of the system message that tell a role from another."""
@@ -168,16 +175,12 @@ class Recorder(BaseCallbackHandler):
             return
         message = generation.message
         reply = json.dumps(message.tool_calls[0]["args"]) if message.tool_calls else str(message.text)
-        with self._lock:
-            prompt = self._prompts.pop(run_id)
-            counts = message.usage_metadata
-            line = {
-                "key": key_of(prompt),
-                "ends": str(prompt[-1].text)[-SHOWN:],
-                "reply": reply,
-                "usage": {key: counts[key] for key in ("input_tokens", "output_tokens", "total_tokens")}
-                if counts
-                else None,
-            }
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        counts = message.usage_metadata
+        usage: dict[str, int] | None = {name: counts[name] for name in COUNTS} if counts else None
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.write(self.line(self._prompts.pop(run_id), reply, usage) + "\n")
+
+    def line(self, prompt: Sequence[BaseMessage], reply: str, usage: Mapping[str, int] | None) -> str:
+        """The line for a reply to a prompt; a subclass may write another one."""
+        found = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
+        return json.dumps(found, ensure_ascii=False)
