@@ -29,7 +29,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Request, Usage
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
@@ -222,10 +222,12 @@ class Run:
 
     def learned(self, focus: str = "") -> Learned:
         """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
-        return Learned(
-            lambda operation: self.shapes.seen(operation, focus=focus) or "",
-            lambda operation: "; ".join(note.text for note in self.notes.of(operation)),
-        )
+
+        def noted(operation: Operation) -> str:
+            notes = [note.text for note in self.notes.of(operation)]
+            return "; ".join(filter(None, [*notes, self.shapes.sent(operation)]))
+
+        return Learned(lambda operation: self.shapes.seen(operation, focus=focus) or "", noted)
 
     def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.
