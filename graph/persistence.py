@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
+from uuid import NAMESPACE_URL, uuid5
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -227,3 +228,19 @@ def _pg_lock(url: str, thread: str) -> Iterator[None]:
         if not row or not row[0]:
             raise ThreadBusyError(thread)
         yield
+
+
+def undo_thread(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread; it has its own journal."""
+    return f"{thread}/undo"
+
+
+def undone_by(thread: str) -> str | None:
+    """Return the thread whose undo a thread saves; None for any other thread."""
+    whole = thread.removesuffix("/undo")
+    return whole if undo_thread(whole) == thread else None
+
+
+def undo_thread_id(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread of a LangGraph server, whose ids are UUIDs."""
+    return str(uuid5(NAMESPACE_URL, f"restgpt:{undo_thread(thread)}"))

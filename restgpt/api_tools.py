@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from pydantic import Field, ValidationError, validate_call
 
 from restgpt.calling.call import Draft
+from restgpt.calling.record import MAX_PAGES
 from restgpt.client import Client
 from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
@@ -23,7 +24,6 @@ from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import preview, preview_ran
 from restgpt.host.reading import read
-from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Ran

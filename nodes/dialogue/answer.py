@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Request, Step

@@ -10,12 +10,12 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Draft, Problems, succeeded
+from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import CallRecord, succeeded
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
+from restgpt.calling.record import MAX_PAGES
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -26,9 +27,6 @@ from restgpt.tools.text.storable import storable_text
 
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A word of a program, which may be the name of a function."""
-
-MAX_PAGES = 20
-"""The maximum number of pages that one request may read."""
 
 MOST_TRACED = 1000
 """The maximum number of responses whose values a program's calls may use."""

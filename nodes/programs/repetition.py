@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.nodes.programs.ending import RECEIVED
 from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import render
