@@ -76,14 +76,16 @@ class PlannerState(ConversationState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    asked: NotRequired[str]
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the planner node."""
+def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str, Any]]:
+    """Make the planner node; the answers name the `agent` and the message that they answer."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run.agent = agent
         steps = of_turn(state)
         if (proposal := state.get("proposal")) and proposal["kind"] != "open":
             return _accepted(run, state, steps, proposal)

@@ -62,7 +62,8 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
 class Run:
     """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
 
-    `has_reader` says whether a model may read the answers of this turn. `answer` shows the answer while it is written,
+    `has_reader` says whether a model may read the answers of this turn, `host` what the system messages of the thread
+    demand, `agent` the name of the graph in its answers. `answer` shows the answer while it is written,
     `watch` the requests while they are sent.
     """
 
@@ -75,6 +76,8 @@ class Run:
     tokens: int | None = None
     claim: Claim | None = None
     has_reader: bool = True
+    host: str = ""
+    agent: str = ""
     watch: Watch = unwatched
     answer: AnswerStream = field(default_factory=AnswerStream)
     models: ModelCalls = field(init=False)
@@ -121,6 +124,7 @@ class Run:
             tokens=tokens,
             claim=claim,
             has_reader=has_reader(state or {}),
+            host="\n".join(str(item.text) for item in (state or {}).get("messages", ()) if item.type == "system"),
             watch=request_reporter(runtime.stream_writer),
         )
 
@@ -128,7 +132,9 @@ class Run:
         def model(role: Role, instead: Role | None) -> BaseChatModel:
             return self.services.model(role, self.context, instead)
 
-        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens)
+        self.models = ModelCalls(
+            model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens, host=self.host
+        )
 
     @property
     def catalogue(self) -> Catalogue:
