@@ -4,7 +4,6 @@ Each tool begins with its name alone. Then, as long as the tokens last, all get 
 arguments, then schemas with types, and at last descriptions. `describe_operation` gives what is left out.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -13,6 +12,8 @@ from typing import Any
 from restgpt.host.definitions import (
     BUDGET,
     ENVELOPE,
+    RESERVED,
+    WORD_END,
     Definition,
     describing_definition,
     reading_definition,
@@ -38,8 +39,6 @@ MOST = 40
 
 NAME, SHORT_NAME, DIGEST = 40, 24, 6
 """The most characters of a name, and of one where not all tools fit otherwise, and those of the digest of a cut one."""
-
-WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
 
 SUMMARY, NOTE = 100, 80
 """The most characters of a summary, and of the description of an argument."""
@@ -86,6 +85,7 @@ def direct_definitions(
                 read_only=effects(operation).is_read,
                 # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
                 idempotent=operation.method in ("PUT", "DELETE"),
+                title=plain_text(operation.summary, SUMMARY),
             )
             for name, operation in zip(names, operations, strict=True)
         ]
@@ -99,8 +99,7 @@ def direct_definitions(
 
 def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
     """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
-    serving = (describing_definition(), reading_definition(), *waiting_definitions())
-    names = UniqueNames((item.name for item in serving), longest=longest)
+    names = UniqueNames(RESERVED, longest=longest)
     stems = (ILLEGAL.sub("_", catalogue.function_name(operation)).strip("_") or "call" for operation in operations)
     return [names.claim(stem if len(stem) <= longest else _cut(stem, longest)) for stem in stems]
 

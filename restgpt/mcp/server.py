@@ -221,9 +221,14 @@ class _Handlers:
                 return self._input_required(params, principal, left.standing)
             if not context.session.can_send_request:
                 break
-            answer = await context.session.elicit_form(
-                question(left.standing), FORM, related_request_id=context.request_id
-            )
+            try:
+                answer = await context.session.elicit_form(
+                    question(left.standing), FORM, related_request_id=context.request_id
+                )
+            except MCPError as error:
+                # Its client has no window, say, so the change waits for another way.
+                log.info("A client answered a question with an error", exc_info=error)
+                break
             decision = decision_of(answer)
             if decision is None:
                 break

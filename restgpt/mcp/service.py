@@ -8,15 +8,16 @@ from typing import Any
 
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
-from restgpt.host.definitions import CALL, Definition, call_arguments, definitions
+from restgpt.host.arguments import in_types, taken_arguments
+from restgpt.host.definitions import CHANGE, READ, Definition, call_arguments, check_reads, definitions, tools_of
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
-from restgpt.mcp.arguments import check_arguments
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.seal import Seals
+from restgpt.mcp.shell import Shell
 from restgpt.mcp.threads import Answered, Left, ServedThreads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
@@ -46,6 +47,9 @@ JOINED = (
     "An equal call was begun before, and its result may not have been read. This is that call; no second one was made. "
     "If you want it twice, make the call once more."
 )
+
+DECISIONS = (("--approve",), ("--reject", "why"))
+"""The options of `restgpt resume` that a client is told."""
 
 Arguments = Mapping[str, Any]
 
@@ -83,9 +87,11 @@ class Tools:
 class Offer:
     """What a server offers: its recipes, and `ask` if it has a model.
 
-    With `is_direct` it offers a tool for each operation that has one of the `tags`; without tags, for every operation.
+    `shell` has the commands by which a person decides. With `is_direct` it offers a tool for each operation that has
+    one of the `tags`; without tags, for every operation.
     """
 
+    shell: Shell = field(default_factory=Shell)
     recipes: Sequence[Recipe] = ()
     has_model: bool = False
     is_direct: bool = False
@@ -104,12 +110,13 @@ class Service:
         self._threads = threads
         self._seals = seals
         self._offer = offer
-        self._recipes = {recipe.name.replace("-", "_"): recipe for recipe in offer.recipes}
+        self._recipes = tools_of(offer.recipes)
         self._listed: dict[tuple[str, ...], Tools] = {}
         self._tools: dict[str, Callable[[str, Arguments], Said | Left]] = {
             "find_operations": self._find,
             "describe_operation": self._describe,
-            CALL: self._call,
+            READ: self._read,
+            CHANGE: self._call,
             "run_program": self._run_program,
             "run_recipe": self._run_recipe,
             "read_result": self._read_result,
@@ -164,9 +171,8 @@ class Service:
             # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
             return self._threads.call(principal, self._catalogue.name_of(operation), arguments)
         if (tool := self._tools.get(name)) is None:
-            return self._run_recipe(principal, {"name": name, "inputs": arguments})
-        check_arguments(tools.definitions[name], arguments)
-        return tool(principal, arguments)
+            return self._run(principal, self._recipes[name], arguments)
+        return tool(principal, taken_arguments(tools.definitions[name], arguments))
 
     def _find(self, principal: str, given: Arguments) -> Said:
         return Said(
@@ -180,6 +186,11 @@ class Service:
             )
         )
 
+    def _read(self, principal: str, given: Arguments) -> Left:
+        operation = self._catalogue.operation(given["operation"])
+        check_reads(operation, self._client.effect, self._catalogue.name_of(operation))
+        return self._call(principal, given)
+
     def _call(self, principal: str, given: Arguments) -> Left:
         beside = dict(given)
         operation, pages = beside.pop("operation"), int(beside.pop("pages", 1))
@@ -192,11 +203,15 @@ class Service:
         return self._threads.run(principal, "program", started)
 
     def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
-        recipe = self._recipes.get(given["name"].replace("-", "_"))
+        recipes = {recipe.name: recipe for recipe in self._offer.recipes}
+        recipe = recipes.get(given["name"]) or self._recipes.get(given["name"])
         if recipe is None:
-            near = get_close_matches(given["name"], list(self._recipes), n=3) or list(self._recipes)[:20]
+            near = get_close_matches(given["name"], list(recipes), n=3) or list(recipes)[:20]
             return Said(f"There is no recipe {given['name'][:100]!r}. Near names: {', '.join(near)}.", is_error=True)
-        inputs = dict(given.get("inputs", {}))
+        return self._run(principal, recipe, given.get("inputs", {}))
+
+    def _run(self, principal: str, recipe: Recipe, given: Arguments) -> Left:
+        inputs = in_types({**recipe.inputs, "properties": recipe.properties}, given)
         # Inputs that do not fit begin no thread.
         filled(recipe, inputs)
         started = {"recipe": recipe.to_json(), "inputs": inputs}
@@ -286,20 +301,19 @@ class Service:
     def _of_pending(self, principal: str, pending: Pending) -> Said:
         handle = self._seals.seal("waiting", principal, pending.thread)
         change, _, undo = pending.thread.partition("/")
-        commands = (
-            f"restgpt undo {change}"
-            if undo
-            else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
-        )
+        line = self._offer.shell.line
+        decided = [("undo", change)] if undo else [("resume", change, *way) for way in DECISIONS]
+        commands = "".join(f"\n  {line(*words)}" for words in decided)
         # The question shows values of APIs and texts of documents, so it is data to the model.
         shown = fenced("question", pending.description[:MOST_SHOWN])
         if len(pending.description) > MOST_SHOWN:
-            shown = f"{shown}\n\nThis is a part; `restgpt threads {change}` shows all."
+            shown = f"{shown}\n\nThis is a part; `{line('threads', change)}` shows all."
         elsewhere = "" if self.offers(pending) else "This server does not offer its operation, so it cannot send it. "
         text = (
             f"{elsewhere}What is shown below waits for a person, and is sent only if the person approves it; no "
-            f"argument of a tool can do that. The person decides with:\n  {commands}\n"
-            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n{shown}"
+            f"argument of a tool can do that. The person decides with:{commands}\n"
+            f"{self._offer.shell.needs}To learn the decision and get the result, call `pending` with this handle: "
+            f"{handle}\n\n{shown}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
 

@@ -30,13 +30,17 @@ def made(count: int, *, title: str = "Zoo", name: str = "get_thing_", descriptio
     return api_of(paths, info=info, base_url="http://[::1]")
 
 
+def hints(reads: bool, destroys: bool, repeats: bool, world: bool) -> dict[str, bool]:
+    return {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats, "openWorldHint": world}
+
+
 def names(found: list[Definition]) -> list[str]:
     return [item.name for item in found]
 
 
 def sent(found: list[Definition]) -> int:
-    """Return the tokens of a list of definitions as a server sends it."""
-    text = json.dumps({"tools": [item.to_json() for item in found]}, ensure_ascii=False, separators=(",", ":"))
+    """Return the tokens that a model reads of a list of definitions."""
+    text = json.dumps({"tools": [item.shown for item in found]}, ensure_ascii=False, separators=(",", ":"))
     return -(-len(text) // 4)
 
 
@@ -45,7 +49,8 @@ def test_few_tools_serve_every_operation() -> None:
     assert names(found) == [
         "find_operations",
         "describe_operation",
-        "call_operation",
+        "read_operation",
+        "change_operation",
         "read_result",
         "run_program",
         "pending",
@@ -65,9 +70,27 @@ def test_every_schema_is_a_schema_and_nothing_in_it_approves_a_change() -> None:
 
 def test_only_tools_that_send_nothing_say_that_they_only_read() -> None:
     found = {item.name: item.annotations for item in definitions([bundled()], has_model=True)}
-    reading = {name for name, hints in found.items() if hints.get("readOnlyHint")}
-    assert reading == {"find_operations", "describe_operation", "read_result"}
-    assert found["call_operation"] == {}  # The protocol's defaults: it may change, destroy, and reach the world.
+    reading = {name for name, hints in found.items() if hints["readOnlyHint"]}
+    assert reading == {"find_operations", "describe_operation", "read_result", "read_operation"}
+    assert found["change_operation"] == hints(False, True, False, True)
+
+
+def test_every_tool_has_a_title_and_all_hints() -> None:
+    catalogue = Catalogue([bundled()])
+    few = definitions([bundled()], has_model=True, recipes=[recipe(bundled())])
+    for item in [*few, *direct_definitions(catalogue, list(catalogue))]:
+        shown = item.to_json()
+        assert shown["title"][0].isupper(), shown
+        assert "_" not in shown["title"]
+        assert set(shown["annotations"]) == set(hints(True, True, True, True)), shown
+
+
+@pytest.mark.parametrize("name", ["pending", "undo", "read-operation", "ask", "run-recipe"])
+def test_a_recipe_does_not_take_the_name_of_another_tool(name: str) -> None:
+    found = definitions([bundled()], recipes=[recipe(bundled(), name=name)] * 2)
+    tool = name.replace("-", "_")
+    assert names(found)[-2:] == [f"{tool}_2", f"{tool}_3"]
+    assert len(set(names(found))) == len(found)
 
 
 @pytest.mark.parametrize("count", [1, 7, 300])
@@ -124,9 +147,9 @@ def test_direct_tools_of_a_small_group_have_types_and_descriptions() -> None:
     assert schema["required"] == ["path", "body"]
     assert schema["properties"]["path"]["required"] == ["project_id"]
     assert schema["properties"]["body"]["properties"]["hours"]["type"] == "integer"
-    assert found["list_projects"].annotations == {"readOnlyHint": True}
-    assert found["delete_task"].annotations == {"idempotentHint": True}
-    assert found["create_task"].annotations == {}
+    assert found["list_projects"].annotations == hints(True, False, True, True)
+    assert found["delete_task"].annotations == hints(False, True, True, True)
+    assert found["create_task"].annotations == hints(False, True, False, True)
 
 
 def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:
@@ -168,8 +191,6 @@ def test_every_published_document_is_within_the_budget() -> None:
     assert read > 10
 
 
-def test_the_size_of_a_definition_is_that_of_its_json() -> None:
+def test_the_size_of_a_definition_is_that_of_what_a_model_reads() -> None:
     item = Definition("x", "é", {"type": "object"}, read_only=True)
-    assert size_of(item) == len(
-        '{"name":"x","description":"é","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},'
-    )
+    assert size_of(item) == len('{"name":"x","description":"é","inputSchema":{"type":"object"}},')

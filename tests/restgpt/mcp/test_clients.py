@@ -1,0 +1,153 @@
+"""Guards what clients of all kinds rely on, in processes of their own: hints, names, arguments, answers, sessions."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from cli import TOY, at
+from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, http_server, stdio, text_of
+from starlette.testclient import TestClient
+
+from recipes import recipe
+from restgpt.commands.serving.mcp import open_server
+from restgpt.mcp.http import MOST_SESSIONS, make_app
+from restgpt.mcp.principal import Tokens
+from restgpt.recipes.book import RecipeBook
+from restgpt.sources import Sources
+from restgpt.specs import load_api
+from restgpt.tools.settings import Settings
+from restgpt.tools.settings.servers import ServerAccess
+from restgpt_bench.worlds import CREDENTIAL
+from restgpt_bench.worlds.server import WorldServer
+
+OPENING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def used(server: Any, use: Callable[[Any], Any], era: str = "2026-07-28", person: Person | None = None) -> Any:
+    """Use a client of a server in a process of its own."""
+
+    async def run() -> Any:
+        async with connected(server, era, person) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_may_allow_reads_for_ever(era: str, toy: WorldServer, home: Path) -> None:
+    async def use(client: Any) -> list[Any]:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        for tool in tools.values():
+            hints = tool.annotations.model_dump(exclude={"title"})
+            assert (bool(tool.title), len(hints), set(hints.values()) <= {True, False}) == (True, 4, True), tool
+        assert tools["read_operation"].annotations.read_only_hint is True
+        assert tools["change_operation"].annotations.read_only_hint is False
+        read = {"operation": "list_projects"}
+        return [await client.call_tool("read_operation", given) for given in (read, MOSS)]
+
+    read, refused = used(stdio(toy, home, "--writes", "allow"), use, era, Person())
+    assert (read.is_error, "Winter timetable" in text_of(read)) == (False, True)
+    assert (refused.is_error, "Call it with `change_operation`" in text_of(refused)) == (True, True)
+    assert changes(toy) == []
+
+
+def test_a_recipe_leaves_the_tool_of_its_name_to_the_server(toy: WorldServer, home: Path, tmp_path: Path) -> None:
+    RecipeBook(tmp_path / "recipes").save(recipe(load_api(TOY, base_url=toy.url), name="pending"))
+
+    async def use(client: Any) -> list[str]:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        made = await client.call_tool("pending_2", {"project": "Winter timetable", "title": "Moss"})
+        return [*names, text_of(await client.call_tool("pending", {})), text_of(made)]
+
+    *names, waiting, made = used(
+        stdio(toy, home, env={"RESTGPT_RECIPES": str(tmp_path / "recipes")}), use, person=Person()
+    )
+    assert {"pending", "pending_2"} <= set(names)
+    assert (waiting, changes(toy)) == ("Nothing waits for a person.", [MADE]), made
+
+
+def test_arguments_are_taken_as_clients_write_them(toy: WorldServer, home: Path) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("read_operation", {"operation": "get_task", "arguments": '{"path": {"task_id": 103}}', "pages": "1"}),
+        ("read_operation", {"operation": "get_task", "arguments": {"path": '{"task_id": "103"}', "query": None}}),
+        ("read_operation", {"operation": "find_tasks", "arguments": {"assignee": None, "page": "1"}, "pages": None}),
+        ("read_operation", {"operation": "list_projects", "arguments": None, "pages": 1.0}),
+        ("find_operations", {"query": "task", "limit": "3"}),
+        ("describe_operation", {"operations": '["get_task"]'}),
+        ("run_program", {"code": "print(1)", "thread": None}),
+        ("pending", {"handle": None}),
+    ]
+    direct: list[tuple[str, dict[str, Any]]] = [
+        ("get_task", {"path": '{"task_id": "103"}'}),
+        ("find_tasks", {"query": None}),
+        ("find_tasks", {"query": {"page": "1", "assignee": None}}),
+    ]
+
+    def each(made: list[tuple[str, dict[str, Any]]]) -> Callable[[Any], Any]:
+        async def use(client: Any) -> list[Any]:
+            return [await client.call_tool(name, given) for name, given in made]
+
+        return use
+
+    found = [*used(stdio(toy, home), each(calls)), *used(stdio(toy, home, "--direct"), each(direct))]
+    assert [text_of(result) for result in found if result.is_error] == []
+
+
+def test_an_error_as_the_answer_to_a_question_leaves_the_change_waiting(toy: WorldServer, home: Path) -> None:
+    with Wire(toy, home) as wire:
+        wire.open("2025-11-25", elicitation={"form": {}})
+        asked = wire.call(2, "tools/call", name="change_operation", arguments=MOSS)
+        assert asked["params"]["requestedSchema"]["properties"]["reason"]["default"] == ""
+        wire.send(id=asked["id"], error={"code": -32603, "message": "no window"})
+        result = wire.read()["result"]
+    assert (result["isError"], result["_meta"]["restgpt"]["status"], changes(toy)) == (False, "pending", [])
+    assert "--approve" in result["content"][0]["text"]
+
+
+def test_the_command_that_a_waiting_change_names_works_when_pasted(
+    toy: WorldServer, home: Path, tmp_path: Path
+) -> None:
+    apis = tmp_path / "my apis.yaml"
+    apis.write_text(f"board: {{spec: {TOY}, base_url: '{toy.url}', auth: {{key: '${{BOARD_KEY}}'}}}}")
+    command = stdio(toy, home, env={"RESTGPT_APIS": str(apis), "BOARD_KEY": CREDENTIAL})
+    command.args = ["-m", "restgpt", "mcp", "--api", "board"]
+
+    async def use(client: Any) -> Any:
+        return await client.call_tool("change_operation", MOSS)
+
+    text = text_of(used(command, use))
+    line = next(line for line in text.splitlines() if line.endswith("--approve")).strip()
+    assert ("BOARD_KEY" in text, CREDENTIAL in text) == (True, False)
+    shell = {"PATH": os.defpath, "HOME": str(tmp_path), "BOARD_KEY": CREDENTIAL}
+    ran = subprocess.run(line, shell=True, env=shell, cwd="/", capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, changes(toy)) == (0, [MADE]), ran.stderr
+
+
+@pytest.mark.slow
+def test_the_sessions_of_a_server_are_bounded(toy: WorldServer, home: Path) -> None:
+    with http_server(at(toy), home) as (url, _), requests.Session() as http:
+        codes = [http.post(url, json=OPENING, headers=ACCEPT, timeout=30).status_code for _ in range(MOST_SESSIONS + 1)]
+    assert (set(codes[:-1]), codes[-1]) == ({200}, 503)
+
+
+def test_an_idle_session_ends(toy: WorldServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RESTGPT_HOME", str(home))
+    with open_server(Settings.from_env(), Sources((), (TOY,), toy.url), {}, is_http=True) as server:
+        app = make_app(server, "127.0.0.1", Tokens({}), ServerAccess(), idle=0.01)
+        with TestClient(app, base_url="http://127.0.0.1") as http:
+            opened = http.post("/mcp", json=OPENING, headers=ACCEPT)
+            headers = {**ACCEPT, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+            ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+            codes = iter(lambda: http.post("/mcp", json=ping, headers=headers).status_code, 404)
+            assert set(codes) <= {200}
