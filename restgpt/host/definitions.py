@@ -92,7 +92,8 @@ class Definition:
 
     def to_json(self) -> dict[str, Any]:
         """Return the definition in the form of MCP's `tools/list`."""
-        title = self.title or WORD_END.sub(" ", self.name).replace("_", " ").replace("-", " ").strip().capitalize()
+        words = WORD_END.sub(" ", self.name).replace("_", " ").replace("-", " ").split()
+        title = self.title or " ".join(words).capitalize()
         return {**self.shown, "title": title, "annotations": self.annotations}
 
 

@@ -1,9 +1,11 @@
 """Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
 
 Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
-arguments, then schemas with types, and at last descriptions. `describe_operation` gives what is left out.
+arguments, then schemas with types, then descriptions, and at last the schemas of the document, whole: with bounds,
+defaults, nested fields and alternatives. `describe_operation` gives what is left out.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -22,15 +24,18 @@ from restgpt.host.definitions import (
 )
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
+from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
-from restgpt.specs.effort import within
+from restgpt.specs.effort import spend, within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
+from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.index import ILLEGAL
+from restgpt.specs.reading.tree import places_in
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 
@@ -48,6 +53,15 @@ ARGUMENTS, FIELDS, VALUES = 120, 40, 8
 
 STEPS_MOST = 15_000
 """How many steps the schemas of one operation may take."""
+
+UNSHOWN = frozenset({"title", "description", "discriminator", "$comment"})
+"""What of a schema is not shown; a description is cut."""
+
+MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+VALUES_OF = frozenset({"default", "const", "enum", "examples"})
+"""The keywords whose values are maps of names to schemas, and those whose values are no schemas."""
+
+DEFINED = "#/$defs/"
 
 PLAIN: dict[str, Any] = {"type": "object"}
 
@@ -92,7 +106,7 @@ def direct_definitions(
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
-    for level in (_placed, _listed, _typed, _described):
+    for level in (_placed, _listed, _typed, _described, _nested, _whole):
         left = _detailed(found, operations, level, left)
     return [*found, *serving]
 
@@ -154,6 +168,85 @@ def _typed(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
     return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=NOTE)
+
+
+def _nested(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, fields=0)
+
+
+def _whole(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, fields=NOTE)
+
+
+def _of_document(operation: Operation, *, fields: int) -> dict[str, Any]:
+    """Return the schema of the document, or the short one if it is too complex; `fields` bounds texts about fields."""
+    try:
+        with within(STEPS_MOST, operation.document.allowance):
+            given = arguments_schema(operation)
+            if "body" in given["properties"]:
+                # Its definitions are in those of the whole.
+                given["properties"]["body"].pop("$defs", None)
+            schema: dict[str, Any] = _inlined(_shortened(given, fields))
+    except (TooComplex, RecursionError):
+        return _schema(operation, notes=NOTE)
+    for place, names in schema["properties"].items():
+        for item in _parameters(operation) if place != "body" else ():
+            if item.name in names["properties"] and (note := plain_text(item.description, NOTE)):
+                names["properties"][item.name]["description"] = note
+    return schema
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with what it refers to once in the place of the reference, which not every client follows."""
+    definitions = schema.get("$defs", {})
+    used = Counter(node for path, node in places_in(schema) if path[-1:] == ["$ref"] and isinstance(node, str))
+
+    def put(node: Any) -> Any:
+        if isinstance(node, list):
+            return [put(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        own = {key: put(value) for key, value in node.items()}
+        name = str(node.get("$ref", "")).removeprefix(DEFINED)
+        if used[f"{DEFINED}{name}"] != 1 or not isinstance(definitions.get(name), dict):
+            return own
+        found = put(definitions[name])
+        fields = {**found.get("properties", {})}
+        for field, fixed in own.pop("properties", {}).items():
+            fields[field] = {**fields.get(field, {}), **fixed}
+        del own["$ref"]
+        return {**found, **own, **({"properties": fields} if fields else {})}
+
+    found = {key: put(value) for key, value in schema.items() if key != "$defs"}
+    rest = {name: put(value) for name, value in definitions.items() if used[f"{DEFINED}{name}"] > 1}
+    return {**found, **({"$defs": rest} if rest else {})}
+
+
+def _shortened(node: Any, notes: int) -> Any:
+    """Return a schema without what no model needs; a discriminator becomes a fixed value in each alternative."""
+    spend()
+    if isinstance(node, list):
+        return [_shortened(item, notes) for item in node]
+    if not isinstance(node, dict):
+        return node
+    found: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in MAPS and isinstance(value, dict):
+            found[key] = {name: _shortened(item, notes) for name, item in value.items()}
+        elif key in VALUES_OF:
+            found[key] = value
+        elif key == "description" and (note := plain_text(str(value), notes) if notes else ""):
+            found[key] = note
+        elif key not in UNSHOWN and value not in ([], ""):
+            found[key] = _shortened(value, notes)
+    if (hint := node.get("discriminator")) and isinstance(found.get("anyOf"), list):
+        found["anyOf"] = [_named_variant(item, hint) for item in found["anyOf"]]
+    return found
+
+
+def _named_variant(variant: Any, hint: dict[str, Any]) -> Any:
+    value = hint["names"].get(variant.get("$ref")) if isinstance(variant, dict) else None
+    return variant if value is None else {**variant, "properties": {hint["propertyName"]: {"const": value}}}
 
 
 def _parameters(operation: Operation) -> list[Parameter]:

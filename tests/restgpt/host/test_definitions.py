@@ -152,6 +152,50 @@ def test_direct_tools_of_a_small_group_have_types_and_descriptions() -> None:
     assert found["create_task"].annotations == hints(False, True, False, True)
 
 
+def test_direct_tools_give_the_schema_of_the_document() -> None:
+    fixed = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
+    cat = {**fixed, "properties": {**fixed["properties"], "lives": {"type": "integer", "minimum": 1, "title": "L"}}}  # type: ignore[dict-item]
+    place = {"type": "object", "properties": {"street": {"type": "string", "maxLength": 9, "description": "Where"}}}
+    dog = {**fixed, "properties": {**fixed["properties"], "home": {"$ref": "#/components/schemas/Place"}}}  # type: ignore[dict-item]
+    variants = [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}]
+    names = {"cat": "#/components/schemas/Cat", "dog": "#/components/schemas/Dog"}
+    pet = {"oneOf": variants, "discriminator": {"propertyName": "kind", "mapping": names}}
+    count = {"type": "integer", "minimum": 1, "maximum": 50, "default": 10}
+    post = {
+        "operationId": "add_pet",
+        "parameters": [{"in": "query", "name": "count", "description": "How many", "schema": count}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": pet}}},
+    }
+    schemas = {"Cat": cat, "Dog": dog, "Place": place}
+    api = api_of({"/pets": {"post": post}}, base_url="http://[::1]", components={"schemas": schemas})
+    [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
+    shown = tool.input_schema
+    assert shown["properties"]["query"]["properties"]["count"] == {**count, "description": "How many"}
+    assert (shown["required"], "$defs" in shown) == (["body"], False)
+    first, second = shown["properties"]["body"]["anyOf"]
+    assert first["properties"] == {
+        "kind": {"type": "string", "const": "cat"},
+        "lives": {"type": "integer", "minimum": 1},
+    }
+    assert second["properties"]["kind"]["const"] == "dog"
+    assert second["properties"]["home"]["properties"]["street"] == {
+        "type": "string",
+        "maxLength": 9,
+        "description": "Where",
+    }
+    Draft202012Validator.check_schema(shown)
+
+
+def test_a_schema_that_refers_to_itself_keeps_its_definitions() -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/components/schemas/Tree"}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}}
+    post = {"operationId": "plant", "requestBody": body}
+    api = api_of({"/trees": {"post": post}}, base_url="http://[::1]", components={"schemas": {"Tree": tree}})
+    [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
+    assert tool.input_schema["properties"]["body"] == {"$ref": "#/$defs/Tree"}
+    assert tool.input_schema["$defs"]["Tree"]["properties"] == {"left": {"$ref": "#/$defs/Tree"}}
+
+
 def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:
     catalogue = Catalogue([bundled("spotify")])
     found = direct_definitions(catalogue, list(catalogue)[:MOST])
