@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from restgpt.nodes.programs.calls import MAX_PAGES
@@ -46,6 +46,13 @@ WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
 
 _TEXT = {"type": "string"}
 
+RESULT = {
+    **dict.fromkeys(("status", "text", "operation", "thread", "handle", "result", "media_type", "note"), _TEXT),
+    "http_status": {"type": ["integer", "null"]},
+    "bytes": {"type": "integer"},
+}
+"""What a result as data may say beside the body: `handle` decides or undoes, `result` reads on."""
+
 
 class ChangeAsReadError(RepairableError):
     """A call that changes something was to be made by the tool that only reads."""
@@ -62,7 +69,8 @@ class Definition:
     """The definition of a tool: name, description, JSON schema of the arguments, and what a call of it may do.
 
     A client shows its user the `title`, by default the words of the name. The four flags are the hints of MCP's tool
-    annotations; a tool that only reads destroys nothing and may be repeated, whatever the others say.
+    annotations; a tool that only reads destroys nothing and may be repeated, whatever the others say. `answer` is the
+    schema of the body in a result; None if the result is nothing but a text.
     """
 
     name: str
@@ -73,6 +81,7 @@ class Definition:
     idempotent: bool = False
     open_world: bool = True
     title: str = ""
+    answer: Mapping[str, Any] | None = field(default_factory=dict)
 
     @property
     def annotations(self) -> dict[str, bool]:
@@ -90,11 +99,19 @@ class Definition:
         described = {"description": self.description} if self.description else {}
         return {"name": self.name, **described, "inputSchema": dict(self.input_schema)}
 
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The schema of the result as data: the state of a call, and the whole body or a text about it."""
+        body = dict(self.answer or {})
+        rest = {"$defs": body.pop("$defs")} if "$defs" in body else {}
+        return {"type": "object", "properties": {**RESULT, "body": body}, "required": ["status"], **rest}
+
     def to_json(self) -> dict[str, Any]:
         """Return the definition in the form of MCP's `tools/list`."""
         words = WORD_END.sub(" ", self.name).replace("_", " ").replace("-", " ").split()
         title = self.title or " ".join(words).capitalize()
-        return {**self.shown, "title": title, "annotations": self.annotations}
+        output = {} if self.answer is None else {"outputSchema": self.output_schema}
+        return {**self.shown, "title": title, "annotations": self.annotations, **output}
 
 
 def tokens_of(definitions: Iterable[Definition]) -> int:
@@ -152,12 +169,10 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
         "operation",
     )
     return [
-        Definition(
+        _looking(
             "find_operations",
             render("tool_find_operations", apis=_about(apis)),
             _object({"query": _TEXT, "limit": {"type": "integer"}}, "query"),
-            read_only=True,
-            open_world=False,
         ),
         describing_definition(),
         Definition(READ, render("tool_read_operation"), call, read_only=True),
@@ -171,13 +186,15 @@ def describing_definition() -> Definition:
     """Return the definition of `describe_operation`."""
     listed = {"type": "array", "items": _TEXT}
     schema = _object({"operations": listed}, "operations")
-    return Definition("describe_operation", render("tool_describe_operation"), schema, read_only=True, open_world=False)
+    return Definition(
+        "describe_operation", render("tool_describe_operation"), schema, read_only=True, open_world=False, answer=None
+    )
 
 
 def reading_definition() -> Definition:
     """Return the definition of `read_result`, for hosts whose model cannot read resources."""
     schema = _object({"handle": _TEXT, "pointer": _TEXT, "page": {"type": "integer"}}, "handle")
-    return Definition("read_result", render("tool_read_result"), schema, read_only=True, open_world=False)
+    return _looking("read_result", render("tool_read_result"), schema)
 
 
 def waiting_definitions() -> list[Definition]:
@@ -187,6 +204,11 @@ def waiting_definitions() -> list[Definition]:
         Definition("pending", render("tool_pending"), _object({"handle": _TEXT}), destructive=False, idempotent=True),
         Definition("undo", render("tool_undo"), _object({"handle": _TEXT}, "handle")),
     ]
+
+
+def _looking(name: str, description: str, schema: Mapping[str, Any]) -> Definition:
+    """Return a tool that sends nothing, and whose result is nothing but a text."""
+    return Definition(name, description, schema, read_only=True, open_world=False, answer=None)
 
 
 def _ask() -> Definition:

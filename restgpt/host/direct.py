@@ -5,7 +5,6 @@ arguments, then schemas with types, then descriptions, and at last the schemas o
 defaults, nested fields and alternatives. `describe_operation` gives what is left out.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -22,20 +21,18 @@ from restgpt.host.definitions import (
     size_of,
     waiting_definitions,
 )
+from restgpt.host.document_schema import answer_schema, document_schema
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
-from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import GROUPS, body_shape
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
-from restgpt.specs.effort import spend, within
+from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.index import ILLEGAL
-from restgpt.specs.reading.tree import places_in
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 
@@ -53,15 +50,6 @@ ARGUMENTS, FIELDS, VALUES = 120, 40, 8
 
 STEPS_MOST = 15_000
 """How many steps the schemas of one operation may take."""
-
-UNSHOWN = frozenset({"title", "description", "discriminator", "$comment"})
-"""What of a schema is not shown; a description is cut."""
-
-MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-VALUES_OF = frozenset({"default", "const", "enum", "examples"})
-"""The keywords whose values are maps of names to schemas, and those whose values are no schemas."""
-
-DEFINED = "#/$defs/"
 
 PLAIN: dict[str, Any] = {"type": "object"}
 
@@ -100,6 +88,7 @@ def direct_definitions(
                 # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
                 idempotent=operation.method in ("PUT", "DELETE"),
                 title=plain_text(operation.summary, SUMMARY),
+                answer=answer_schema(operation),
             )
             for name, operation in zip(names, operations, strict=True)
         ]
@@ -171,82 +160,22 @@ def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 
 def _nested(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, fields=0)
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, 0)
 
 
 def _whole(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, fields=NOTE)
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, NOTE)
 
 
-def _of_document(operation: Operation, *, fields: int) -> dict[str, Any]:
+def _of_document(operation: Operation, fields: int) -> dict[str, Any]:
     """Return the schema of the document, or the short one if it is too complex; `fields` bounds texts about fields."""
-    try:
-        with within(STEPS_MOST, operation.document.allowance):
-            given = arguments_schema(operation)
-            if "body" in given["properties"]:
-                # Its definitions are in those of the whole.
-                given["properties"]["body"].pop("$defs", None)
-            schema: dict[str, Any] = _inlined(_shortened(given, fields))
-    except (TooComplex, RecursionError):
+    schema = document_schema(operation, fields)
+    if schema is None:
         return _schema(operation, notes=NOTE)
-    for place, names in schema["properties"].items():
-        for item in _parameters(operation) if place != "body" else ():
-            if item.name in names["properties"] and (note := plain_text(item.description, NOTE)):
-                names["properties"][item.name]["description"] = note
+    for item in _parameters(operation):
+        if note := plain_text(item.description, NOTE):
+            schema["properties"][GROUPS[item.location]]["properties"][item.name]["description"] = note
     return schema
-
-
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with what it refers to once in the place of the reference, which not every client follows."""
-    definitions = schema.get("$defs", {})
-    used = Counter(node for path, node in places_in(schema) if path[-1:] == ["$ref"] and isinstance(node, str))
-
-    def put(node: Any) -> Any:
-        if isinstance(node, list):
-            return [put(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        own = {key: put(value) for key, value in node.items()}
-        name = str(node.get("$ref", "")).removeprefix(DEFINED)
-        if used[f"{DEFINED}{name}"] != 1 or not isinstance(definitions.get(name), dict):
-            return own
-        found = put(definitions[name])
-        fields = {**found.get("properties", {})}
-        for field, fixed in own.pop("properties", {}).items():
-            fields[field] = {**fields.get(field, {}), **fixed}
-        del own["$ref"]
-        return {**found, **own, **({"properties": fields} if fields else {})}
-
-    found = {key: put(value) for key, value in schema.items() if key != "$defs"}
-    rest = {name: put(value) for name, value in definitions.items() if used[f"{DEFINED}{name}"] > 1}
-    return {**found, **({"$defs": rest} if rest else {})}
-
-
-def _shortened(node: Any, notes: int) -> Any:
-    """Return a schema without what no model needs; a discriminator becomes a fixed value in each alternative."""
-    spend()
-    if isinstance(node, list):
-        return [_shortened(item, notes) for item in node]
-    if not isinstance(node, dict):
-        return node
-    found: dict[str, Any] = {}
-    for key, value in node.items():
-        if key in MAPS and isinstance(value, dict):
-            found[key] = {name: _shortened(item, notes) for name, item in value.items()}
-        elif key in VALUES_OF:
-            found[key] = value
-        elif key == "description" and (note := plain_text(str(value), notes) if notes else ""):
-            found[key] = note
-        elif key not in UNSHOWN and value not in ([], ""):
-            found[key] = _shortened(value, notes)
-    if (hint := node.get("discriminator")) and isinstance(found.get("anyOf"), list):
-        found["anyOf"] = [_named_variant(item, hint) for item in found["anyOf"]]
-    return found
-
-
-def _named_variant(variant: Any, hint: dict[str, Any]) -> Any:
-    value = hint["names"].get(variant.get("$ref")) if isinstance(variant, dict) else None
-    return variant if value is None else {**variant, "properties": {hint["propertyName"]: {"const": value}}}
 
 
 def _parameters(operation: Operation) -> list[Parameter]:

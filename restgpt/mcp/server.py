@@ -6,6 +6,7 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 """
 
 import logging
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -23,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
-from restgpt.host.reading import TEMPLATE
+from restgpt.host.reading import TEMPLATE, ResultPage
 from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
 from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
@@ -236,7 +237,8 @@ class _Handlers:
             left = await self._followed(watch, decide)
         if isinstance(left, Left):
             left = await self._in_thread(partial(self._service.said, principal, left))
-        return _result(left)
+        data = await self._in_thread(partial(self._service.data, params.name, _tags(context), left))
+        return _result(left, data)
 
     def _input_required(
         self, params: types.CallToolRequestParams, principal: str, pending: Pending
@@ -268,7 +270,12 @@ class _Handlers:
             page = await self._in_thread(partial(self._service.resource, self._principal(context), uri))
         except RestgptError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
-        content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
+        content: types.TextResourceContents | types.BlobResourceContents
+        if isinstance(page, ResultPage):
+            content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
+        else:
+            blob = b64encode(page.raw).decode()
+            content = types.BlobResourceContents(uri=uri, mime_type=page.media_type or None, blob=blob)
         return types.ReadResourceResult(contents=[content])
 
     async def _followed(self, watch: "_Watch", work: Callable[[], Result]) -> Result:
@@ -340,12 +347,17 @@ def _tool(definition: Definition) -> types.Tool:
     return types.Tool.model_validate(definition.to_json())
 
 
-def _result(said: Said) -> types.CallToolResult:
+def _result(said: Said, data: dict[str, Any] | None) -> types.CallToolResult:
     content: list[Any] = [types.TextContent(text=said.text)]
-    if said.link:
-        content.append(types.ResourceLink(name="result", uri=said.link, description="The whole result, by parts."))
-    # `_meta` is for programs; what the model has to know is in the text.
-    return types.CallToolResult(content=content, is_error=said.is_error, _meta={"restgpt": dict(said.facts)})
+    if said.seen and (image := said.seen.image):
+        content.append(types.ImageContent(data=b64encode(image.data).decode(), mime_type=image.media_type))
+    if said.seen and said.link:
+        whole = {"mime_type": said.seen.structured["media_type"] or None, "size": said.seen.structured["bytes"]}
+        about = "The whole result: a file, or by parts."
+        content.append(types.ResourceLink(name="result", uri=said.link, description=about, **whole))
+    # `_meta` is for programs; what the model has to know is in the text, and again in the data.
+    facts = {"restgpt": dict(said.facts)}
+    return types.CallToolResult(content=content, structured_content=data, is_error=said.is_error, _meta=facts)
 
 
 def _digest_of_call(params: types.CallToolRequestParams) -> str:

@@ -25,6 +25,8 @@ from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
+from restgpt.tools.request.arguments import validate
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import preview_text
 
 log = logging.getLogger("restgpt.mcp")
@@ -34,6 +36,9 @@ MOST_WAITING = 10
 
 MOST_SHOWN = 8_000
 """The most characters that a model is shown of what waits; the person sees all of it."""
+
+MOST_FILE = 16 * 1024 * 1024
+"""The most bytes of a file that a client reads at once, and not by pages."""
 
 MOST_LISTS = 100
 """The most lists of direct tools that are kept, one for each choice of tags in a URL."""
@@ -56,15 +61,31 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The result of a tool: a text, whether it is an error, the URI of a result, and facts for programs.
+    """The result of a tool: a text, whether it is an error, and facts for programs.
 
-    A model does not read the facts.
+    `seen` is the preview that the text was made of, if it was: it has the result as data, its image, and where it goes
+    on.
     """
 
     text: str
     is_error: bool = False
-    link: str = ""
+    seen: Preview | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def link(self) -> str:
+        """The URI at which a result goes on that its preview does not show whole; empty without one."""
+        seen = self.seen
+        return (
+            "" if seen is None or seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
+        )
+
+    def structured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result as data; the body is in it only if it is whole and fits the schema, else the text."""
+        found = {"status": "done", **(self.seen.structured if self.seen else {}), **self.facts}
+        if "body" in found and not validate(found["body"], answer, ""):
+            return found
+        return {**{name: item for name, item in found.items() if name != "body"}, "text": self.text}
 
 
 class UnknownToolError(RestgptError):
@@ -273,14 +294,27 @@ class Service:
         """Return the question of a thread that a decision answers, without going on with the thread."""
         return self._threads.question(thread)
 
+    def data(self, name: str, tags: tuple[str, ...], said: Said) -> dict[str, Any] | None:
+        """Return the result of a tool as data that fits its output schema; None for an error, and without a schema."""
+        answer = self.tools(tags).definitions[name].answer
+        return None if said.is_error or answer is None else said.structured(answer)
+
     def standing(self, principal: str, thread: str, decision: Mapping[str, Any] | None = None) -> Said | Left:
         """Return the state of a thread, after a `decision` on a question that it does not have; or the error's text."""
         return _or_error(lambda: Left(self._threads.standing(principal, thread, decision=decision)))
 
-    def resource(self, principal: str, uri: str) -> ResultPage:
-        """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""
+    def resource(self, principal: str, uri: str) -> ResultPage | Body:
+        """Read a result by its URI: a page, or the whole body if it is a file of at most `MOST_FILE` bytes.
+
+        Raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise.
+        """
         text, pointer, page = parse_uri(uri)
-        return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
+        handle = self._seals.open("result", principal, text).subject
+        if not pointer and page == 1:
+            body = self._client.body(handle)
+            if body.is_binary and body.size <= MOST_FILE:
+                return body
+        return read(self._client.body, handle, pointer, page)
 
     def said(self, principal: str, left: Left) -> Said:
         """Return the result of a tool that tells a client the state of a thread."""
@@ -296,7 +330,9 @@ class Service:
                 said = _of_undo(standing)
             case Answer():
                 said = self._of_run(principal, standing)
-        return replace(said, text=f"{JOINED}\n\n{said.text}") if left.is_joined else said
+        if not left.is_joined:
+            return said
+        return replace(said, text=f"{JOINED}\n\n{said.text}", facts={**said.facts, "note": JOINED})
 
     def _of_pending(self, principal: str, pending: Pending) -> Said:
         handle = self._seals.seal("waiting", principal, pending.thread)
@@ -324,13 +360,13 @@ class Service:
         undo = self._undoable(principal, called.thread, facts) if called.ok else ""
         # A person or a rule that says no is no error of the tool.
         is_error = called.state == "failed" or (called.state == "sent" and not called.ok)
-        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, _link(seen), facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, seen, facts)
 
     def _of_program(self, principal: str, ran: Ran) -> Said:
         seen = preview_ran(ran, handle=self._seals.seal("result", principal, ran.handle) if ran.handle else "")
         facts = {"status": "done" if ran.ok else "failed", "thread": ran.thread}
         undo = self._undoable(principal, ran.thread, facts)
-        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, _link(seen), facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, seen, facts)
 
     def _undoable(self, principal: str, thread: str, facts: dict[str, Any]) -> str:
         """Return how the changes of a thread are reversed, and add the handle to the facts; empty without changes."""
@@ -346,7 +382,7 @@ class Service:
         seen = preview_text(answer.text)
         more = "" if seen.is_whole else f"This is a part; `restgpt threads {answer.thread}` shows all."
         parts = [fenced("answer", seen.text), more, undo]
-        return Said("\n\n".join(filter(None, parts)), not answer.ok, "", facts)
+        return Said("\n\n".join(filter(None, parts)), not answer.ok, facts=facts)
 
 
 def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
@@ -361,11 +397,6 @@ def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
         # The SDK would send its text to the client's model.
         log.error("A tool failed", exc_info=error)
         return Said(unforeseen(error), is_error=True)
-
-
-def _link(seen: Preview) -> str:
-    """Return the URI at which a result goes on that its preview does not show whole."""
-    return "" if seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
 
 
 def _of_undo(undone: Undone) -> Said:

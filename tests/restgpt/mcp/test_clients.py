@@ -1,15 +1,18 @@
 """Guards what clients of all kinds rely on, in processes of their own: hints, names, arguments, answers, sessions."""
 
 import asyncio
+import json
 import os
 import subprocess
-from collections.abc import Callable
+from base64 import b64decode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 from cli import TOY, at
+from loopback import Handler, served
 from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, http_server, stdio, text_of
 from starlette.testclient import TestClient
 
@@ -132,6 +135,103 @@ def test_the_command_that_a_waiting_change_names_works_when_pasted(
     shell = {"PATH": os.defpath, "HOME": str(tmp_path), "BOARD_KEY": CREDENTIAL}
     ran = subprocess.run(line, shell=True, env=shell, cwd="/", capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, changes(toy)) == (0, [MADE]), ran.stderr
+
+
+TYPED = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {"id": {"type": "integer"}, "made": {"type": "string", "format": "date-time"}},
+}
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+ZIP = b"PK\x03\x04" + bytes(range(256)) * 8
+ANSWERS: dict[str, tuple[Any, str]] = {
+    "fits": ({"id": 7, "made": "yesterday"}, "application/json"),
+    "lies": ({"id": "seven"}, "application/json"),
+    "long": ({"id": 7, "rows": [{"n": n, "text": "row " * 20} for n in range(400)]}, "application/json"),
+    "image": (PNG, "application/octet-stream"),
+    "label": (ZIP, "image/png"),
+    "file": (ZIP, "application/zip"),
+}
+
+
+class Answers(Handler):
+    """An API with an operation for each answer."""
+
+    def do_GET(self) -> None:
+        value, media_type = ANSWERS[self.path.strip("/")]
+        self.answer(value, media_type=media_type)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Iterator[list[str]]:
+    """The options of a server of the API."""
+    paths = {}
+    for name, (_, media_type) in ANSWERS.items():
+        content = {media_type: {"schema": TYPED if media_type == "application/json" else {}}}
+        paths[f"/{name}"] = {
+            "get": {"operationId": name, "responses": {"200": {"description": "", "content": content}}}
+        }
+    document = {"openapi": "3.1.0", "info": {"title": "Answers", "version": "1"}, "paths": paths}
+    (tmp_path / "answers.json").write_text(json.dumps(document))
+    with served(Answers) as url:
+        yield ["--spec", str(tmp_path / "answers.json"), "--base-url", url]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_results_are_data_by_the_schema_of_the_document(era: str, answers: list[str], home: Path) -> None:
+    async def use(client: Any) -> dict[str, Any]:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        schema = tools["fits"].output_schema["properties"]["body"]
+        assert schema == {**TYPED, "properties": {"id": {"type": "integer"}, "made": {"type": "string"}}}
+        # The client checks each result against the schema.
+        return {name: (await client.call_tool(name, {})).structured_content for name in ("fits", "lies", "long")}
+
+    with http_server([*answers, "--direct"], home) as (url, _):
+        found = used(url, use, era)
+    assert (found["fits"]["http_status"], found["fits"]["body"]) == (200, ANSWERS["fits"][0])
+    assert ("body" in found["lies"], "seven" in found["lies"]["text"]) == (False, True)
+    assert ("body" in found["long"], found["long"]["bytes"] > 30_000) == (False, True)
+    assert found["long"]["result"].startswith("s1.")
+
+
+def test_the_state_of_a_call_is_data(toy: WorldServer, home: Path) -> None:
+    async def use(client: Any) -> list[Any]:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["find_operations"].output_schema is None
+        assert tools["run_program"].output_schema["required"] == ["status"]
+        read = await client.call_tool("read_operation", {"operation": "get_task", "arguments": {"task_id": 103}})
+        ran = await client.call_tool("run_program", {"code": "print(41 + 1)"})
+        return [item.structured_content for item in (read, ran, await client.call_tool("change_operation", MOSS))]
+
+    read, ran, waiting = used(stdio(toy, home), use)
+    assert (read["status"], read["http_status"], read["body"]["id"]) == ("sent", 200, 103)
+    assert (ran["status"], "42" in ran["text"]) == ("done", True)
+    assert (waiting["status"], waiting["handle"] in waiting["text"]) == ("pending", True)
+
+
+def test_images_and_files_have_their_type(answers: list[str], home: Path) -> None:
+    async def use(client: Any) -> dict[str, Any]:
+        found = {}
+        for name in ("image", "label", "file"):
+            result = await client.call_tool("read_operation", {"operation": name})
+            [link] = [part for part in result.content if part.type == "resource_link"]
+            images = [(b64decode(part.data), part.mime_type) for part in result.content if part.type == "image"]
+            [whole] = (await client.read_resource(link.uri)).contents
+            found[name] = (images, link.mime_type, link.size, b64decode(whole.blob), whole.mime_type)
+        return found
+
+    with http_server(answers, home) as (url, _):
+        found = used(url, use)
+    assert found["image"] == (
+        [(PNG, "image/png")],
+        "application/octet-stream",
+        len(PNG),
+        PNG,
+        "application/octet-stream",
+    )
+    # What says that it is an image, and is none, would end the conversation of a model.
+    assert found["label"] == ([], "image/png", len(ZIP), ZIP, "image/png")
+    assert found["file"] == ([], "application/zip", len(ZIP), ZIP, "application/zip")
 
 
 @pytest.mark.slow
