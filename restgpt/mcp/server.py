@@ -18,7 +18,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp import types
-from mcp.server.context import ServerRequestContext
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
@@ -28,16 +28,16 @@ from restgpt.host.reading import TEMPLATE, ResultPage
 from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
 from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
+from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
-from restgpt.mcp.service import Said, Service, UnknownToolError
+from restgpt.mcp.service import Service, UnknownToolError
 from restgpt.mcp.threads import Left
+from restgpt.mcp.watch import Context, RequestWatch, cancel_without_client
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
-from restgpt.tools.http.cancellation import Cancellation
 
 log = logging.getLogger("restgpt.mcp")
 
-Context = ServerRequestContext[Any, Any]
 Principal = Callable[[Context], str]
 Result = TypeVar("Result")
 
@@ -45,8 +45,9 @@ NAME = "restgpt"
 MOST_ROUNDS = 10
 """The most questions that one call asks, such as anew after its target has changed."""
 
-LOOK_S = 0.5
-"""How often it is looked whether the client of a request is still there, in seconds."""
+LISTS: tuple[CacheableMethod, ...] = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+LISTS_HOLD_MS = 5 * 60 * 1_000
+"""The lists stay the same as long as the server runs; a client asks again after this time, in milliseconds."""
 
 MOST_AT_ONCE = 32
 """The most calls of all clients that are carried out at once."""
@@ -111,6 +112,8 @@ def make_server(service: Service, seals: Seals, principal: Principal, works: Wor
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LISTS_HOLD_MS)),
     )
 
 
@@ -134,11 +137,12 @@ class _Handlers:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        watch = _Watch(context)
+        watch = RequestWatch(context)
         result: types.CallToolResult | types.InputRequiredResult | MCPError
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_without_client, context, watch.cancellation)
+                group.start_soon(cancel_without_client, context, watch.cancellation)
+                group.start_soon(watch.beat)
                 try:
                     result = await self._called(context, params, watch)
                 except MCPError as error:
@@ -161,7 +165,7 @@ class _Handlers:
         return result
 
     async def _called(
-        self, context: Context, params: types.CallToolRequestParams, watch: "_Watch"
+        self, context: Context, params: types.CallToolRequestParams, watch: RequestWatch
     ) -> types.CallToolResult | types.InputRequiredResult:
         principal = self._principal(context)
         if params.request_state is not None:
@@ -178,7 +182,7 @@ class _Handlers:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return await self._settled(context, params, principal, left, watch)
 
-    async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: "_Watch") -> Said | Left:
+    async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: RequestWatch) -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
 
         A state decides once, and only the question that it was sealed with. Any other use returns the
@@ -210,7 +214,7 @@ class _Handlers:
         params: types.CallToolRequestParams,
         principal: str,
         left: Said | Left,
-        watch: "_Watch",
+        watch: RequestWatch,
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Ask about a change as long as the client can be asked and answers; then return the result."""
         for _ in range(MOST_ROUNDS):
@@ -252,6 +256,11 @@ class _Handlers:
     ) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[])
 
+    async def list_prompts(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[])
+
     async def list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
@@ -278,7 +287,7 @@ class _Handlers:
             content = types.BlobResourceContents(uri=uri, mime_type=page.media_type or None, blob=blob)
         return types.ReadResourceResult(contents=[content])
 
-    async def _followed(self, watch: "_Watch", work: Callable[[], Result]) -> Result:
+    async def _followed(self, watch: RequestWatch, work: Callable[[], Result]) -> Result:
         """Do work in a thread; its steps are reported as progress, and a cancelled request stops it after a step."""
 
         def run() -> Result:
@@ -304,34 +313,6 @@ class _Handlers:
             log.error("A request failed", exc_info=error)
             failed = _internal(error)
         raise failed
-
-
-async def _cancel_without_client(context: Context, cancellation: Cancellation) -> None:
-    """Cancel the work of a request over HTTP once its client is gone: nobody reads the result."""
-    request = context.request
-    while request is not None and not cancellation.is_cancelled:
-        if await request.is_disconnected():
-            cancellation.cancel()
-        await anyio.sleep(LOOK_S)
-
-
-class _Watch:
-    """Reports the steps of a request to the client, if it asked for progress, until the client takes no answer."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._steps = 0
-        self.is_over = False
-        self.cancellation = Cancellation()
-
-    def step(self, name: str) -> None:
-        """Report one more step; called in the thread of the run."""
-        self._steps += 1
-        if not self.cancellation.is_cancelled:
-            anyio.from_thread.run(self._report, self._steps, name)
-
-    async def _report(self, steps: int, name: str) -> None:
-        await self._context.session.report_progress(float(steps), message=name)
 
 
 def _tags(context: Context) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from restgpt.host.arguments import in_types, taken_arguments
 from restgpt.host.definitions import CHANGE, READ, Definition, call_arguments, check_reads, definitions, tools_of
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
-from restgpt.host.preview import Preview, preview, preview_ran
-from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
+from restgpt.host.preview import preview, preview_ran
+from restgpt.host.reading import ResultPage, parse_uri, read
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
+from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.shell import Shell
 from restgpt.mcp.threads import Answered, Left, ServedThreads
@@ -25,7 +26,6 @@ from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
-from restgpt.tools.request.arguments import validate
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import preview_text
 
@@ -57,35 +57,6 @@ DECISIONS = (("--approve",), ("--reject", "why"))
 """The options of `restgpt resume` that a client is told."""
 
 Arguments = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The result of a tool: a text, whether it is an error, and facts for programs.
-
-    `seen` is the preview that the text was made of, if it was: it has the result as data, its image, and where it goes
-    on.
-    """
-
-    text: str
-    is_error: bool = False
-    seen: Preview | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def link(self) -> str:
-        """The URI at which a result goes on that its preview does not show whole; empty without one."""
-        seen = self.seen
-        return (
-            "" if seen is None or seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
-        )
-
-    def structured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result as data; the body is in it only if it is whole and fits the schema, else the text."""
-        found = {"status": "done", **(self.seen.structured if self.seen else {}), **self.facts}
-        if "body" in found and not validate(found["body"], answer, ""):
-            return found
-        return {**{name: item for name, item in found.items() if name != "body"}, "text": self.text}
 
 
 class UnknownToolError(RestgptError):

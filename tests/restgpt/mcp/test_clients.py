@@ -3,23 +3,29 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
+import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 from cli import TOY, at
 from loopback import Handler, served
-from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, http_server, stdio, text_of
+from mcp.client.stdio import StdioServerParameters
+from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, environment, http_server, stdio, text_of
 from starlette.testclient import TestClient
 
 from recipes import recipe
 from restgpt.commands.serving.mcp import open_server
 from restgpt.mcp.http import MOST_SESSIONS, make_app
 from restgpt.mcp.principal import Tokens
+from restgpt.mcp.server import LISTS_HOLD_MS
 from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
@@ -232,6 +238,74 @@ def test_images_and_files_have_their_type(answers: list[str], home: Path) -> Non
     # What says that it is an image, and is none, would end the conversation of a model.
     assert found["label"] == ([], "image/png", len(ZIP), ZIP, "image/png")
     assert found["file"] == ([], "application/zip", len(ZIP), ZIP, "application/zip")
+
+
+class Patient(Handler):
+    """An API that answers when the client has heard that its call goes on."""
+
+    heard = Event()
+
+    def do_GET(self) -> None:
+        is_heard = self.heard.wait(60)
+        self.answer({"is_heard": is_heard})
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("read_operation", {"operation": "wait"}), ("run_program", {"code": "print(wait())"})],
+)
+def test_a_client_hears_that_a_long_call_goes_on(
+    transport: str, era: str, tool: str, given: dict[str, Any], home: Path, tmp_path: Path
+) -> None:
+    paths = {"/wait": {"get": {"operationId": "wait", "responses": {"200": {"description": ""}}}}}
+    document = {"openapi": "3.1.0", "info": {"title": "Wait", "version": "1"}, "paths": paths}
+    (tmp_path / "wait.json").write_text(json.dumps(document))
+    Patient.heard.clear()
+    reports: list[float] = []
+
+    async def progress(reported: float, total: float | None, message: str | None) -> None:
+        reports.append(reported)
+        if len(reports) == 2:
+            Patient.heard.set()
+
+    async def use(client: Any) -> Any:
+        return await client.call_tool(tool, given, progress_callback=progress)
+
+    with served(Patient) as url:
+        options = ["--spec", str(tmp_path / "wait.json"), "--base-url", url]
+        if transport == "stdio":
+            command = [*("-m", "restgpt", "mcp"), *options]
+            result = used(StdioServerParameters(command=sys.executable, args=command, env=environment(home)), use, era)
+        else:
+            with http_server(options, home) as (address, _):
+                result = used(address, use, era)
+    assert "true" in text_of(result).lower()
+    assert reports == sorted(set(reports))
+
+
+def test_lists_say_how_long_they_hold_and_there_are_no_prompts(toy: WorldServer, home: Path) -> None:
+    async def use(client: Any) -> list[Any]:
+        return [await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()]
+
+    tools, prompts, templates = used(stdio(toy, home), use)
+    assert [found.ttl_ms for found in (tools, prompts, templates)] == [LISTS_HOLD_MS] * 3
+    assert prompts.prompts == []
+
+
+def test_a_blank_after_a_header_value_does_no_harm(toy: WorldServer, home: Path) -> None:
+    with http_server(at(toy), home) as (url, _):
+        address = urlsplit(url)
+        body = json.dumps(OPENING).encode()
+        own = {"Host": f"{address.netloc} ", "Origin": f"http://{address.netloc}\t"}
+        kind = {"Content-Type": "application/json ", "Mcp-Protocol-Version": "2025-11-25 "}
+        end = {"Content-Length": str(len(body)), "Connection": "close"}
+        with socket.create_connection((address.hostname, address.port)) as raw:
+            headers = {**own, **kind, **ACCEPT, **end}
+            lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+            raw.sendall("\r\n".join(lines).encode() + body)
+            assert raw.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
 
 
 @pytest.mark.slow
