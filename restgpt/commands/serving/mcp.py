@@ -98,6 +98,7 @@ def open_server(
     from restgpt.mcp.seal import Seals, key_of_text
     from restgpt.mcp.server import Works, make_server
     from restgpt.mcp.service import Offer, Service
+    from restgpt.mcp.shell import Shell
     from restgpt.mcp.threads import ServedThreads
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.services import Services
@@ -117,7 +118,7 @@ def open_server(
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()
-        offer = Offer(recipes, has_model, is_direct, tuple(tags))
+        offer = Offer(Shell.of(settings), recipes, has_model, is_direct, tuple(tags))
         service = Service(client, threads, seals, offer, apis=apis)
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:

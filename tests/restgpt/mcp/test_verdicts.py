@@ -116,7 +116,7 @@ class Change:
 
     def _send(self, **answers: Any) -> Any:
         def call(client: McpClient) -> Any:
-            return client.session.call_tool("call_operation", MOSS, allow_input_required=True, **answers)
+            return client.session.call_tool("change_operation", MOSS, allow_input_required=True, **answers)
 
         return with_client(self._opened(), call, Person())
 
