@@ -18,6 +18,7 @@ from restgpt.tools.model.role import ROLES
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.environment import auth_variable, load_dotenv
+from restgpt.tools.settings.folder import AllowedFolders
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
@@ -250,6 +251,8 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_variable_names_the_file_of_the_apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
     write(tmp_path, "here: {spec: x.json}")
     named = tmp_path / "other.yaml"
     named.write_text("there: {spec: x.json}")
@@ -263,6 +266,8 @@ def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
     values = {"RESTGPT_HOME": str(home)}
