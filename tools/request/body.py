@@ -47,20 +47,7 @@ JSON = re.compile(r"application/json.*|.*[/+.-]json(?:-[\d.]+)?")
 TABLES = {"csv": ",", "tab-separated-values": "\t"}
 """The formats of rows, and what separates the cells of a row."""
 GRAMMARS = frozenset(
-    {
-        "calendar",
-        "css",
-        "graphql",
-        "html",
-        "javascript",
-        "jwt",
-        "markdown",
-        "n3",
-        "n-triples",
-        "rtf",
-        "sparql-query",
-        "sql",
-    }
+    {"calendar", "css", "graphql", "html", "javascript", "markdown", "n3", "n-triples", "rtf", "sparql-query", "sql"}
     | {"sparql-update", "toml", "trig", "turtle", "vcard"}
 )
 """The formats of text that no JSON fits, whatever the schema is."""
