@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from restgpt.specs.reading.text.hidden import marked
+
 
 class RestgptError(RuntimeError):
     """Any failure that this project foresees; its message names cause and remedy and holds no secret.
@@ -53,7 +55,7 @@ class ArgumentProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: {self.message}"
+        return marked(f"{self.pointer or '/'}: {self.message}")
 
 
 class ArgumentError(RepairableError):
