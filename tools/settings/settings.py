@@ -113,6 +113,7 @@ class Settings:
             name=entry.name,
             notes=entry.notes,
             entry=entry.name,
+            given=entry.given,
             cache=self.home / "index",
             allow_external=entry.allow_external or self.allow_external,
         )
