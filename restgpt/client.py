@@ -96,7 +96,7 @@ class Client(Calls):
         settings: Settings | None = None,
     ) -> Iterator["Client"]:
         """Open a client whose changes are kept in the database of the command line; raises `PersistenceError`."""
-        settings = settings or Settings.from_env()
+        settings = settings or Settings.from_env(is_allowed=apis is not None)
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
         with open_persistence(settings) as kept:
             services = Services(apis, defaults=defaults, settings=settings, store=kept.store)

@@ -14,6 +14,7 @@
     │       └── BoundFault         headers or data past their bounds, or an unknown compression
     └── StoppingError              the run cannot go on without the user
         ├── SettingsError          a value in the environment or apis.yaml is impossible
+        │   └── FolderError        the working directory has such a file, but nobody allowed the folder
         ├── MissingCredentialError the operation needs a credential that nobody gave
         ├── RefusedCredentialError the API does not accept the credential of the operation
         ├── LoginError             the authorization server refused, or nobody finished logging in
@@ -29,6 +30,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from restgpt.specs.reading.text.hidden import marked
 
 
 class RestgptError(RuntimeError):
@@ -54,7 +57,7 @@ class ArgumentProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: {self.message}"
+        return marked(f"{self.pointer or '/'}: {self.message}")
 
 
 class ArgumentError(RepairableError):
@@ -126,6 +129,19 @@ class BoundFault(HttpFault):
 
 class SettingsError(StoppingError):
     """A value in the environment or in apis.yaml is impossible; the message names the place."""
+
+
+class FolderError(SettingsError):
+    """The working directory has `files` that RestGPT does not use, because nobody allowed the folder."""
+
+    def __init__(self, folder: Path, files: str) -> None:
+        self.folder = folder
+        self.files = files
+        super().__init__(
+            f"{folder} has {files}, which can send requests, prompts and credentials elsewhere, and change what is "
+            "asked about. If you trust this folder, run `restgpt allow` there once. Else run the command in another "
+            "folder, or name files of your own: restgpt --env-file FILE --apis FILE COMMAND."
+        )
 
 
 class MissingCredentialError(StoppingError):

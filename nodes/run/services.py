@@ -96,7 +96,7 @@ class Services:
         """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
-                self._settings = Settings.from_env().beside_apis(self._apis or ())
+                self._settings = Settings.from_env(is_allowed=self._apis is not None).beside_apis(self._apis or ())
             return self._settings
 
     @property

@@ -26,12 +26,14 @@ class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
     "model" is what no source holds as such, "program" what a program computed: no source and no literal of its code
-    holds it. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
+    holds it. `forms` are the form in which the user said an id, and the one in which the document writes it, where they
+    differ. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
     the values that it contains.
     """
 
     pointer: str
     origin: Origin
+    forms: NotRequired[list[str]]
     places: NotRequired[list[Place]]
 
 

@@ -244,6 +244,22 @@ def test_a_body_cannot_reorder_or_hide_the_output_for_machines(json_option: list
     assert "größe" in ran.out
 
 
+@pytest.mark.parametrize("json_option", [["--json"], []])
+def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_text(
+    json_option: list[str], cli: Cli
+) -> None:
+    body = b'{"a": 1.10,\r\n "b": "gr\xc3\xb6\xe2\x80\xaee", "c": [' + b'{"d": "x"}, ' * 100_000 + b"0]}"
+    with EchoServer() as echo:
+        echo.script([Canned(body), Canned(body[:-1])])
+        whole, half = (
+            cli("call", "list_projects", "--spec", TOY, "--base-url", echo.url, *json_option) for _ in range(2)
+        )
+    assert (whole.document["response"]["body"] if json_option else whole.document) == json.loads(body)
+    assert ('"a": 1.10' in whole.out, "\u202e" in whole.out) == (True, False)
+    shown = half.document["response"]["body"] if json_option else half.out
+    assert shown.startswith('{"a": 1.10')
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path: Path, status: int) -> None:
     paths = {"/items": {"post": {"operationId": "add", "responses": {"201": {"description": "made"}}}}}

@@ -91,8 +91,8 @@ class IdSource(Protocol):
     def has_id(self, value: Any) -> bool:
         """Whether the source contains an id: alone, as each id of a list, or as the last part of a URI."""
 
-    def has_form(self, text: str) -> bool:
-        """Whether the source contains an id in another form."""
+    def form(self, text: str) -> str:
+        """Another form in which the source contains an id, or an empty text."""
 
 
 class IdSources:
@@ -108,9 +108,9 @@ class IdSources:
         parts = _parts(text_of(value), _LIST)
         return len(parts) > 1 and all(self.has_id(part) for part in parts)
 
-    def has_form(self, text: str) -> bool:
-        """Whether one of the sources contains an id in another form."""
-        return any(source.has_form(text) for source in self._sources)
+    def form(self, text: str) -> str:
+        """Another form in which one of the sources contains an id, or an empty text."""
+        return next(filter(None, (source.form(text) for source in self._sources)), "")
 
 
 class Answers:
@@ -149,9 +149,9 @@ class Answers:
             self._known[text] = self._has(text)
         return self._known[text]
 
-    def has_form(self, text: str) -> bool:
-        """Whether the answers contain an id in another form: never, because an API writes its ids as it takes them."""
-        return False
+    def form(self, text: str) -> str:
+        """No other form, because an API writes its ids as it takes them."""
+        return ""
 
     def _has(self, text: str) -> bool:
         if text in self._texts or text in self._joined:
@@ -205,7 +205,7 @@ def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: IdS
         documented = [*schema.get("enum", ()), schema.get("default")] if isinstance(schema, Mapping) else []
         if value in documented or evidence.has_id(value):
             continue
-        if not any(map(evidence.has_form, sayings(operation, place, name, text_of(value)))):
+        if not any(map(evidence.form, sayings(operation, place, name, text_of(value)))):
             found.append(f"{place}.{name} = {json.dumps(value, ensure_ascii=False)}")
     return found
 

@@ -57,7 +57,7 @@ def studio(
             )
         from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
+        settings = Settings.from_env(is_allowed=True)
         say_address_of_dotenv(terminal)
         environment = QUIET | model_variables(settings, terminal)
         if not settings.apis:
