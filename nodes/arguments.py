@@ -20,7 +20,7 @@ from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
-from restgpt.nodes.state.results import NOTHING_YET, background, result_of
+from restgpt.nodes.state.results import BACKGROUND_BUDGET, BRIEF_ROOM, NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
@@ -30,6 +30,9 @@ from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.reply import written_calls
+
+MOST_NAMED = 4
+"""How many operations that give a value are named."""
 
 MAX_REQUESTS = 60
 """The maximum number of requests in one reply."""
@@ -88,7 +91,7 @@ def requests_of(
         raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
     more_pages = left - len(reply.calls)
     for position, call in enumerate(reply.calls, 1):
-        if len(numbers) == 1 and not 1 <= call.call <= len(state["api_plan"]["calls"]):
+        if len(numbers) == 1 and (len(reply.calls) == 1 or not 1 <= call.call <= len(state["api_plan"]["calls"])):
             call.call = numbers[0]
         if call.call not in numbers:
             problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
@@ -167,7 +170,8 @@ def arguments_prompt(
 ) -> list[BaseMessage]:
     """Return the prompt for the arguments of the planned calls `numbers`, with the `refused` requests and answers."""
     planned = state["api_plan"]["calls"]
-    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
+    most = BRIEF_ROOM if run.is_brief else BACKGROUND_BUDGET
+    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"], most=most)
     if done := [request for request in latest(requests) if request not in refused]:
         found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
         known = found if known == NOTHING_YET else f"{known}\n\n{found}"
@@ -232,12 +236,19 @@ def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
     return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]
 
 
+def givers_of(run: Run, name: str) -> list[Operation]:
+    """Return the operations whose answers contain values for the path of an operation, without it."""
+    operation = run.catalogue.operation(name)
+    found = [giver for givers in run.catalogue.producers(operation).values() for giver in givers[:MOST_NAMED]]
+    return [giver for giver in dict.fromkeys(found) if giver is not operation]
+
+
 def producers(run: Run, operations: Sequence[str]) -> str:
     """Name, for each path parameter, the operations whose responses contain its values."""
     lines = []
     for name in operations:
         for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
-            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:4])
+            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:MOST_NAMED])
             if names:
                 lines.append(f"{parameter}: {names}")
     return "; ".join(dict.fromkeys(lines))

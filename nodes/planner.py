@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
+from restgpt.nodes.dialogue.conversation import ConversationState, earlier_text, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import remarks, repeated
@@ -27,7 +27,7 @@ from restgpt.nodes.state.records import (
     spent_since,
     tokens_spent,
 )
-from restgpt.nodes.state.results import bounded_results, decision_message
+from restgpt.nodes.state.results import BRIEF_ROOM, NOTHING_YET, bounded_results, decision_message, shortened
 from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
@@ -67,6 +67,13 @@ class ProgramPlannerReply(PlannerReply):
         return self.last
 
 
+class BriefReply(PlannerReply):
+    """The decision of a model with short prompts."""
+
+    decision: Literal["continue", "end"] = Field(description="Whether a call is needed, or this is the end.")
+    fulfilled: bool = Field(description="Whether all that was asked for was done or found.")
+
+
 class PlannerState(ConversationState):
     """The state keys that the planner reads."""
 
@@ -83,7 +90,17 @@ def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the planner node."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        def opened(state: PlannerState) -> Run:
+            spent, tokens = seconds_spent(state), tokens_spent(state)
+            return Run.open(services, runtime, config, spent=spent, tokens=tokens, state=state)
+
+        run = opened(state)
+        if not state.get("road") and run.is_better_by_calls():
+            by_calls: PlannerState = {**state, "road": "roles"}
+            return {"road": "roles", **decide(opened(by_calls), by_calls)}
+        return decide(run, state)
+
+    def decide(run: Run, state: PlannerState) -> dict[str, Any]:
         steps = of_turn(state)
         if (proposal := state.get("proposal")) and proposal["kind"] != "open":
             return _accepted(run, state, steps, proposal)
@@ -96,6 +113,8 @@ def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
             return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
         if not over and _suits_a_program(run, state, steps):
             return _whole(run, state, steps)
+        if run.is_brief and not steps:
+            return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
@@ -133,7 +152,7 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
 
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
-    schema = ProgramPlannerReply if run.writes_programs else PlannerReply
+    schema = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
     check = None if over else doubt(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
@@ -159,6 +178,8 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
+    if run.is_brief:
+        return _brief_prompt(run, state, steps)
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(
@@ -177,3 +198,16 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         last = fenced("result", steps[-1]["result"]) if steps else ""
         prompt[-1] = HumanMessage(render("planner_last", result=last, reason=over))
     return prompt
+
+
+def _brief_prompt(run: Run, state: PlannerState, steps: Sequence[Step]) -> list[BaseMessage]:
+    """Return the prompt for a model with short ones: three rules, and the newest results."""
+    shown = shortened("\n".join(reversed([step["result"] for step in steps])), BRIEF_ROOM)
+    asked = render(
+        "planner_brief_turn",
+        today=run.today(),
+        conversation=earlier_text(state["messages"], BRIEF_ROOM // 2),
+        instruction=state["instruction"],
+        results=fenced("result", shown) if steps else NOTHING_YET,
+    )
+    return [SystemMessage(render("planner_brief")), HumanMessage(asked)]

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.nodes.arguments import givers_of
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.dialogue.selection import (
@@ -26,8 +27,17 @@ from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.single_call import question, single_operation
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
-from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
+from restgpt.nodes.state.records import (
+    ApiPlan,
+    FunctionChoice,
+    PlannedCall,
+    RecipeRun,
+    Step,
+    Usage,
+    seconds_spent,
+    tokens_spent,
+)
+from restgpt.nodes.state.results import BACKGROUND_BUDGET, BRIEF_ROOM, RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
@@ -49,10 +59,12 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         if state["decision"]["kind"] == "program":
             return _by_search(run, state)
         round_number = state["round"] + 1
+        if run.is_brief:
+            return _single(run, state, round_number)
         try:
             reply = _selection(run, state)
         except UsedUpError as error:
@@ -78,16 +90,22 @@ def _chosen(run: Run, round_number: int, api_plan: ApiPlan) -> dict[str, Any]:
 
 
 def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]:
-    """Have the model choose a single operation; without one, ask a person."""
+    """Have the model choose a single operation; without one, ask a person.
+
+    An operation whose id was not known is planned after the one that gives it.
+    """
     listing, task = _operations(run, state), state["decision"]["text"]
+    unknown = state["api_plan"]["calls"][:1] if run.is_brief and state["hint"] else []
+    givers = [giver for call in unknown for giver in givers_of(run, call["operation"])]
     try:
-        call = single_operation(run, _prompt(run, state, listing), listing.text, task)
+        call = single_operation(run, _prompt(run, state, listing), listing.text, task, only=givers)
     except UsedUpError as error:
         return _no_call(run, state, round_number, f"No operation was chosen. {error}")
     except ModelReplyError as error:
         closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
         return {**closed, "proposal": question(run, of_turn(state), task)}
-    return _chosen(run, round_number, {"calls": [call], "reason": ""})
+    later: list[PlannedCall] = [{**one, "needs": [1]} for one in unknown if givers]
+    return _chosen(run, round_number, {"calls": [call, *later], "reason": ""})
 
 
 def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
@@ -157,6 +175,7 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
 def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:
     """Return the prompt: the sub-task, then each attempt, its result and the planner's next text (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
+    most, room = (BRIEF_ROOM, BRIEF_ROOM) if run.is_brief else (BACKGROUND_BUDGET, RESULT_BUDGET)
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(
@@ -171,7 +190,7 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
             render(
                 "selector_task",
                 today=run.today(),
-                background=background(state["steps"], before_task=state["task"], turn=state["turn"]),
+                background=background(state["steps"], before_task=state["task"], turn=state["turn"], most=most),
                 instruction=state["instruction"],
                 plan=state["plan"],
             )
@@ -179,7 +198,7 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
     ]
     words = [step["said"] for step in tried[1:]] + [state["decision"]["text"]]
     for step, said_next in zip(tried, words, strict=True) if tried else ():
-        result = fenced("result", shortened(step["result"], RESULT_BUDGET))
+        result = fenced("result", shortened(step["result"], room))
         prompt += [
             plan_message(step["api_plan"]),
             HumanMessage(render("selector_again", result=result, said=said_next)),

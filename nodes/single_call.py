@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, RootModel, model_validator
 from restgpt.nodes.dialogue.answer import MAX_NAMED
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Proposal, Step
-from restgpt.nodes.state.results import results_of
+from restgpt.nodes.state.results import told_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
@@ -33,19 +33,38 @@ class SingleOperation(BaseModel):
     @classmethod
     def _read(cls, given: Any) -> Any:
         calls = written_calls(given)
-        return {"operation": calls[0].name, "purpose": str(calls[0])} if calls else given
+        return {"operation": calls[0].name, "purpose": str(calls[0])} if calls else _first(given)
 
 
 class Arguments(RootModel[dict[str, Any]]):
     """The arguments of one call, by place or by name."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls, first = written_calls(given), _first(given)
+        found = first.get("arguments") if isinstance(first, dict) else None
+        return calls[0].arguments if calls else found if isinstance(found, dict) else given
 
-def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, task: str) -> PlannedCall:
-    """Ask the selector for one of the operations that a text lists; raises `ModelError`.
+
+def _first(given: Any) -> Any:
+    """Return the first entry of a reply that lists calls, as a reply about several of them does."""
+    entries = given.get("calls") if isinstance(given, dict) else None
+    return entries[0] if isinstance(entries, list) and entries else given
+
+
+def single_operation(
+    run: Run, prompt: Sequence[BaseMessage], operations: str, task: str, *, only: Sequence[Operation] = ()
+) -> PlannedCall:
+    """Ask the selector for one of the operations that a text lists, or one of `only` these; raises `ModelError`.
 
     `prompt` is that of the selector, whose system message is replaced.
     """
-    names = [run.catalogue.name_of(operation) for operation in run.catalogue]
+    if len(only) == 1:
+        return {"operation": run.catalogue.name_of(only[0]), "purpose": task, "needs": []}
+    if only:
+        operations = "\n".join(f"- {run.catalogue.line(operation)}" for operation in only)
+    names = [run.catalogue.name_of(operation) for operation in only or run.catalogue]
     # A map lists paths instead.
     listed: list[Any] = [name for name in names if name in operations] or names
 
@@ -78,6 +97,9 @@ def single_arguments(
             about = f"The arguments of {operation.name}."
             return {"title": "CallArguments", "description": about, **arguments_schema(operation)}
 
+    if not (operation.parameters or operation.body):
+        check({})
+        return
     rules = SystemMessage(render("single_call"))
     run.models.ask("caller", [rules, *prompt[1:]], CallArguments, check=lambda reply: check(reply.root))
 
@@ -86,7 +108,7 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
     """Return the answer of a turn that goes on only with a person's help: what is missing, and what was found."""
     names = [run.catalogue.function_name(item) for item in run.catalogue.search(task, MAX_NAMED)]
     such = f" It may be one of {', '.join(names)}." if names else ""
-    found = results_of(steps)
+    found = told_results(steps)
     lines = [f"{ASKED}: {task}", problem]
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []

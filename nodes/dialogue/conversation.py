@@ -55,14 +55,19 @@ class ConversationState(TypedDict):
 
 def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> HumanMessage:
     """Return the message of a prompt with the instruction, and with the conversation before it, bounded."""
-    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
-    earlier = "\n".join(f"{message.type}: {message.text}" for message in said)
-    if earlier:
-        # The agent's answers quote API responses, so the whole conversation is fenced as data.
-        fence = fenced("conversation", earlier[-CONVERSATION_BUDGET:])
-        earlier = f"\nEarlier in this conversation:\n{fence}\n"
+    earlier = earlier_text(messages)
     text = render("planner_turn", today=run.today(), conversation=earlier, instruction=instruction)
     return HumanMessage(text)
+
+
+def earlier_text(messages: Sequence[AnyMessage], most: int = CONVERSATION_BUDGET) -> str:
+    """Return the conversation before the last message for a prompt, its end in `most` characters; empty if none."""
+    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
+    earlier = "\n".join(f"{message.type}: {message.text}" for message in said)
+    if not earlier:
+        return ""
+    # The agent's answers quote API responses, so the whole conversation is fenced as data.
+    return f"\nEarlier in this conversation:\n{fenced('conversation', earlier[-most:])}\n"
 
 
 RELAYED = "restgpt_relayed"

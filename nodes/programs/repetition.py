@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.calling.call import succeeded
-from restgpt.nodes.programs.ending import RECEIVED
 from restgpt.nodes.state.records import Request, Step
+from restgpt.nodes.state.results import RECEIVED
 from restgpt.prompts import render
 
 MOST_EQUAL = 3

@@ -32,7 +32,7 @@ class ModelCalls:
 
     `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
     the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
-    took before; without it, they are not bounded.
+    took before; without it, they are not bounded. `most` bounds the tokens of a structured reply.
     """
 
     def __init__(
@@ -43,12 +43,14 @@ class ModelCalls:
         redactor: Callable[[], Redactor],
         *,
         tokens: int | None = None,
+        most: int | None = None,
     ) -> None:
         self._model = model
         self._context = context
         self._left = left
         self._redactor = redactor
         self._tokens = tokens
+        self._most = most
         self._spent: dict[str, ModelUsage] = {}
 
     def ask(
@@ -66,7 +68,7 @@ class ModelCalls:
         A role without a model of its own asks that of the role `instead`.
         """
         model, method = self._model(role, instead), self._context.structured_output
-        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks)
+        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, most=self._most)
         return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:

@@ -1,16 +1,28 @@
 """The results of earlier rounds as text for a prompt: r_1 … r_t-1 of the paper's equations (1) and (2)."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from restgpt.calling.call import succeeded
 from restgpt.nodes.state.notices import notices_of
 from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import fenced
 
 BACKGROUND_BUDGET = 12_000
 """The maximum number of characters of background in a prompt; the newest are kept."""
+
+BRIEF_ROOM = 2000
+"""The maximum number of characters of the results in a short prompt; the newest are kept."""
+
+SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
+"""The beginnings of the lines about received answers in a result, below the output of the program."""
+
+RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
+"""The beginning of the part of a result that tells about received answers."""
 
 NOTHING_YET = "(nothing yet)"
 
@@ -64,6 +76,42 @@ def results_of(steps: Iterable[Step]) -> str:
     return "\n".join(step["result"] for step in steps if step["result"])
 
 
+def told_results(steps: Iterable[Step]) -> str:
+    """Return what was done and found for a person, who reads neither code nor JSON: a line for each call or report."""
+    lines = []
+    for step in steps:
+        if step.get("program", {}).get("end") == "report" or not (step["requests"] or "program" in step):
+            lines.append(RECEIVED.split(step["result"], maxsplit=1)[0])
+        reads = "program" not in step
+        lines += [_told(request) for request in step["requests"] if reads or not request["safe"]]
+    return "\n".join(dict.fromkeys(f"- {line}" for line in lines if line))
+
+
+def _told(request: Request) -> str:
+    """Return the outcome of a request in words: what was found, what a change did, or why there is nothing."""
+    values = [part for place in request["arguments"].values() for part in _pairs(place)]
+    call = request["operation"].replace("_", " ") + (f" ({', '.join(values)})" if values else "")
+    if not succeeded(request):
+        return f"{call}: {_outcome(request)}" if request["status"] != "parsed" else f"{call}: refused by the API"
+    found = in_words(request["result"])
+    return f"{call}: {found}" if found and request["safe"] else f"{call}: done"
+
+
+def in_words(text: str) -> str:
+    """Return a text without the marks of JSON, if it is an object or a list."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return "; ".join(", ".join(_pairs(item)) for item in (value if isinstance(value, list) else [value]))
+
+
+def _pairs(value: Any) -> list[str]:
+    if not isinstance(value, dict):
+        return [str(value)]
+    return [f"{name} {in_words(json.dumps(part, ensure_ascii=False))}" for name, part in value.items()]
+
+
 def shortened(text: str, limit: int) -> str:
     """Return the first `limit` characters of a text, with a remark if it is longer."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters left out)"
@@ -85,14 +133,14 @@ def decision_message(step: Step) -> AIMessage:
     return AIMessage(json.dumps(said, ensure_ascii=False))
 
 
-def background(steps: Sequence[Step], *, before_task: int, turn: int) -> str:
+def background(steps: Sequence[Step], *, before_task: int, turn: int, most: int = BACKGROUND_BUDGET) -> str:
     """Return the results of all rounds of the thread before the current sub-task, fenced as data and bounded."""
     earlier = [step for step in steps if step["turn"] < turn or step["task"] < before_task]
     text = results_of(earlier)
     if not text:
         return NOTHING_YET
-    if len(text) > BACKGROUND_BUDGET:
-        text = "(older results left out)\n" + text[-BACKGROUND_BUDGET:]
+    if len(text) > most:
+        text = "(older results left out)\n" + text[-most:]
     return fenced("result", text)
 
 

@@ -54,7 +54,8 @@ def test_the_next_turn_is_carried_out_by_a_program_again(board: Board) -> None:
 
 @pytest.mark.parametrize("code", ["print(get_task(117)['nothing'])", "get_task(117)"])
 def test_a_program_that_is_written_again_as_it_was_gives_way_to_the_roles(board: Board, code: str) -> None:
-    model = steady(express=program(code), planner=end("35 hours."), selector=select("get_task"), caller=call(ONE))
+    choice = {"operation": "get_task"}
+    model = steady(express=program(code), planner=end("35 hours."), operation=choice, arguments=ONE)
     agent = board.agent(model, context={})
     assert agent.ask(HOURS)["answer"] == "35 hours."
     assert len(prompts_of(model, "express")) == 2
