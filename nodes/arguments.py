@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
+from restgpt.nodes.dialogue.brief import ROOM, brief_turn
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -20,7 +21,7 @@ from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
-from restgpt.nodes.state.results import BACKGROUND_BUDGET, BRIEF_ROOM, NOTHING_YET, background, result_of
+from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
@@ -170,8 +171,9 @@ def arguments_prompt(
 ) -> list[BaseMessage]:
     """Return the prompt for the arguments of the planned calls `numbers`, with the `refused` requests and answers."""
     planned = state["api_plan"]["calls"]
-    most = BRIEF_ROOM if run.is_brief else BACKGROUND_BUDGET
-    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"], most=most)
+    if run.is_brief:
+        return _brief_prompt(run, state, requests, planned[numbers[0] - 1], refused)
+    known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
     if done := [request for request in latest(requests) if request not in refused]:
         found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
         known = found if known == NOTHING_YET else f"{known}\n\n{found}"
@@ -198,6 +200,22 @@ def arguments_prompt(
     if refused:
         prompt += _refusals(refused)
     return prompt
+
+
+def _brief_prompt(
+    run: Run, state: ProgramState, requests: Sequence[Request], planned: PlannedCall, refused: Sequence[Request]
+) -> list[BaseMessage]:
+    """Return the prompt for the arguments of one call of a model with short prompts."""
+    name = planned["operation"]
+    made = result_of(latest(requests))
+    turn = brief_turn(
+        run,
+        state,
+        state["decision"]["text"],
+        fenced("result", made[-ROOM:]) if made else "",
+        f"The call to fill in:\n{fenced('document', _documentation(run, name, [planned]))}",
+    )
+    return [SystemMessage(""), turn, *(_refusals(refused) if refused else ())]
 
 
 def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
@@ -236,11 +254,12 @@ def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
     return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]
 
 
-def givers_of(run: Run, name: str) -> list[Operation]:
-    """Return the operations whose answers contain values for the path of an operation, without it."""
+def giver_of(run: Run, name: str) -> str:
+    """Return the operation that reads, and whose answer is the best for a value that an operation needs, or none."""
     operation = run.catalogue.operation(name)
-    found = [giver for givers in run.catalogue.producers(operation).values() for giver in givers[:MOST_NAMED]]
-    return [giver for giver in dict.fromkeys(found) if giver is not operation]
+    found = (giver for givers in run.catalogue.producers(operation).values() for giver in givers)
+    reads = (giver for giver in found if giver is not operation and run.rules.effect(giver).is_read)
+    return next(map(run.catalogue.name_of, reads), "")
 
 
 def producers(run: Run, operations: Sequence[str]) -> str:

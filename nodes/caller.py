@@ -19,14 +19,14 @@ from restgpt.nodes.arguments import (
     sub_task,
 )
 from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, said, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
-from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.programs.repetition import is_change_done, remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
@@ -34,7 +34,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.roads import UNUSABLE
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_arguments
+from restgpt.nodes.single_call import question, single_arguments, without_inventions
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     FunctionChoice,
@@ -50,7 +50,6 @@ from restgpt.nodes.state.results import background, bounded_results, decision_me
 from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
-
 
 RUNAWAY = 4000
 """A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
@@ -261,6 +260,11 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     def check(given: CallerReply) -> None:
         nonlocal reply
         built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
+        if run.is_brief and (twice := [request for request in built if _is_done(state, request)]):
+            built.clear()
+            reply = CallerReply(
+                calls=[], missing=f"{twice[0]['operation']} was done already, so it was not sent again."
+            )
 
     def ask_for_one() -> None:
         """Ask for the arguments of the first call only, by the schema of its operation."""
@@ -268,8 +272,13 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         numbers = numbers[:1]
         refused = [request for request in refused if request["call"] in numbers]
         planned = state["api_plan"]["calls"][numbers[0] - 1]
+        operation = run.catalogue.operation(planned["operation"])
 
         def check_arguments(given: dict[str, Any]) -> None:
+            if run.is_brief:
+                found = [item["result"] for step in of_turn(state) for item in step["requests"]]
+                known = "\n".join([said(state), *found, *(item["result"] for item in requests)])
+                given = without_inventions(operation, given, known)
             one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
             try:
                 check(CallerReply(calls=[one]))
@@ -277,10 +286,10 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
                 if not (run.is_brief and UNFOUNDED in str(error)):
                     raise
                 # What such a model invented it invents again, so that it is not asked another time.
-                check(CallerReply(calls=[], missing=str(error)))
+                check(CallerReply(calls=[], missing=f"an id for {planned['operation']}"))
 
         prompt = arguments_prompt(run, state, requests, numbers, refused)
-        single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check_arguments)
+        single_arguments(run, prompt, operation, check_arguments)
 
     try:
         try:
@@ -303,6 +312,12 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+
+
+def _is_done(state: CallerState, request: Request) -> bool:
+    """Return whether the turn made the very same change before, which a model that is lost would make again."""
+    made = [one for step in of_turn(state) for one in step["requests"] if is_change_done(one)]
+    return any((one["operation"], one["arguments"]) == (request["operation"], request["arguments"]) for one in made)
 
 
 def _missing(

@@ -9,10 +9,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.conversation import ConversationState, earlier_text, topic, turn_message
+from restgpt.nodes.dialogue.brief import brief_turn
+from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
-from restgpt.nodes.programs.repetition import remarks, repeated
+from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeated
 from restgpt.nodes.run.context import Context, allows_a_last_question, used_up
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
@@ -27,7 +28,7 @@ from restgpt.nodes.state.records import (
     spent_since,
     tokens_spent,
 )
-from restgpt.nodes.state.results import BRIEF_ROOM, NOTHING_YET, bounded_results, decision_message, shortened
+from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
@@ -153,7 +154,7 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
     schema = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
-    check = None if over else doubt(run, state, steps)
+    check = None if over else _check(run, state, steps)
     reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
@@ -163,6 +164,19 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
         kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
         return _decided(run, kind)
     return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
+
+
+def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply], None]:
+    """Return the check of a decision: a doubt about its answer, and no going on with a change that was made."""
+    doubted, last = doubt(run, state, steps), steps[-1] if steps else None
+
+    def check(reply: PlannerReply) -> None:
+        if doubted is not None:
+            doubted(reply)
+        if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
+            raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
+
+    return check
 
 
 def _planned(
@@ -179,7 +193,7 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     if run.is_brief:
-        return _brief_prompt(run, state, steps)
+        return [SystemMessage(render("planner_brief")), brief_turn(run, state, state["instruction"])]
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(
@@ -198,16 +212,3 @@ def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> 
         last = fenced("result", steps[-1]["result"]) if steps else ""
         prompt[-1] = HumanMessage(render("planner_last", result=last, reason=over))
     return prompt
-
-
-def _brief_prompt(run: Run, state: PlannerState, steps: Sequence[Step]) -> list[BaseMessage]:
-    """Return the prompt for a model with short ones: three rules, and the newest results."""
-    shown = shortened("\n".join(reversed([step["result"] for step in steps])), BRIEF_ROOM)
-    asked = render(
-        "planner_brief_turn",
-        today=run.today(),
-        conversation=earlier_text(state["messages"], BRIEF_ROOM // 2),
-        instruction=state["instruction"],
-        results=fenced("result", shown) if steps else NOTHING_YET,
-    )
-    return [SystemMessage(render("planner_brief")), HumanMessage(asked)]

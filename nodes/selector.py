@@ -10,7 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.arguments import givers_of
+from restgpt.nodes.arguments import giver_of
+from restgpt.nodes.dialogue.brief import brief_turn
+from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.dialogue.selection import (
@@ -31,26 +33,21 @@ from restgpt.nodes.state.records import (
     ApiPlan,
     FunctionChoice,
     PlannedCall,
-    RecipeRun,
-    Step,
     Usage,
     seconds_spent,
     tokens_spent,
 )
-from restgpt.nodes.state.results import BACKGROUND_BUDGET, BRIEF_ROOM, RESULT_BUDGET, attempts, background, shortened
+from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
 
-class SelectorState(RoundState):
+class SelectorState(RoundState, ConversationState):
     """The state keys that the selector reads."""
 
-    instruction: str
     hint: str
     selection: NotRequired[FunctionChoice | None]
-    recipe: NotRequired[RecipeRun | None]
-    steps: list[Step]
     usage: Usage
     baseline: Usage
 
@@ -92,20 +89,22 @@ def _chosen(run: Run, round_number: int, api_plan: ApiPlan) -> dict[str, Any]:
 def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]:
     """Have the model choose a single operation; without one, ask a person.
 
-    An operation whose id was not known is planned after the one that gives it.
+    An operation whose id was not known is planned after the one that gives it, which is found by rule.
     """
+    if run.is_brief and state["hint"] and (giver := giver_of(run, state["api_plan"]["calls"][0]["operation"])):
+        needing: PlannedCall = {**state["api_plan"]["calls"][0], "needs": [1]}
+        first: PlannedCall = {**needing, "operation": giver, "needs": []}
+        return {**_chosen(run, round_number, {"calls": [first, needing], "reason": ""}), "hint": ""}
     listing, task = _operations(run, state), state["decision"]["text"]
-    unknown = state["api_plan"]["calls"][:1] if run.is_brief and state["hint"] else []
-    givers = [giver for call in unknown for giver in givers_of(run, call["operation"])]
     try:
-        call = single_operation(run, _prompt(run, state, listing), listing.text, task, only=givers)
+        prompt = [SystemMessage(""), brief_turn(run, state, task)] if run.is_brief else _prompt(run, state, listing)
+        call = single_operation(run, prompt, listing.text, task)
     except UsedUpError as error:
         return _no_call(run, state, round_number, f"No operation was chosen. {error}")
     except ModelReplyError as error:
         closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
         return {**closed, "proposal": question(run, of_turn(state), task)}
-    later: list[PlannedCall] = [{**one, "needs": [1]} for one in unknown if givers]
-    return _chosen(run, round_number, {"calls": [call, *later], "reason": ""})
+    return _chosen(run, round_number, {"calls": [call], "reason": ""})
 
 
 def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
@@ -169,13 +168,19 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
     api_plan: ApiPlan = {"calls": [], "reason": result}
     closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
     step = step_of(closed, requests=[], result=result)
-    return {"api_plan": api_plan, "selection": None, "round": round_number, "steps": [step], "usage": run.usage()}
+    return {
+        "api_plan": api_plan,
+        "selection": None,
+        "hint": "",
+        "round": round_number,
+        "steps": [step],
+        "usage": run.usage(),
+    }
 
 
 def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:
     """Return the prompt: the sub-task, then each attempt, its result and the planner's next text (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
-    most, room = (BRIEF_ROOM, BRIEF_ROOM) if run.is_brief else (BACKGROUND_BUDGET, RESULT_BUDGET)
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(
@@ -190,7 +195,7 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
             render(
                 "selector_task",
                 today=run.today(),
-                background=background(state["steps"], before_task=state["task"], turn=state["turn"], most=most),
+                background=background(state["steps"], before_task=state["task"], turn=state["turn"]),
                 instruction=state["instruction"],
                 plan=state["plan"],
             )
@@ -198,7 +203,7 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
     ]
     words = [step["said"] for step in tried[1:]] + [state["decision"]["text"]]
     for step, said_next in zip(tried, words, strict=True) if tried else ():
-        result = fenced("result", shortened(step["result"], room))
+        result = fenced("result", shortened(step["result"], RESULT_BUDGET))
         prompt += [
             plan_message(step["api_plan"]),
             HumanMessage(render("selector_again", result=result, said=said_next)),

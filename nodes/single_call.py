@@ -4,7 +4,8 @@ A server with grammars lets the model write nothing else than the name of an ope
 operation's own schema.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -17,6 +18,8 @@ from restgpt.nodes.state.results import told_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
+from restgpt.specs.docs.words.keyword import GROUPS
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.model.reply import written_calls
 
 ASKED = "I could not find out which call, or which values, this needs"
@@ -24,16 +27,15 @@ ASKED = "I could not find out which call, or which values, this needs"
 
 
 class SingleOperation(BaseModel):
-    """The name of an operation, and what it is for."""
+    """The name of an operation."""
 
     operation: str
-    purpose: str = Field(default="", description="What the call is for, with the values to use.")
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
         calls = written_calls(given)
-        return {"operation": calls[0].name, "purpose": str(calls[0])} if calls else _first(given)
+        return {"operation": calls[0].name} if calls else _first(given)
 
 
 class Arguments(RootModel[dict[str, Any]]):
@@ -53,18 +55,12 @@ def _first(given: Any) -> Any:
     return entries[0] if isinstance(entries, list) and entries else given
 
 
-def single_operation(
-    run: Run, prompt: Sequence[BaseMessage], operations: str, task: str, *, only: Sequence[Operation] = ()
-) -> PlannedCall:
-    """Ask the selector for one of the operations that a text lists, or one of `only` these; raises `ModelError`.
+def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, task: str) -> PlannedCall:
+    """Ask the selector for one of the operations that a text lists; raises `ModelError`.
 
     `prompt` is that of the selector, whose system message is replaced.
     """
-    if len(only) == 1:
-        return {"operation": run.catalogue.name_of(only[0]), "purpose": task, "needs": []}
-    if only:
-        operations = "\n".join(f"- {run.catalogue.line(operation)}" for operation in only)
-    names = [run.catalogue.name_of(operation) for operation in only or run.catalogue]
+    names = [run.catalogue.name_of(operation) for operation in run.catalogue]
     # A map lists paths instead.
     listed: list[Any] = [name for name in names if name in operations] or names
 
@@ -80,7 +76,7 @@ def single_operation(
     rules = SystemMessage(render("single_operation", operations=fenced("document", operations)))
     reply = run.models.ask("selector", [rules, *prompt[1:]], Choice, check=check)
     name = run.catalogue.name_of(run.catalogue.operation(reply.operation))
-    return {"operation": name, "purpose": reply.purpose.strip() or task, "needs": []}
+    return {"operation": name, "purpose": task, "needs": []}
 
 
 def single_arguments(
@@ -113,3 +109,24 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []
     return {"kind": "end", "text": "\n".join(filter(None, lines)), "fulfilled": False}
+
+
+def without_inventions(operation: Operation, given: Mapping[str, Any], known: str) -> dict[str, Any]:
+    """Return arguments by place without the optional ones that a model made up.
+
+    It did if neither the value nor the name of the argument has a word in the text `known`.
+    """
+    words = set(stems(known)) - STOP_STEMS
+    needed = {(GROUPS.get(item.location), item.name) for item in operation.parameters if item.required}
+    schema = arguments_schema(operation)["properties"].get("body", {})
+    needed |= {("body", name) for name in schema.get("required", ())}
+
+    def is_founded(place: str, name: str, value: Any) -> bool:
+        return (place, name) in needed or bool(words & (set(stems(name)) | set(stems(json.dumps(value)))))
+
+    return {
+        place: {name: value for name, value in part.items() if is_founded(place, name, value)}
+        if isinstance(part, dict)
+        else part
+        for place, part in given.items()
+    }

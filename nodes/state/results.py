@@ -15,9 +15,6 @@ from restgpt.prompts import fenced
 BACKGROUND_BUDGET = 12_000
 """The maximum number of characters of background in a prompt; the newest are kept."""
 
-BRIEF_ROOM = 2000
-"""The maximum number of characters of the results in a short prompt; the newest are kept."""
-
 SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
 """The beginnings of the lines about received answers in a result, below the output of the program."""
 
@@ -90,7 +87,7 @@ def told_results(steps: Iterable[Step]) -> str:
 def _told(request: Request) -> str:
     """Return the outcome of a request in words: what was found, what a change did, or why there is nothing."""
     values = [part for place in request["arguments"].values() for part in _pairs(place)]
-    call = request["operation"].replace("_", " ") + (f" ({', '.join(values)})" if values else "")
+    call = request["operation"] + (f" ({', '.join(values)})" if values else "")
     if not succeeded(request):
         return f"{call}: {_outcome(request)}" if request["status"] != "parsed" else f"{call}: refused by the API"
     found = in_words(request["result"])
@@ -133,14 +130,14 @@ def decision_message(step: Step) -> AIMessage:
     return AIMessage(json.dumps(said, ensure_ascii=False))
 
 
-def background(steps: Sequence[Step], *, before_task: int, turn: int, most: int = BACKGROUND_BUDGET) -> str:
+def background(steps: Sequence[Step], *, before_task: int, turn: int) -> str:
     """Return the results of all rounds of the thread before the current sub-task, fenced as data and bounded."""
     earlier = [step for step in steps if step["turn"] < turn or step["task"] < before_task]
     text = results_of(earlier)
     if not text:
         return NOTHING_YET
-    if len(text) > most:
-        text = "(older results left out)\n" + text[-most:]
+    if len(text) > BACKGROUND_BUDGET:
+        text = "(older results left out)\n" + text[-BACKGROUND_BUDGET:]
     return fenced("result", text)
 
 

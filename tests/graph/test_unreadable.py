@@ -102,7 +102,7 @@ def test_what_was_done_before_an_unreadable_decision_is_told(board: Board) -> No
     script = {"planner": [plan("Delete task 103"), "Hm.", "Hm."], "selector": [select("delete_task")]}
     agent = board.agent(by_role({**script, "caller": [call({"path": {"task_id": 103}})]}))
     answer = agent.ask("Delete task 103.", writes="allow")["answer"]
-    assert 'Called delete_task {"path": {"task_id": 103}}: status 204.' in answer
+    assert "\n- delete_task (task_id 103): done" in answer
     assert agent.state["decision"]["fulfilled"] is False
 
 
