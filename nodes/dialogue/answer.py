@@ -10,7 +10,7 @@ from restgpt.calling.record import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Request, Step
-from restgpt.nodes.state.results import results_of
+from restgpt.nodes.state.results import told_results
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 MAX_NAMED = 3
@@ -154,7 +154,7 @@ def used_up_text(budget: str, steps: Sequence[Step]) -> str:
 
 def found_text(reason: str, steps: Sequence[Step]) -> str:
     """Return the answer of a turn that ends for a reason: what was found until then."""
-    found = results_of(steps)
+    found = told_results(steps)
     return f"{reason} What was found until then:\n{found}" if found else f"{reason} Nothing was found until then."
 
 

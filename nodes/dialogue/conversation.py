@@ -55,17 +55,22 @@ class ConversationState(TypedDict):
 
 def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> HumanMessage:
     """Return the message of a prompt with the instruction, and with the conversation before it, bounded."""
+    earlier = earlier_text(messages, instruction)
+    text = render("planner_turn", today=run.today(), conversation=earlier, instruction=instruction)
+    return HumanMessage(text)
+
+
+def earlier_text(messages: Sequence[AnyMessage], instruction: str, most: int = CONVERSATION_BUDGET) -> str:
+    """Return the conversation beside the instruction for a prompt, its end in `most` characters; empty if none."""
     told = [message for message in messages if message.type in ("human", "ai") and str(message.text)]
     asked = next((item for item in reversed(told) if item.type == "human"), None)
     if asked is not None and str(asked.text).strip() == instruction:
         told = [message for message in told if message is not asked]
     earlier = "\n".join(f"{message.type}: {message.text}" for message in told)
-    if earlier:
-        # The agent's answers quote API responses, so the whole conversation is fenced as data.
-        fence = fenced("conversation", earlier[-CONVERSATION_BUDGET:])
-        earlier = f"\nEarlier in this conversation:\n{fence}\n"
-    text = render("planner_turn", today=run.today(), conversation=earlier, instruction=instruction)
-    return HumanMessage(text)
+    if not earlier:
+        return ""
+    # The agent's answers quote API responses, so the whole conversation is fenced as data.
+    return f"\nEarlier in this conversation:\n{fenced('conversation', earlier[-most:])}\n"
 
 
 RELAYED = "restgpt_relayed"

@@ -33,7 +33,8 @@ class ModelCalls:
 
     `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
     the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
-    took before; without it, they are not bounded. `host` is what the application around the agent demands of all roles.
+    took before; without it, they are not bounded. `most` bounds the tokens of a structured reply, `host` is what the
+    application around the agent demands of all roles.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class ModelCalls:
         *,
         tokens: int | None = None,
         host: str = "",
+        most: int | None = None,
     ) -> None:
         self._model = model
         self._host = host
@@ -52,6 +54,7 @@ class ModelCalls:
         self._left = left
         self._redactor = redactor
         self._tokens = tokens
+        self._most = most
         self._spent: dict[str, ModelUsage] = {}
 
     def ask(
@@ -69,7 +72,8 @@ class ModelCalls:
         A role without a model of its own asks that of the role `instead`.
         """
         model, method = self._model(role, instead), self._context.structured_output
-        question = partial(ask, model, self._ruled(prompt), schema, method=method, check=check, callbacks=callbacks)
+        prompt, most = self._ruled(prompt), self._most
+        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, most=most)
         return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
