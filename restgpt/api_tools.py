@@ -62,7 +62,7 @@ class UnapprovedCallError(StoppingError):
 
 
 def as_tools(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     direct: Sequence[str] | bool = False,
     context: Context | Mapping[str, Any] | None = None,

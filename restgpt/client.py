@@ -63,7 +63,7 @@ class Client(Calls):
 
     def __init__(
         self,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
         context: Context | Mapping[str, Any] | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -90,7 +90,7 @@ class Client(Calls):
     @contextmanager
     def durable(
         cls,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
         context: Context | Mapping[str, Any] | None = None,
         settings: Settings | None = None,

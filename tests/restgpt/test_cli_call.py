@@ -52,7 +52,7 @@ def test_a_change_is_journalled_and_undone(cli: Cli, toy: WorldServer) -> None:
     assert (made["status"], made["response"]["body"]["title"]) == ("done", "Moss")
     thread = made["thread"]
     assert f"call POST {toy.url}/projects/1/tasks" in cli("threads").out
-    undone = cli("undo", thread, "--yes")
+    undone = cli("undo", thread, "--approve")
     assert undone.code == 0, undone.err
     assert changes(toy) == [MADE, "DELETE /tasks/{task_id} 204"]
 
@@ -62,7 +62,7 @@ def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: World
     second = cli(*change(toy, "--approve", "--json")).document
     assert first["thread"] == second["thread"]
     assert changes(toy) == [MADE, MADE]
-    assert cli("undo", first["thread"], "--steps", "1", "--yes").code == 0
+    assert cli("undo", first["thread"], "--steps", "1", "--approve").code == 0
     kept = [task["title"] for task in toy.world.dump()["tasks"].values()]
     assert kept.count("Moss") == 1
 

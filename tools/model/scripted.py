@@ -1,5 +1,7 @@
 """Chat models that ask no provider: they give the replies of a script, or replay those of a recording.
 
+`ScriptedModel` is for the tests of programs that embed the agent.
+
 A recording is a JSON Lines file, made while a run is answered by a model. Each line holds a key made of the role and of
 what was asked, the last message for the human reader, the reply and what it cost. The documents and rules in the prompt
 of a role are no part of the key, nor are values that differ from run to run, such as the ids that a server chooses: a
@@ -9,7 +11,7 @@ replay never answers what was not asked, and outlives a better wording.
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -22,7 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
 from langchain_core.runnables import Runnable
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 from restgpt.tools.model.reply import json_in
@@ -74,6 +76,53 @@ class ScriptedChatModel(BaseChatModel):
             return AIMessage(text, usage_metadata=usage)
         call = {"name": tools[0], "args": dict(reply), "id": "call-1", "type": "tool_call"}
         return AIMessage("", tool_calls=[call], usage_metadata=usage)
+
+
+Script = Callable[[list[BaseMessage]], "Reply | BaseModel | BaseException"]
+"""Gives the reply to a prompt."""
+
+
+class ScriptedModel(ScriptedChatModel):
+    """Gives its replies in order, or asks a function for each; keeps every prompt in `prompts`.
+
+    A pydantic reply becomes a JSON object, an exception is raised. After the last reply, the model raises
+    `AssertionError`.
+    """
+
+    _replies: Any = PrivateAttr()
+    _prompts: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+
+    def __init__(self, replies: "Iterable[Reply | BaseModel | BaseException] | Script", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._replies = replies if callable(replies) else iter(replies)
+
+    @property
+    def prompts(self) -> list[list[BaseMessage]]:
+        """The prompts so far."""
+        return self._prompts
+
+    @property
+    def texts(self) -> list[str]:
+        """The prompts so far, each as one text."""
+        return ["\n".join(str(message.text) for message in prompt) for prompt in self._prompts]
+
+    def _next(self, messages: list[BaseMessage]) -> "Reply | BaseModel | BaseException":
+        if callable(self._replies):
+            found: Reply | BaseModel | BaseException = self._replies(messages)
+            return found
+        try:
+            found = next(self._replies)
+        except StopIteration:
+            raise AssertionError(f"the script is over, but the model was asked:\n{messages[-1].text}") from None
+        return found
+
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The next reply of the script."""
+        self._prompts.append(list(messages))
+        reply = self._next(messages)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply.model_dump() if isinstance(reply, BaseModel) and not isinstance(reply, AIMessage) else reply
 
 
 def _name_of(tool: Any) -> str:
