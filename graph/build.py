@@ -69,12 +69,12 @@ def build_graph(
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
-        node_of("intake", lambda state, runtime, config: intake(state), services),
+        node_of("intake", lambda state, runtime, config: intake(state, name), services),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(services), services),
+        node_of("planner", make_planner(services, name), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(

@@ -19,21 +19,22 @@ from restgpt.nodes.arguments import (
     sub_task,
 )
 from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, said, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
-from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.programs.repetition import is_change_done, remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.roads import UNUSABLE
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_arguments
+from restgpt.nodes.single_call import question, single_arguments, without_inventions
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     FunctionChoice,
@@ -48,7 +49,10 @@ from restgpt.nodes.state.records import (
 from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
 from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
+
+RUNAWAY = 4000
+"""A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
 
 
 class CallerState(ProgramState):
@@ -101,6 +105,10 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     except UsedUpError as error:
         text = used_up_text(error.budget, steps)
         return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    except CutOffError as error:
+        if error.tokens < RUNAWAY:
+            raise
+        return _by_roles(run, {"kind": "plan", "text": instruction})
     except ModelReplyError:
         return _by_roles(run, {"kind": "plan", "text": instruction})
     if reply.decision == "functions":
@@ -123,6 +131,7 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
 
 def _by_roles(run: Run, proposal: Proposal) -> dict[str, Any]:
     """Return the update with which a turn goes on call by call, because the model's next program is no other one."""
+    run.learn_road(UNUSABLE)
     return {"road": "roles", **_proposed(run, proposal)}
 
 
@@ -251,21 +260,48 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     def check(given: CallerReply) -> None:
         nonlocal reply
         built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
+        if run.is_brief and (twice := [request for request in built if _is_done(state, request)]):
+            built.clear()
+            reply = CallerReply(
+                calls=[], missing=f"{twice[0]['operation']} was done already, so it was not sent again."
+            )
+
+    def ask_for_one() -> None:
+        """Ask for the arguments of the first call only, by the schema of its operation."""
+        nonlocal numbers, refused
+        numbers = numbers[:1]
+        refused = [request for request in refused if request["call"] in numbers]
+        planned = state["api_plan"]["calls"][numbers[0] - 1]
+        operation = run.catalogue.operation(planned["operation"])
+
+        def check_arguments(given: dict[str, Any]) -> None:
+            if run.is_brief:
+                found = [item["result"] for step in of_turn(state) for item in step["requests"]]
+                known = "\n".join([said(state), *found, *(item["result"] for item in requests)])
+                given = without_inventions(operation, given, known)
+            one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
+            try:
+                check(CallerReply(calls=[one]))
+            except ValueError as error:
+                if not (run.is_brief and UNFOUNDED in str(error)):
+                    raise
+                # What such a model invented it invents again, so that it is not asked another time.
+                check(CallerReply(calls=[], missing=f"an id for {planned['operation']}"))
+
+        prompt = arguments_prompt(run, state, requests, numbers, refused)
+        single_arguments(run, prompt, operation, check_arguments)
 
     try:
         try:
-            prompt = arguments_prompt(run, state, requests, numbers, refused)
-            run.models.ask("caller", prompt, CallerReply, check=check)
+            if run.is_brief:
+                ask_for_one()
+            else:
+                prompt = arguments_prompt(run, state, requests, numbers, refused)
+                run.models.ask("caller", prompt, CallerReply, check=check)
         except ModelReplyError:
-            numbers = numbers[:1]
-            refused = [request for request in refused if request["call"] in numbers]
-            planned = state["api_plan"]["calls"][numbers[0] - 1]
-
-            def check_arguments(given: dict[str, Any]) -> None:
-                check(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
-
-            prompt = arguments_prompt(run, state, requests, numbers, refused)
-            single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check_arguments)
+            if run.is_brief:
+                raise
+            ask_for_one()
     except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
@@ -276,6 +312,12 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+
+
+def _is_done(state: CallerState, request: Request) -> bool:
+    """Return whether the turn made the very same change before, which a model that is lost would make again."""
+    made = [one for step in of_turn(state) for one in step["requests"] if is_change_done(one)]
+    return any((one["operation"], one["arguments"]) == (request["operation"], request["arguments"]) for one in made)
 
 
 def _missing(

@@ -18,14 +18,13 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
 from restgpt.calling.session import Session
-from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
+from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
 from restgpt.calls import Calls
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
-from restgpt.graph.persistence import open_persistence, thread_config
+from restgpt.graph.persistence import open_persistence, thread_config, undo_thread, undone_by
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
-from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
     answered,
@@ -34,7 +33,6 @@ from restgpt.nodes.dialogue.conversation import (
     responses,
     seen_message,
 )
-from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
@@ -44,6 +42,7 @@ from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
+from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError

@@ -18,6 +18,8 @@
         ├── MissingCredentialError the operation needs a credential that nobody gave
         ├── RefusedCredentialError the API does not accept the credential of the operation
         ├── LoginError             the authorization server refused, or nobody finished logging in
+        ├── OutdatedDecisionError  a person answered a question that is no longer open
+        ├── UnfinishedProgramError a thread was given a program while another one waits
         └── UnforeseenError        takes the place of an error that nobody foresaw and whose text holds a secret
 
 `tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
@@ -173,3 +175,23 @@ def name_and_place(error: BaseException) -> str:
         last = last.tb_next
     place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last is not None else ""
     return f"{type(error).__name__}{place}"
+
+
+class OutdatedDecisionError(StoppingError):
+    """The question is no longer open: it was answered already, or another question has replaced it."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
+            "it. Look at the state of the thread, and decide on that. This decision sent nothing."
+        )
+
+
+class UnfinishedProgramError(StoppingError):
+    """A thread was given another program while one has not ended."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"The program of thread {thread} has not ended: it waits for a person's decision, or its run was stopped. "
+            "Decide it or resume the thread, or run the other program in a thread of its own. Nothing was sent."
+        )

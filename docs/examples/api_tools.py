@@ -15,7 +15,7 @@ from restgpt_bench.worlds.server import serve
 CALL = {"operation": "delete_task", "arguments": {"path": {"task_id": 110}}}
 REPLIES = [
     AIMessage("", tool_calls=[{"name": "find_operations", "args": {"query": "delete a task"}, "id": "call-1"}]),
-    AIMessage("", tool_calls=[{"name": "call_operation", "args": CALL, "id": "call-2"}]),
+    AIMessage("", tool_calls=[{"name": "change_operation", "args": CALL, "id": "call-2"}]),
     "Done: task 110 is gone.",
 ]
 

@@ -208,16 +208,6 @@ SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause")
 """What a record holds only as long as its call may still be sent."""
 
 
-def succeeded(record: CallRecord) -> bool:
-    """Whether the API carried out the call of a record."""
-    return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
-
-
-def seems_to_read(record: CallRecord) -> bool:
-    """Whether the call of a record reads or seems to, so that nothing depends on its success."""
-    return record["safe"] or record.get("proposed", False)
-
-
 def sent_arguments(record: CallRecord) -> dict[str, Any]:
     """The arguments of a kept call as they are sent; raises `OutdatedCallError` if an edit has broken them."""
     try:

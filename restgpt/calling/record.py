@@ -1,8 +1,14 @@
 """The JSON form of a call, as checkpoints hold it. The command line reads it too, so it imports nothing heavy."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+from restgpt.specs.status import is_success
+
+MAX_PAGES = 20
+"""The maximum number of pages that one request may read."""
 
 Origin = Literal["user", "document", "response", "model", "program"]
 
@@ -164,3 +170,26 @@ class CallRecord(TypedDict):
     answered: NotRequired[list[int]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
+
+
+def succeeded(record: CallRecord) -> bool:
+    """Whether the API carried out the call of a record."""
+    return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
+
+
+def seems_to_read(record: CallRecord) -> bool:
+    """Whether the call of a record reads or seems to, so that nothing depends on its success."""
+    return record["safe"] or record.get("proposed", False)
+
+
+def told(records: Sequence[CallRecord]) -> str:
+    """Return a line for each reversing call that says what became of it; empty without calls."""
+    ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
+    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
+
+
+def fault(record: CallRecord) -> str:
+    """Return why a reversing call reversed nothing."""
+    if record["status"] == "sent":
+        return f"the API answered with status {record['response']['status']}."
+    return record["note"] or "it was not sent."

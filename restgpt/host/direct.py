@@ -1,10 +1,10 @@
 """Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
 
 Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
-arguments, then schemas with types, and at last descriptions. `describe_operation` gives what is left out.
+arguments, then schemas with types, then descriptions, and at last the schemas of the document, whole: with bounds,
+defaults, nested fields and alternatives. `describe_operation` gives what is left out.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -13,12 +13,15 @@ from typing import Any
 from restgpt.host.definitions import (
     BUDGET,
     ENVELOPE,
+    RESERVED,
+    WORD_END,
     Definition,
     describing_definition,
     reading_definition,
     size_of,
     waiting_definitions,
 )
+from restgpt.host.document_schema import answer_schema, document_schema
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
@@ -39,8 +42,6 @@ MOST = 40
 
 NAME, SHORT_NAME, DIGEST = 40, 24, 6
 """The most characters of a name, and of one where not all tools fit otherwise, and those of the digest of a cut one."""
-
-WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
 
 SUMMARY, NOTE = 100, 80
 """The most characters of a summary, and of the description of an argument."""
@@ -87,21 +88,22 @@ def direct_definitions(
                 read_only=effects(operation).is_read,
                 # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
                 idempotent=operation.method in ("PUT", "DELETE"),
+                title=plain_text(operation.summary, SUMMARY),
+                answer=answer_schema(operation),
             )
             for name, operation in zip(names, operations, strict=True)
         ]
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
-    for level in (_placed, _listed, _typed, _described):
+    for level in (_placed, _listed, _typed, _described, _nested, _whole):
         left = _detailed(found, operations, level, left)
     return [*found, *serving]
 
 
 def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
     """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
-    serving = (describing_definition(), reading_definition(), *waiting_definitions())
-    names = UniqueNames((item.name for item in serving), longest=longest)
+    names = UniqueNames(RESERVED, longest=longest)
     stems = (ILLEGAL.sub("_", catalogue.function_name(operation)).strip("_") or "call" for operation in operations)
     return [names.claim(stem if len(stem) <= longest else _cut(stem, longest)) for stem in stems]
 
@@ -156,6 +158,25 @@ def _typed(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
     return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=NOTE)
+
+
+def _nested(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, 0)
+
+
+def _whole(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, NOTE)
+
+
+def _of_document(operation: Operation, fields: int) -> dict[str, Any]:
+    """Return the schema of the document, or the short one if it is too complex; `fields` bounds texts about fields."""
+    schema = document_schema(operation, fields)
+    if schema is None:
+        return _schema(operation, notes=NOTE)
+    for item in _parameters(operation):
+        if note := plain_text(item.description, NOTE):
+            schema["properties"][GROUPS[item.location]]["properties"][item.name]["description"] = note
+    return schema
 
 
 def _parameters(operation: Operation) -> list[Parameter]:

@@ -58,7 +58,7 @@ class Learned(NamedTuple):
     """What earlier calls taught of operations, as text, each empty if there is nothing.
 
     `seen` is the shape of an operation's answers where the document lacks it, `noted` what its server demanded beyond
-    the document.
+    the document, and what answers showed of fields of its body.
     """
 
     seen: Told

@@ -33,7 +33,7 @@ def test_a_change_by_a_tool_counts_as_unapproved_where_nobody_is_asked() -> None
 
 @pytest.mark.slow
 def test_a_change_that_a_person_saw_is_approved() -> None:
-    call = called("call_operation", operation="delete_task", arguments={"path": {"task_id": 103}})
+    call = called("change_operation", operation="delete_task", arguments={"path": {"task_id": 103}})
     done = result("restgpt", call, "Task 103 is deleted.")
     assert (done.success, done.changes, done.unapproved, done.attempt.errors) == (True, 1, 0, [])
 

@@ -284,6 +284,8 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
         (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
         (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
+        (["resume", "mine", "--set", "max_steps"], "NAME=VALUE"),
+        (["mcp", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
         (["ask", "x", "--spec", TOY, "--set", "today=tomorrow"], "today"),
         (["ask", "x", "--spec", TOY, "--thread", "a/b"], "is not a valid thread ID"),
         (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),

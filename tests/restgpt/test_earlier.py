@@ -56,7 +56,7 @@ def test_tools_of_a_host_that_is_started_again_know_what_its_thread_has_read(pai
         return as_tools(services=Services([pair.crm, pair.collector], settings=pair.settings()))
 
     def told(made: list[Any], operation: str, arguments: dict[str, Any]) -> Any:
-        call = {"name": "call_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}
+        call = {"name": "change_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}
         model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
         agent: Any = create_agent(model, made, checkpointer=saver, store=store)
         return agent.invoke({"messages": [("user", "Go")]}, config)

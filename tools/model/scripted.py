@@ -2,10 +2,12 @@
 
 A recording is a JSON Lines file, made while a run is answered by a model. Each line holds a key made of the role and of
 what was asked, the last message for the human reader, the reply and what it cost. The documents and rules in the prompt
-of a role are no part of the key: a replay never answers what was not asked, and outlives a better wording.
+of a role are no part of the key, nor are values that differ from run to run, such as the ids that a server chooses: a
+replay never answers what was not asked, and outlives a better wording.
 """
 
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -94,13 +96,20 @@ COUNTS: tuple[Literal["input_tokens", "output_tokens", "total_tokens"], ...] = (
 ROLE = 40
 """The number of characters at the beginning of the system message that tell a role from another."""
 
+_CHANGING = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|(?<=127\.0\.0\.1:)\d+"
+    r"|\b1[6-9]\d{11}\b"
+    r"|(?<=-)[0-9a-f]{16}(?=>)"
+)
+"""UUIDs, times, ports on loopback, milliseconds since 1970, and the names of fences, which are hashes of content."""
+
 
 def key_of(messages: Sequence[BaseMessage]) -> str:
     """The SHA-256 of the role and of what was asked: the types and texts of all messages but the system message."""
-    parts = [
-        [message.type, str(message.text)[:ROLE] if message.type == "system" else str(message.text)]
-        for message in messages
-    ]
+    texts = [(message.type, str(message.text)) for message in messages]
+    parts = [[kind, text[:ROLE] if kind == "system" else _CHANGING.sub("…", text)] for kind, text in texts]
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -178,9 +187,6 @@ class Recorder(BaseCallbackHandler):
         counts = message.usage_metadata
         usage: dict[str, int] | None = {name: counts[name] for name in COUNTS} if counts else None
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(self.line(self._prompts.pop(run_id), reply, usage) + "\n")
-
-    def line(self, prompt: Sequence[BaseMessage], reply: str, usage: Mapping[str, int] | None) -> str:
-        """The line for a reply to a prompt; a subclass may write another one."""
-        found = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
-        return json.dumps(found, ensure_ascii=False)
+            prompt = self._prompts.pop(run_id)
+            line = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")

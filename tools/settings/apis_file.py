@@ -33,6 +33,12 @@ _SENTENCES = {
 """What is wrong by the types of pydantic's errors, whose own sentences show values."""
 
 
+def references(path: Path | None) -> frozenset[str]:
+    """Return the names of the environment variables that a file refers to, which `load_apis` can read."""
+    text = "" if path is None else path.read_text(encoding="utf-8-sig")
+    return frozenset(match[1] for match in _REFERENCE.finditer(text))
+
+
 def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, ApiEntry]:
     """Read `apis.yaml`: names of APIs with their spec, base URL, credentials and policy.
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
-from restgpt.calling.origin.id_form import sayings
+from restgpt.calling.origin.grounding import sayings
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within

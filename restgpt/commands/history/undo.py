@@ -65,8 +65,8 @@ class _Undoing:
 
     def run(self, *, yes: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
-        from restgpt.calling.undo.reversal import undo_thread
         from restgpt.commands.history.client_thread import decided
+        from restgpt.graph.persistence import undo_thread
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []
@@ -103,8 +103,7 @@ class _Undoing:
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
-        from restgpt.calling.call import succeeded
-        from restgpt.calling.undo.reversal import fault, told
+        from restgpt.calling.record import fault, succeeded, told
 
         undone = [request for request in requests if succeeded(request)]
         failed = [request for request in requests if not succeeded(request)]

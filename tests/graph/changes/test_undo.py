@@ -15,11 +15,10 @@ from wire.echo import EchoServer
 
 from lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
-from restgpt.graph.persistence import open_persistence
+from restgpt.graph.persistence import open_persistence, undo_thread
 from restgpt.host.preview import preview
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
