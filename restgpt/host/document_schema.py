@@ -9,6 +9,7 @@ from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
+from restgpt.specs.reading.text.hidden import is_hidden
 from restgpt.specs.reading.tree import places_in
 
 STEPS_MOST = 15_000
@@ -103,7 +104,13 @@ def _shortened(node: Any, notes: int, unshown: frozenset[str] = UNSHOWN) -> Any:
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in MAPS and isinstance(value, dict):
-            found[key] = {name: _shortened(item, notes, unshown) for name, item in value.items()}
+            shown = {name: item for name, item in value.items() if not is_hidden(name)}
+            found[key] = {name: _shortened(item, notes, unshown) for name, item in shown.items()}
+        elif key == "required" and isinstance(value, list):
+            found |= {key: named} if (named := [name for name in value if not is_hidden(name)]) else {}
+        elif key not in unshown and _is_odd(value):
+            # A client would send the mark of such a character instead of the character.
+            continue
         elif key in VALUES_OF - unshown:
             found[key] = value
         elif key == "description" and (note := plain_text(str(value), notes) if notes else ""):
@@ -113,6 +120,11 @@ def _shortened(node: Any, notes: int, unshown: frozenset[str] = UNSHOWN) -> Any:
     if (hint := node.get("discriminator")) and isinstance(found.get("anyOf"), list):
         found["anyOf"] = [_named_variant(item, hint) for item in found["anyOf"]]
     return found
+
+
+def _is_odd(value: Any) -> bool:
+    """Whether a text, or a value in a list of values, has characters that nobody sees."""
+    return any(map(is_hidden, value if isinstance(value, list) else [value]))
 
 
 def _named_variant(variant: Any, hint: dict[str, Any]) -> Any:
