@@ -258,7 +258,7 @@ def _answered(function: Callable[[Any], Any], given: Any) -> Any:
 
 
 def _told(shown: Preview) -> str:
-    """Return the text of a result; raises `ToolException` with that of an error, which its message then has as status."""
+    """Return the text of a result; raises `ToolException` with that of an error."""
     if shown.structured["ok"] or shown.structured.get("state") == "held":
         return shown.text
     raise ToolException(shown.text)

@@ -32,16 +32,20 @@ DEFINED = "#/$defs/"
 
 
 def document_schema(operation: Operation, notes: int) -> dict[str, Any] | None:
-    """Return the schema of the arguments by place; None if it is too complex. Texts have at most `notes` characters."""
+    """Return the schema of the arguments by place; None if it is too complex, or has characters that nobody sees.
+
+    Texts have at most `notes` characters.
+    """
     try:
         with within(STEPS_MOST, operation.document.allowance):
             given = arguments_schema(operation)
             if "body" in given["properties"]:
                 # Its definitions are in those of the whole.
                 given["properties"]["body"].pop("$defs", None)
-            return _inlined(_shortened(given, notes))
+            found = _inlined(_shortened(given, notes))
     except (TooComplex, RecursionError):
         return None
+    return found if _is_visible(found) else None
 
 
 def answer_schema(operation: Operation) -> dict[str, Any]:
@@ -54,7 +58,12 @@ def answer_schema(operation: Operation) -> dict[str, Any]:
             found = _inlined(_shortened(raw, 0, LOOSE))
     except (TooComplex, RecursionError):
         return {}
-    return found if len(json.dumps(found)) <= ANSWER and _is_valid(found) else {}
+    return found if len(json.dumps(found)) <= ANSWER and _is_valid(found) and _is_visible(found) else {}
+
+
+def _is_visible(schema: dict[str, Any]) -> bool:
+    """Return whether a client sees every character of a schema; it would send a mark instead of what is marked."""
+    return not any(is_hidden(text) for path, node in places_in(schema) for text in (node, *path[-1:]))
 
 
 def _is_valid(schema: dict[str, Any]) -> bool:
@@ -104,13 +113,7 @@ def _shortened(node: Any, notes: int, unshown: frozenset[str] = UNSHOWN) -> Any:
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in MAPS and isinstance(value, dict):
-            shown = {name: item for name, item in value.items() if not is_hidden(name)}
-            found[key] = {name: _shortened(item, notes, unshown) for name, item in shown.items()}
-        elif key == "required" and isinstance(value, list):
-            found |= {key: named} if (named := [name for name in value if not is_hidden(name)]) else {}
-        elif key not in unshown and _is_odd(value):
-            # A client would send the mark of such a character instead of the character.
-            continue
+            found[key] = {name: _shortened(item, notes, unshown) for name, item in value.items()}
         elif key in VALUES_OF - unshown:
             found[key] = value
         elif key == "description" and (note := plain_text(str(value), notes) if notes else ""):
@@ -120,11 +123,6 @@ def _shortened(node: Any, notes: int, unshown: frozenset[str] = UNSHOWN) -> Any:
     if (hint := node.get("discriminator")) and isinstance(found.get("anyOf"), list):
         found["anyOf"] = [_named_variant(item, hint) for item in found["anyOf"]]
     return found
-
-
-def _is_odd(value: Any) -> bool:
-    """Whether a text, or a value in a list of values, has characters that nobody sees."""
-    return any(map(is_hidden, value if isinstance(value, list) else [value]))
 
 
 def _named_variant(variant: Any, hint: dict[str, Any]) -> Any:

@@ -100,7 +100,7 @@ def test_a_subagent_of_deepagents_gets_its_task(board: Board) -> None:
 
 
 def test_the_tools_of_an_agent_of_langchain_call_and_pause(board: Board) -> None:
-    call = tool("call_operation", operation="create_project", arguments={"body": {"name": "Moss"}})
+    call = tool("change_operation", operation="create_project", arguments={"body": {"name": "Moss"}})
     made = create_agent(ScriptedModel([call, "Done."]), as_tools([board.api]), **kept())
     assert "__interrupt__" in made.invoke(ASKED, THREAD)
     assert made.invoke(APPROVE, THREAD)["messages"][-1].text == "Done."

@@ -372,7 +372,7 @@ def test_an_http_error_is_an_error_of_its_tool(
     board: Board, direct: bool, in_async: bool, number: int, status: str
 ) -> None:
     one = {"operation": "delete_task", "arguments": {"path": {"task_id": number}}}
-    name, args = ("delete_task", {"task_id": number}) if direct else ("call_operation", one)
+    name, args = ("delete_task", {"task_id": number}) if direct else ("change_operation", one)
     found = {item.name: item for item in as_tools([board.api], direct=direct, context={"writes": "allow"})}[name]
     made: Any = {"name": name, "args": args, "id": "1", "type": "tool_call"}
     message = asyncio.run(found.ainvoke(made)) if in_async else found.invoke(made)
