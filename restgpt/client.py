@@ -138,7 +138,10 @@ class Client(Calls):
         found = self.operation(operation)
         origin = None if conversation is None else self._origin(found, conversation)
         id = f"{self.services.new_id()}.0"
-        return self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
+        made = self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
+        if conversation is None or made.effect.is_read:
+            return made
+        return replace(made, answered=self.earlier.statuses(conversation, made.fingerprint))
 
     def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
         """Return from where the values of a model's call may come; empty for a read in which that does not matter."""

@@ -48,6 +48,7 @@ class Draft:
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
     `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
     the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
+    `answered` are the statuses of the very same request in earlier threads of the conversation.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Draft:
     description: str = ""
     confirm: bool = False
     flow: FlowRecord | None = None
+    answered: tuple[int, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -96,6 +98,8 @@ class Draft:
             record["proposed"] = True
         if self.flow is not None:
             record["flow"] = self.flow
+        if self.answered:
+            record["answered"] = list(self.answered)
         return record
 
 
@@ -250,6 +254,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         description=record["description"],
         confirm=record.get("confirm", False),
         flow=record.get("flow"),
+        answered=tuple(record.get("answered", ())),
     )
 
 

@@ -139,8 +139,9 @@ class CallRecord(TypedDict):
     not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
-    out, although no success was answered. `flow` is set if the call may send what another API answered. `pause` is the
-    id of the pause in which a person approved it; `recalled` says that the approval is decided again.
+    out, although no success was answered. `answered` are the statuses by which the very same request was answered in
+    earlier threads of the conversation. `flow` is set if the call may send what another API answered. `pause` is the id
+    of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
     id: str
@@ -166,6 +167,7 @@ class CallRecord(TypedDict):
     sends: NotRequired[int]
     outcome_unknown: NotRequired[bool]
     flow: NotRequired[FlowRecord]
+    answered: NotRequired[list[int]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
 

@@ -46,7 +46,7 @@ ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", 
 # A number or boolean that has another form than its text: 1.10, 1e3, +1, .5, True. Under `type: string` it is a text.
 ODD_FORM = re.compile(
     r"[:,\[{-][ \t]+(?:[-+]?[0-9]*\.[0-9]*0|[-+]?[0-9]*\.?[0-9]+[eE][-+]?[0-9]+|\+[0-9.]+|-?\.[0-9]+|-?[0-9]+\."
-    r"|0x[0-9a-fA-F]+|0o[0-7]+|T(?:rue|RUE)|F(?:alse|ALSE))[ \t]*(?:[,\]}#\r]|$)|\[[0-9.+-]*[.+eExo]",
+    r"|0x[0-9a-fA-F]+|0o[0-7]+|True|TRUE|False|FALSE)[ \t]*(?:[,\]}#\r]|$)|\[[0-9.+-]*[.+eExo]",
     re.MULTILINE,
 )
 ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
