@@ -170,9 +170,8 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
     check = None if over else _check(run, state, steps)
     schema: type[Any] = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
-    reply: PlannerReply | BriefReply = run.models.ask(
-        "planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer]
-    )
+    prompt = _prompt(run, state, steps, over)
+    reply: PlannerReply | BriefReply = run.models.ask("planner", prompt, schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
     if over:
