@@ -163,7 +163,7 @@ def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the habits; 1 if a change was wrong, or a habit remains or ends in a claim of which that was not known."""
+    """Measure the habits; 1 if a change was wrong, or a habit remains or ends in a claim that was not known."""
     parser = argparse.ArgumentParser(prog="python -m lab.habits", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only habits with one of these words")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -58,7 +58,7 @@ def test_every_habit_is_recovered_from_or_known_and_none_makes_a_wrong_change() 
     assert [item.habit for item in outcomes if item.habit in KNOWN and "could not" not in item.answer] == []
 
 
-@pytest.mark.parametrize(("code", "end"), [("print(find_tasks()['nothing'])", "told"), ("print(find_tasks()['total'])", "done")])
-def test_a_model_that_repeats_its_first_reply_is_judged_too(code: str, end: str) -> None:
-    found = measure(Habit("judged", TOTAL, program(code)))
+@pytest.mark.parametrize(("field", "end"), [("nothing", "told"), ("total", "done")])
+def test_a_model_that_repeats_its_first_reply_is_judged_too(field: str, end: str) -> None:
+    found = measure(Habit("judged", TOTAL, program(f"print(find_tasks()['{field}'])")))
     assert (found.steady, found.steady_wrong) == (end, 0)
