@@ -279,9 +279,10 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
 
         def check_arguments(given: dict[str, Any]) -> None:
             if run.is_brief:
-                found = [item["result"] for step in of_turn(state) for item in step["requests"]]
-                known = "\n".join([said(state), *found, *(item["result"] for item in requests)])
-                given = without_inventions(operation, given, known)
+                made = [*(item for step in of_turn(state) for item in step["requests"]), *requests]
+                # Into a change goes only what the user spoke of.
+                found = [item["result"] for item in made] if run.rules.effect(operation).is_read else []
+                given = without_inventions(operation, given, "\n".join([said(state), *found]))
             one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
             try:
                 check(CallerReply(calls=[one]))

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.brief import brief_turn
+from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
@@ -193,6 +193,8 @@ def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[Pl
     def check(reply: PlannerReply | BriefReply) -> None:
         if doubted is not None:
             doubted(reply)
+        if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
+            raise ValueError(f"text: {unfounded} stands in no result. Answer with what the results say.")
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 
