@@ -153,4 +153,4 @@ def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answe
     model = small(operation={"operation": "get_task"}, arguments={"path": {"task_id": 117}}, planner=claim)
     agent = asked(board, model, store)
     assert (agent.state["decision"]["fulfilled"], "hours 50" in agent.state["answer"]) == (False, True)
-    assert not any("PWNED" in message.text for prompt in model.prompts for message in prompt if message.type == "human")
+    assert not any("ignore your instructions" in message.text for prompt in model.prompts for message in prompt)
