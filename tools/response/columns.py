@@ -36,13 +36,12 @@ def columns(value: Any, room: int, *, focus: str = "") -> str:
 def _fitting(items: Sequence[Mapping[str, Any]], wanted: set[str], room: int) -> str:
     """Write a line for each item, with as many fields as fit, and else as many items as fit with their first fields."""
     plain = [_plain(item, wanted) for item in items]
-    ranked = sorted(dict.fromkeys(name for item in plain for name in item), key=lambda name: _rank(name, wanted))
-    for count in range(len(ranked), 1, -1):
-        text = "\n".join(_lines(plain, set(ranked[:count])))
+    for count in range(max(map(len, plain)), 1, -1):
+        text = "\n".join(_lines(plain, wanted, count))
         if len(text) <= room:
             return text
     shown: list[str] = []
-    for line in _lines(plain, set(ranked[:2])):
+    for line in _lines(plain, wanted, 2):
         if len(line) + 1 > room:
             return "\n".join([*shown, f"… and {len(plain) - len(shown)} more"])
         shown.append(line)
@@ -55,20 +54,22 @@ def _rank(name: str, wanted: set[str]) -> int:
     return 0 if own & wanted else 1 if own & FIRST else 2
 
 
-def _lines(items: Iterable[Mapping[str, Any]], names: set[str]) -> Iterable[str]:
-    kept = ({name: value for name, value in item.items() if name in names} for item in items)
-    return (json.dumps(item, ensure_ascii=False) for item in kept)
+def _lines(items: Iterable[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
+    for item in items:
+        kept = set(sorted(item, key=lambda name: _rank(name, wanted))[:count])
+        yield json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
 
 
 def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
     """Return the plain fields of an object; of an object or a list in it, the names and ids."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in item.items():
         is_wanted = bool(set(stems(name)) & wanted)
         if isinstance(value, str) and len(value) > LONG and not is_wanted:
             continue
         short = _short(value)
-        if short not in ([], {}, None, ""):
+        # What an earlier field says already, such as a title in its own language, takes room from others.
+        if short not in ([], {}, None, "") and not (isinstance(short, str) and short in found.values()):
             found[name] = short
     return found
 
