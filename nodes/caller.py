@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.calling.call import succeeded
 from restgpt.nodes.arguments import (
     Call,
     CallerReply,
@@ -18,7 +19,7 @@ from restgpt.nodes.arguments import (
     requests_of,
     sub_task,
 )
-from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
+from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
 from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, said, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
@@ -26,7 +27,7 @@ from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
-from restgpt.nodes.programs.repetition import is_change_done, remarks
+from restgpt.nodes.programs.repetition import remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
@@ -53,6 +54,10 @@ from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
 
 RUNAWAY = 4000
 """A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
+
+
+ALREADY = "It was called already, with the same arguments."
+"""Why a call of a model with short prompts is not made."""
 
 
 class CallerState(ProgramState):
@@ -260,11 +265,9 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     def check(given: CallerReply) -> None:
         nonlocal reply
         built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
-        if run.is_brief and (twice := [request for request in built if _is_done(state, request)]):
+        if run.is_brief and any(_is_done(state, request) for request in built):
             built.clear()
-            reply = CallerReply(
-                calls=[], missing=f"{twice[0]['operation']} was done already, so it was not sent again."
-            )
+            reply = CallerReply(calls=[], missing=ALREADY)
 
     def ask_for_one() -> None:
         """Ask for the arguments of the first call only, by the schema of its operation."""
@@ -276,9 +279,10 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
 
         def check_arguments(given: dict[str, Any]) -> None:
             if run.is_brief:
-                found = [item["result"] for step in of_turn(state) for item in step["requests"]]
-                known = "\n".join([said(state), *found, *(item["result"] for item in requests)])
-                given = without_inventions(operation, given, known)
+                made = [*(item for step in of_turn(state) for item in step["requests"]), *requests]
+                # Into a change goes only what the user spoke of.
+                found = [item["result"] for item in made] if run.rules.effect(operation).is_read else []
+                given = without_inventions(operation, given, "\n".join([said(state), *found]))
             one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
             try:
                 check(CallerReply(calls=[one]))
@@ -311,12 +315,16 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
+    if reply.missing == ALREADY:
+        text = found_text("The next call would be one that was made already.", of_turn(state))
+        last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
+        return {**_finished(run, state, requests, ALREADY), "proposal": last}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
 
 
 def _is_done(state: CallerState, request: Request) -> bool:
-    """Return whether the turn made the very same change before, which a model that is lost would make again."""
-    made = [one for step in of_turn(state) for one in step["requests"] if is_change_done(one)]
+    """Return whether the turn made the very same call before, which a model that is lost would make again."""
+    made = [one for step in of_turn(state) for one in step["requests"] if succeeded(one) or one["status"] == "held"]
     return any((one["operation"], one["arguments"]) == (request["operation"], request["arguments"]) for one in made)
 
 

@@ -97,11 +97,11 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
-    if body.size <= SMALL_BODY:
-        return {**request, "status": "parsed", "result": _small(run, request, body)}
     if run.is_brief and body.is_json:
         shown = columns(body.value, run.context.result_budget * TOKEN, focus=request["output_instruction"])
         return {**request, "status": "parsed", "result": shown}
+    if body.size <= SMALL_BODY:
+        return {**request, "status": "parsed", "result": _small(run, request, body)}
     try:
         result, code = _by_code(run, request, body, others) if run.context.code else ("", "")
         if not result:

@@ -1,7 +1,7 @@
 """The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NotRequired
+from typing import Any, ClassVar, Literal, NotRequired, Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.brief import brief_turn
+from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
@@ -68,11 +68,26 @@ class ProgramPlannerReply(PlannerReply):
         return self.last
 
 
-class BriefReply(PlannerReply):
-    """The decision of a model with short prompts."""
+class BriefReply(BaseModel):
+    """The decision of a model with short prompts, which says first what it knows: it goes by its first words."""
 
-    decision: Literal["continue", "end"] = Field(description="Whether a call is needed, or this is the end.")
-    fulfilled: bool = Field(description="Whether all that was asked for was done or found.")
+    text: str = Field(min_length=1, description="The answer, or what is missing.")
+    fulfilled: bool = Field(description="Whether the text is all that was asked for.")
+    decision: Literal["end", "continue"] = Field(description="Whether this is the end, or one more call is needed.")
+    thought: ClassVar[str] = ""
+    is_last: ClassVar[bool] = False
+
+    @model_validator(mode="after")
+    def _end(self) -> Self:
+        if self.fulfilled:
+            self.decision = "end"
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls = written_calls(given)
+        return {"decision": "continue", "fulfilled": False, "text": str(calls[0])} if calls else given
 
 
 class PlannerState(ConversationState):
@@ -156,9 +171,10 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
 
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
-    schema = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
     check = None if over else _check(run, state, steps)
-    reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
+    schema: type[Any] = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
+    prompt = _prompt(run, state, steps, over)
+    reply: PlannerReply | BriefReply = run.models.ask("planner", prompt, schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
     if over:
@@ -169,13 +185,19 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
 
 
-def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply], None]:
+def _last(over: str) -> list[str]:
+    return [f"No further call can be made ({over}). Decide `end`."] if over else []
+
+
+def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply | BriefReply], None]:
     """Return the check of a decision: a doubt about its answer, and no going on with a change that was made."""
     doubted, last = doubt(run, state, steps), steps[-1] if steps else None
 
-    def check(reply: PlannerReply) -> None:
+    def check(reply: PlannerReply | BriefReply) -> None:
         if doubted is not None:
             doubted(reply)
+        if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
+            raise ValueError(f"text: {unfounded} stands in no result. Answer with what the results say.")
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 
@@ -196,7 +218,7 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     if run.is_brief:
-        return [SystemMessage(render("planner_brief")), brief_turn(run, state, state["instruction"])]
+        return [SystemMessage(render("planner_brief")), brief_turn(run, state, state["instruction"], *_last(over))]
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(

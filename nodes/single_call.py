@@ -22,6 +22,8 @@ from restgpt.specs.docs.words.keyword import GROUPS
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.model.reply import written_calls
 
+PLACES = {*GROUPS.values(), "body"}
+
 ASKED = "I could not find out which call, or which values, this needs"
 """How the question begins with which a turn ends whose model chose no call."""
 
@@ -112,21 +114,29 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
 
 
 def without_inventions(operation: Operation, given: Mapping[str, Any], known: str) -> dict[str, Any]:
-    """Return arguments by place without the optional ones that a model made up.
+    """Return arguments, by place or by name, without the optional ones that a model made up.
 
-    It did if neither the value nor the name of the argument has a word in the text `known`.
+    It did if neither the value nor the name of the argument has a word in the text `known`. Where that has one of the
+    values that the document lists, it is this one.
     """
     words = set(stems(known)) - STOP_STEMS
-    needed = {(GROUPS.get(item.location), item.name) for item in operation.parameters if item.required}
-    schema = arguments_schema(operation)["properties"].get("body", {})
-    needed |= {("body", name) for name in schema.get("required", ())}
+    body = arguments_schema(operation)["properties"].get("body", {})
+    needed = {"body", *(item.name for item in operation.parameters if item.required), *body.get("required", ())}
 
-    def is_founded(place: str, name: str, value: Any) -> bool:
-        return (place, name) in needed or bool(words & (set(stems(name)) | set(stems(json.dumps(value)))))
-
-    return {
-        place: {name: value for name, value in part.items() if is_founded(place, name, value)}
-        if isinstance(part, dict)
-        else part
-        for place, part in given.items()
+    lists = {item.name: item.schema.get("enum") for item in operation.parameters if isinstance(item.schema, dict)}
+    spoken = {
+        name: [one for one in values or () if set() < set(stems(str(one))) <= words] for name, values in lists.items()
     }
+    named = {name: values[0] for name, values in spoken.items() if len(values) == 1}
+
+    def kept(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for name, value in arguments.items():
+            value = named.get(name, value)
+            if name in PLACES and isinstance(value, dict):
+                found[name] = kept(value)
+            elif name in needed or words & {*stems(name), *stems(json.dumps(value, ensure_ascii=False))}:
+                found[name] = value
+        return found
+
+    return kept(given)

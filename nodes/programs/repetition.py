@@ -48,11 +48,10 @@ def remarks(steps: Sequence[Step]) -> list[str]:
 
 def changes(step: Step) -> bool:
     """Return whether a round changed something, or would have but for a dry run."""
-    return any(map(is_change_done, step["requests"]))
+    return any(map(_is_done, step["requests"]))
 
 
-def is_change_done(request: Request) -> bool:
-    """Return whether a request is a change that succeeded, or would have been sent but for a dry run."""
+def _is_done(request: Request) -> bool:
     return not request["safe"] and (succeeded(request) or request["status"] == "held")
 
 

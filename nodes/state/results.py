@@ -78,7 +78,7 @@ def told_results(steps: Iterable[Step]) -> str:
     lines = []
     for step in steps:
         if step.get("program", {}).get("end") == "report" or not (step["requests"] or "program" in step):
-            lines.append(RECEIVED.split(step["result"], maxsplit=1)[0])
+            lines.append(in_words(RECEIVED.split(step["result"], maxsplit=1)[0]))
         reads = "program" not in step
         lines += [_told(request) for request in step["requests"] if reads or not request["safe"]]
     return "\n".join(dict.fromkeys(f"- {line}" for line in lines if line))

@@ -14,7 +14,7 @@ from restgpt.specs.docs.documentation import TOKEN
 
 HOURS = "How many hours does task 117 take?"
 GOOD = program("print(get_task(117)['hours'])")
-DONE = end("35 hours.")
+DONE = end("50 hours.")
 ASKED = "I could not find out which call"
 
 
@@ -51,7 +51,7 @@ def test_a_model_without_usable_programs_makes_its_calls_one_by_one_from_then_on
     again = asked(board, calls_one(), store)
     assert len(prompts_of(first.model, "express")) == 2
     assert [role_of(prompt) for prompt in again.model.prompts] == ["selector", "caller", "planner"]
-    assert (again.state["answer"], again.state["decision"]["fulfilled"]) == ("35 hours.", True)
+    assert (again.state["answer"], again.state["decision"]["fulfilled"]) == ("50 hours.", True)
 
 
 def test_a_model_whose_first_programs_work_keeps_writing_them(board: Board) -> None:
@@ -82,10 +82,12 @@ def test_the_prompts_of_a_small_model_are_short(board: Board) -> None:
     store = InMemoryStore()
     asked(board, calls_one(), store)
     choices = small(
-        operation={"operation": "find_tasks"}, arguments={}, planner={**DONE, "decision": "continue", "text": "More"}
+        operation={"operation": "find_tasks"},
+        arguments={},
+        planner={"text": "More", "fulfilled": False, "decision": "continue"},
     )
     prompts = asked(board, choices, store, "How many tasks are there?").model.prompts
-    assert len(prompts) > 5
+    assert len(prompts) == 5
     assert max(sum(len(message.text) for message in prompt) for prompt in prompts) <= 1200 * TOKEN
 
 
@@ -117,3 +119,38 @@ def test_a_change_that_was_made_is_not_made_again_for_a_planner_that_goes_on(boa
     assert board.calls().count("POST /projects/{project_id}/tasks 201") == 1
     assert agent.state["decision"]["fulfilled"] is False
     assert "create_task" in agent.state["answer"]
+
+
+MADE_UP = {"path": {"project_id": 4}, "body": {"title": "Buy bulbs", "assignee": "Ada", "hours": 1, "done": False}}
+
+
+def test_optional_arguments_that_a_small_model_made_up_are_left_out(board: Board) -> None:
+    store, add = InMemoryStore(), "Add a task called Buy bulbs to project 4, which Ada owns by now."
+    asked(board, calls_one(), store)
+    done = {"text": "Buy bulbs was added.", "fulfilled": True, "decision": "end"}
+    asked(
+        board,
+        small(operation={"operation": "create_task"}, arguments=MADE_UP, planner=done),
+        store,
+        add,
+        writes="allow",
+    )
+    assert board.world.log[-1].body == {"title": "Buy bulbs", "assignee": "Ada"}
+    asked(
+        board,
+        small(operation={"operation": "find_tasks"}, arguments={"text": "bulbs", "assignee": "John", "page": 1}),
+        store,
+        "Is there a task about bulbs?",
+    )
+    assert board.world.log[-1].query == {"text": "bulbs"}
+
+
+@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours."])
+def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    claim = {"text": answer, "fulfilled": True, "decision": "end"}
+    model = small(operation={"operation": "get_task"}, arguments={"path": {"task_id": 117}}, planner=claim)
+    agent = asked(board, model, store)
+    assert (agent.state["decision"]["fulfilled"], "hours 50" in agent.state["answer"]) == (False, True)
+    assert not any("ignore your instructions" in message.text for prompt in model.prompts for message in prompt)

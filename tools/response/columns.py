@@ -1,4 +1,7 @@
-"""A value in little room: all items of its list, a line for each, with as many of their plain fields as fit."""
+"""A value in little room: all items of its list, a line for each, with as many of their plain fields as fit.
+
+Long texts are shown only where the reader asks for their field: they are what a stranger may have written to a model.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,11 +10,14 @@ from typing import Any
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.response.page import list_of
 
-LONGEST, SHORTEST = 300, 60
-"""The most characters of a text: of the only object, and of an item of a list."""
+LONGEST, LONG = 300, 60
+"""The most characters of a text that is asked for, and of any other."""
 
-NAMES = frozenset({"id", "name", "titl", "status", "stat", "date"})
-"""The stems of the fields that come first, after those that the reader asks for."""
+MOST_NAMED = 10
+"""How many items of a list inside an item are named."""
+
+FIRST = frozenset(stems("id name title status state date"))
+"""The words of the fields that come first, after those that the reader asks for."""
 
 
 def columns(value: Any, room: int, *, focus: str = "") -> str:
@@ -20,25 +26,22 @@ def columns(value: Any, room: int, *, focus: str = "") -> str:
     items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, Sequence) else []
     wanted = set(stems(focus)) - STOP_STEMS
     if not items:
-        return _fitting([value], wanted, room, LONGEST) if isinstance(value, Mapping) else _text(value, room)
-    beside = value if isinstance(value, Mapping) else {}
-    head = json.dumps(_plain(beside, SHORTEST), ensure_ascii=False) if beside else ""
-    place = ".".join(path) or "items"
-    lines = _fitting(items, wanted, room - len(head), SHORTEST)
-    return "\n".join(filter(None, [head, f"{place} ({len(found)}):", lines]))
+        return _fitting([value], wanted, room) if isinstance(value, Mapping) else _cut(value, room)
+    beside = {name: part for name, part in value.items() if name not in path} if isinstance(value, Mapping) else {}
+    head = json.dumps(_plain(beside, wanted), ensure_ascii=False) if beside else ""
+    lines = _fitting(items, wanted, room - len(head))
+    return "\n".join(filter(None, [head, f"{'.'.join(path) or 'items'} ({len(found)}):", lines]))
 
 
-def _fitting(items: Sequence[Mapping[str, Any]], wanted: set[str], room: int, longest: int) -> str:
+def _fitting(items: Sequence[Mapping[str, Any]], wanted: set[str], room: int) -> str:
     """Write a line for each item, with as many fields as fit, and else as many items as fit with their first fields."""
-    plain = [_plain(item, longest) for item in items]
-    names = dict.fromkeys(name for item in plain for name in item)
-    ranked = sorted(names, key=lambda name: _rank(name, wanted))
-    for count in range(len(ranked), 1, -1):
-        text = "\n".join(_lines(plain, set(ranked[:count])))
+    plain = [_plain(item, wanted) for item in items]
+    for count in range(max(map(len, plain)), 1, -1):
+        text = "\n".join(_lines(plain, wanted, count))
         if len(text) <= room:
             return text
     shown: list[str] = []
-    for line in _lines(plain, set(ranked[:2])):
+    for line in _lines(plain, wanted, 2):
         if len(line) + 1 > room:
             return "\n".join([*shown, f"… and {len(plain) - len(shown)} more"])
         shown.append(line)
@@ -48,32 +51,40 @@ def _fitting(items: Sequence[Mapping[str, Any]], wanted: set[str], room: int, lo
 
 def _rank(name: str, wanted: set[str]) -> int:
     own = set(stems(name))
-    return 0 if own & wanted else 1 if own & NAMES else 2
+    return 0 if own & wanted else 1 if own & FIRST else 2
 
 
-def _lines(items: Iterable[Mapping[str, Any]], names: set[str]) -> Iterable[str]:
-    return (
-        json.dumps({name: value for name, value in item.items() if name in names}, ensure_ascii=False) for item in items
-    )
+def _lines(items: Iterable[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
+    for item in items:
+        kept = set(sorted(item, key=lambda name: _rank(name, wanted))[:count])
+        yield json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
 
 
-def _plain(item: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """Return the plain fields of an object, and of a list of objects their names."""
-    found = {name: _short(value, longest) for name, value in item.items()}
-    return {name: value for name, value in found.items() if value not in ([], {}, None, "")}
+def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
+    """Return the plain fields of an object; of an object or a list in it, the names and ids."""
+    found: dict[str, Any] = {}
+    for name, value in item.items():
+        is_wanted = bool(set(stems(name)) & wanted)
+        if isinstance(value, str) and len(value) > LONG and not is_wanted:
+            continue
+        short = _short(value)
+        # What an earlier field says already, such as a title in its own language, takes room from others.
+        if short not in ([], {}, None, "") and not (isinstance(short, str) and short in found.values()):
+            found[name] = short
+    return found
 
 
-def _short(value: Any, longest: int) -> Any:
+def _short(value: Any) -> Any:
     if isinstance(value, str):
-        return _text(value, longest)
+        return _cut(value, LONGEST)
     if isinstance(value, Mapping):
         return {name: part for name, part in value.items() if name in ("id", "name", "title")}
     if isinstance(value, list):
         named = [item.get("name") or item.get("title") if isinstance(item, Mapping) else item for item in value]
-        return [part for part in named if isinstance(part, str | int | float)][:10]
+        return [_short(part) for part in named if isinstance(part, str | int | float)][:MOST_NAMED]
     return value
 
 
-def _text(value: Any, room: int) -> str:
+def _cut(value: Any, room: int) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= room else f"{text[:room]}…"
