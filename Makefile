@@ -47,20 +47,23 @@ test: $(READY) ## set up, then run the offline test suite without its slow tests
 test-all: $(READY) ## run the whole suite, with the tests that start servers, kill processes or sweep many cases
 	$(PYTEST) --dist loadfile $(TESTS)
 
+# The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
+define TEST_VERSIONS
+[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+$(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
+$(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
+.versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
+endef
+
 .PHONY: test-lowest
 test-lowest: RESOLUTION := lowest-direct
-test-lowest: test-versions ## run the quick tests with the lowest versions of the dependencies that pyproject.toml allows
+test-lowest: $(READY) ## run the quick tests with the lowest versions of the dependencies that pyproject.toml allows
+	$(TEST_VERSIONS)
 
 .PHONY: test-newest
 test-newest: RESOLUTION := highest
-test-newest: test-versions ## run the quick tests with the newest versions of the dependencies that pyproject.toml allows
-
-.PHONY: test-versions
-test-versions: $(READY)
-	@[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
-	$(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
-	.versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
+test-newest: $(READY) ## run the quick tests with the newest versions of the dependencies that pyproject.toml allows
+	$(TEST_VERSIONS)
 
 .PHONY: crash-test
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
