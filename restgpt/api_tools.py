@@ -253,7 +253,7 @@ def _answered(name: str, function: Callable[..., Any], given: Mapping[str, Any])
 
 
 def _told(shown: Preview) -> str:
-    """Return the text of a result; raises `ToolException` with that of an error, so that its message has that status."""
+    """Return the text of a result; raises `ToolException` with that of an error, for the status of its message."""
     if shown.structured["ok"] or shown.structured.get("state") == "held":
         return shown.text
     raise ToolException(shown.text)
