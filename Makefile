@@ -81,6 +81,11 @@ recipe-test: $(READY) ## run recipes on mutated answers: what would do harm is s
 habit-test: $(READY) ## measure what habits of weak models cost: tasks done, further model calls, and no wrong change
 	$(BIN)/python -m lab.habits
 
+.PHONY: local-model
+local-model: $(READY) ## run tasks with a real small model (about ten minutes to get it, an hour to run): each road, and a plain tool loop
+	$(BIN)/python -m lab.local_model get
+	$(BIN)/python -m lab.local_model run
+
 .PHONY: fault-test
 fault-test: $(READY) ## inject every fault at every call of runs and programs: no traceback, no hang, no wrong success
 	$(BIN)/python -m lab.hostile.faults

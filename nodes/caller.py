@@ -27,7 +27,7 @@ from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
-from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.programs.repetition import is_same, remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
@@ -121,9 +121,11 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
         return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
     if isinstance(reply, RecipeReply) and reply.is_recipe:
         return recipe_program(run, state, chosen(recipes, reply.text))
-    if reply.decision == "plan":
-        return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
     before = state.get("program") if steps else None
+    if reply.decision == "plan":
+        if before is not None and is_same(before["code"], reply.text):
+            return _by_roles(run, {"kind": "plan", "text": instruction})
+        return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
     seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1
     program = written(run, reply.text, writer="caller", number=number, is_last=True, before=before, seen=seen)
     if before is not None and before["code"] == program["code"]:

@@ -114,7 +114,9 @@ def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str,
             return run
 
         run = opened(state)
-        if not state.get("road") and run.is_better_by_calls():
+        # At the beginning of a turn; a recipe needs no model.
+        is_open = not (state.get("road") or state.get("proposal") or current(state) or of_turn(state))
+        if is_open and run.is_better_by_calls():
             by_calls: PlannerState = {**state, "road": "roles"}
             return {"road": "roles", **decide(opened(by_calls), by_calls)}
         return decide(run, state)

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
@@ -66,24 +67,17 @@ def _run(out: Path, name: str, url: str, left: Sequence[tuple[str, str, Item]]) 
     for road, suite, item in left:
         outcome = run_task(suite, item, road, name, _model(name, url, out, f"{road}-{suite}-{item.key}"), stores[road])
         with out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(outcome.to_json(), ensure_ascii=False) + "\n")
-        shown = "right" if outcome.success else outcome.error or outcome.answer[:100]
-        print(f"{road} {outcome.task}: {shown} ({outcome.calls} calls, {outcome.seconds:.0f} s)", file=sys.stderr)
+            file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
+        shown = "right" if outcome["success"] else outcome["error"] or outcome["answer"][:100]
+        print(f"{road} {outcome['task']}: {shown} ({outcome['calls']} calls, {outcome['seconds']} s)", file=sys.stderr)
 
 
 def _model(name: str, url: str, out: Path, task: str) -> BaseChatModel:
     exchanges = out.with_name(f"{out.stem}-{name}")
     exchanges.mkdir(exist_ok=True)
     recorder = Exchanges(exchanges / f"{task}.jsonl")
-    return ChatOpenAI(
-        model=name,
-        base_url=url,
-        api_key=SecretStr("unused"),
-        temperature=0,
-        timeout=PATIENCE_S,
-        max_retries=0,
-        callbacks=[recorder],
-    )
+    given: Any = {"model": name, "base_url": url, "api_key": SecretStr("unused"), "callbacks": [recorder]}
+    return ChatOpenAI(**given, temperature=0, timeout=PATIENCE_S, max_retries=0)
 
 
 if __name__ == "__main__":

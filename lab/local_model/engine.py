@@ -21,11 +21,12 @@ from lab.kit.port import held_port
 from lab.kit.process import MissingServerError, running
 
 FOLDER = Path(__file__).resolve().parents[2] / ".local_model"
+SERVER = FOLDER / "llama-server"
 
 ENGINE = ("llama-cpp-python", "0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e")
 """The source package that holds all of llama.cpp: its name, its version and the SHA-256 of its file."""
 
-# For any recent x86-64 processor: in a sandbox, a build for the machine's own can die with an illegal instruction.
+# For any recent x86-64 processor: a build for the machine's own can die with an illegal instruction in a sandbox.
 FLAGS = (
     "-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=OFF", "-DGGML_AVX2=ON", "-DGGML_FMA=ON", "-DGGML_F16C=ON",
     "-DGGML_BMI2=ON", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF",
@@ -65,12 +66,8 @@ def get() -> None:
     for name, weights in WEIGHTS.items():
         if not _file(name).exists():
             _join(name, weights)
-    if not _server().exists():
+    if not SERVER.exists():
         _build()
-
-
-def _server() -> Path:
-    return FOLDER / "llama-server"
 
 
 def _file(name: str) -> Path:
@@ -104,12 +101,11 @@ def _build() -> None:
         raise MissingServerError(f"{packed.name} has another SHA-256 than the one that was tried.")
     with tarfile.open(packed) as files:
         files.extractall(source, filter="data")
-    root = source / f"{packed.name.removesuffix('.tar.gz')}"
+    root, made = source / f"{name.replace('-', '_')}-{version}", source / "build"
     programs = {"PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    made = source / "build"
     _do("set up the build", "cmake", "-B", made, "-G", "Ninja", *FLAGS, root / "vendor" / "llama.cpp", **programs)
     _do("compile llama.cpp", "ninja", "-C", made, "llama-server", **programs)
-    shutil.copy2(made / "bin" / "llama-server", _server())
+    shutil.copy2(made / "bin" / "llama-server", SERVER)
     shutil.rmtree(source)
 
 
@@ -132,11 +128,11 @@ def _do(purpose: str, *command: str | Path, **environment: str) -> None:
 @contextmanager
 def served(name: str) -> Iterator[str]:
     """Serve a model on loopback, and give the base URL; raises `MissingServerError` if something is not there."""
-    if missing := [str(path) for path in (_server(), _file(name)) if not path.exists()]:
+    if missing := [str(path) for path in (SERVER, _file(name)) if not path.exists()]:
         raise MissingServerError(f"{' and '.join(missing)} is missing. Run `python -m lab.local_model get`.")
     with held_port() as port:
         command = (
-            _server(), "-m", _file(name), "-c", str(TOKENS), "-np", "2", "-t", str(min(2, os.cpu_count() or 1)),
+            SERVER, "-m", _file(name), "-c", str(TOKENS), "-np", "2", "-t", str(min(2, os.cpu_count() or 1)),
             "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
         with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):

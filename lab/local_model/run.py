@@ -4,7 +4,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -40,33 +39,6 @@ SECONDS = 1800
 """The maximum time for one task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one task on one road.
-
-    `claimed` says that the run counts as fulfilled, `called` that a call succeeded; `beyond` are changes that the gold
-    calls do not make.
-    """
-
-    model: str
-    road: str
-    task: str
-    success: bool
-    claimed: bool
-    called: bool
-    error: str
-    beyond: tuple[str, ...]
-    calls: int
-    tokens: int
-    seconds: float
-    answer: str
-    log: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome as plain JSON."""
-        return asdict(self)
-
-
 class Exchanges(Recorder):
     """Appends each prompt with its reply to a file, whole, to be read."""
 
@@ -82,8 +54,12 @@ def tasks(named: Iterable[str] = ()) -> list[tuple[str, Item]]:
     return [(suite, open_suite(suite).only([key]).items[0]) for suite, _, key in parts]
 
 
-def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel, store: BaseStore) -> Outcome:
-    """Carry out one task on a fresh world, with every change allowed."""
+def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel, store: BaseStore) -> dict[str, Any]:
+    """Carry out one task on a fresh world, with every change allowed; return what became of it.
+
+    `claimed` says that the run counts as fulfilled, `called` that a call succeeded; `beyond` are changes that the gold
+    calls do not make.
+    """
     world = open_world(OWN[suite])
     world.reset(item.task.fixture)
     context = {"today": TODAY.isoformat(), "writes": "allow", "undo": False, "max_seconds": SECONDS}
@@ -92,9 +68,8 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
     config: RunnableConfig = {"configurable": {"thread_id": f"{road}/{suite}/{item.key}"}}
     began, error = time.monotonic(), ""
     with serve(world) as server:
-        services = Services(
-            gather(OWN[suite]).open(server.url), model=model, settings=Settings(), recipes=(), store=store
-        ).with_defaults(**context)
+        apis = gather(OWN[suite]).open(server.url)
+        services = Services(apis, model=model, settings=Settings(), recipes=(), store=store).with_defaults(**context)
         method = "tools" if road == "tools" else "restgpt"
         graph = build_method(method, services=services, checkpointer=InMemorySaver(), store=store)
         try:
@@ -104,21 +79,21 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
     values = graph.get_state(config).values
     answer = "" if error else str(values.get("answer", ""))
     roles = (values.get("usage") or {"roles": {}})["roles"].values()
-    return Outcome(
-        model=name,
-        road=road,
-        task=f"{suite}/{item.key}",
-        success=not error and item.task.check(world, world.log, answer).ok,
-        claimed=not error and bool(values["decision"].get("fulfilled")),
-        called=any(entry.ok for entry in world.log),
-        error=error,
-        beyond=tuple(_beyond(suite, item, world)),
-        calls=sum(role["calls"] for role in roles),
-        tokens=sum(role["input_tokens"] + role["output_tokens"] for role in roles),
-        seconds=round(time.monotonic() - began, 1),
-        answer=answer,
-        log=tuple(f"{entry.method} {entry.path} {entry.status}" for entry in world.log),
-    )
+    return {
+        "model": name,
+        "road": road,
+        "task": f"{suite}/{item.key}",
+        "success": not error and item.task.check(world, world.log, answer).ok,
+        "claimed": not error and bool(values["decision"].get("fulfilled")),
+        "called": any(entry.ok for entry in world.log),
+        "error": error,
+        "beyond": list(_beyond(suite, item, world)),
+        "calls": sum(role["calls"] for role in roles),
+        "tokens": sum(role["input_tokens"] + role["output_tokens"] for role in roles),
+        "seconds": round(time.monotonic() - began, 1),
+        "answer": answer,
+        "log": [f"{entry.method} {entry.path} {entry.status}" for entry in world.log],
+    }
 
 
 def _beyond(suite: str, item: Item, world: World[Any]) -> Iterable[str]:

@@ -102,13 +102,14 @@ class Context(BaseModel):
         default="auto",
         description="How an instruction is carried out: by a Python program, which a model writes for the whole of it "
         "first (program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where "
-        "the sandbox runs programs.",
+        "the sandbox runs programs and the model's first ones worked, else call by call with short prompts.",
         json_schema_extra=_shown_at("planner", "selector", "caller", "parser"),
     )
     learned_shapes: bool = Field(
         default=True,
         description="Keep the names and types of the fields of responses, without values, and which arguments servers "
-        "demand beyond their documents, and show both in prompts where the document lacks them.",
+        "demand beyond their documents, and show both in prompts where the document lacks them. Keep also whether the "
+        "programs of a model work.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     max_steps: int = Field(

@@ -21,12 +21,14 @@ TEXT = json.dumps(REPLY)
 QUESTION = "How many projects are there?"
 
 
-def ask(board: Board, act: Act, *questions: str, **options: Any) -> tuple[list[str], list[dict[str, Any]]]:
+def ask(
+    board: Board, act: Act, *questions: str, context: Any = None, **options: Any
+) -> tuple[list[str], list[dict[str, Any]]]:
     with odd_server(act) as (url, bodies):
         model = ChatOpenAI(
-            model="m", base_url=url, api_key=SecretStr("k"), temperature=0, max_retries=0, timeout=30, **options
+            **{"model": "m", "base_url": url, "api_key": SecretStr("k"), "temperature": 0, "max_retries": 0, **options}
         )
-        graph = build_graph([board.api], model=model)
+        graph = build_graph([board.api], model=model, context=context)
         answers = [graph.invoke({"instruction": text})["answer"] for text in questions or (QUESTION,)]
     return answers, bodies
 
@@ -163,3 +165,69 @@ def test_a_timeout_names_its_setting(board: Board) -> None:
         model = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("k"), max_retries=0, timeout=0.2)
         with pytest.raises(ModelUnavailableError, match="model_timeout"):
             build_graph([board.api], model=model).invoke({"instruction": QUESTION})
+
+
+USAGES: dict[str, Any] = {
+    "none": {},
+    "null": {"usage": {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}},
+    "a part": {"usage": {"total_tokens": 7}},
+    "nothing at all": {"usage": None},
+}
+
+
+@pytest.mark.parametrize("usage", USAGES.values(), ids=USAGES)
+def test_a_reply_counts_with_any_usage(board: Board, usage: dict[str, Any]) -> None:
+    assert ask(board, lambda body: (200, {**message(TEXT)[1], **usage}))[0] == ["4 projects"]
+
+
+@pytest.mark.parametrize("parts", [[{"type": "thinking", "thinking": [{"type": "text", "text": "hm {"}]}], []])
+def test_a_content_of_parts_is_read(board: Board, parts: list[Any]) -> None:
+    assert ask(board, lambda body: message([*parts, {"type": "text", "text": TEXT}]))[0] == ["4 projects"]
+
+
+def test_a_server_that_asks_to_wait_is_asked_again(board: Board) -> None:
+    waits = iter([(429, {"error": {"message": "slow down"}}, {"Retry_After_Ms": "1"})] * 2)
+    answers, bodies = ask(board, lambda body: next(waits, message(TEXT)), max_retries=2)
+    assert (answers, len(bodies)) == (["4 projects"], 3)
+
+
+CALLS: dict[str, tuple[Any, str]] = {
+    "a line break in the arguments": (native(TEXT.replace("\\n", "\n")), "4 projects"),
+    "two calls": (
+        message(None, "tool_calls", tool_calls=[native(TEXT)[1]["choices"][0]["message"]["tool_calls"][0]] * 2),
+        "4 projects",
+    ),
+    "no call": (message(None, "tool_calls", tool_calls=[]), "4 projects"),
+    "no id": (
+        message(
+            None,
+            "tool_calls",
+            tool_calls=[{"id": None, "type": "function", "function": {"name": "x.ProgramReply", "arguments": TEXT}}],
+        ),
+        "4 projects",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "told"), CALLS.values(), ids=CALLS)
+def test_a_tool_call_is_read_in_each_form(board: Board, answer: Any, told: str) -> None:
+    def reply(body: dict[str, Any]) -> Any:
+        return answer if "tools" in body else message(TEXT)
+
+    assert ask(board, without({FORMAT: (400, "response_format unsupported")}, reply))[0] == [told]
+
+
+def test_a_server_that_never_answers_ends_the_turn_at_its_deadline(board: Board) -> None:
+    from threading import Event
+
+    over = Event()
+
+    def act(body: dict[str, Any]) -> Any:
+        over.wait(10)
+        return message(TEXT)
+
+    try:
+        answers, _ = ask(board, act, context={"max_seconds": 0.5})
+    finally:
+        over.set()
+    assert "budget for this instruction is used up (0.5 seconds)" in answers[0]

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 from board import Board
-from oddserver import Answer, odd_server, refusal
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import ToolCallChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from oddserver import Act, Answer, message, odd_server, refusal
 from roles import end, program
 from wrongserver import chunk
 
@@ -22,10 +26,17 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 FIRST = chunk({"role": "assistant", "content": ""})
 LAST = chunk({}, "stop", usage=USAGE)
 DONE = b"[DONE]"
+USED = json.dumps({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": USAGE}).encode()
 
 
 def parts(text: str) -> list[bytes]:
     return [chunk({"content": text[at : at + 6]}) for at in range(0, len(text), 6)]
+
+
+def one_call(text: str, number: str, **more: Any) -> bytes:
+    """A tool call in one part."""
+    function = {"name": "ProgramReply", "arguments": text}
+    return chunk({"tool_calls": [{"id": number, "type": "function", "function": function, **more}]})
 
 
 def calls(text: str, *, named: bool = False) -> Iterator[bytes]:
@@ -46,6 +57,10 @@ def ask(board: Board, monkeypatch: pytest.MonkeyPatch, answer: Answer, *, is_cal
     def act(body: dict[str, Any]) -> Answer:
         return refusal(400, "response_format unsupported") if is_call and "response_format" in body else answer
 
+    return answer_of(board, monkeypatch, act)
+
+
+def answer_of(board: Board, monkeypatch: pytest.MonkeyPatch, act: Act) -> str:
     with odd_server(act) as (url, _):
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -59,6 +74,10 @@ WHOLE: dict[str, Iterable[bytes]] = {
     "without a reason": (FIRST, *parts(PROGRAM), DONE),
     "Azure": (json.dumps({"choices": [], "prompt_filter_results": []}).encode(), FIRST, *parts(PROGRAM), LAST, DONE),
     "a delta that is null": (FIRST, *parts(PROGRAM), chunk(None, "stop"), DONE),
+    "choices that are null": (FIRST, *parts(PROGRAM), chunk({}, "stop"), USED, DONE),
+    "an empty reason": (FIRST, *(chunk({"content": part}, "") for part in (PROGRAM[:9], PROGRAM[9:])), LAST, DONE),
+    "usage in each part": (FIRST, *(chunk({"content": PROGRAM}, usage=USAGE),), LAST, DONE),
+    "reasoning before": (chunk({"role": "assistant", "reasoning_content": "hm {"}), *parts(PROGRAM), LAST, DONE),
     "thoughts with a draft": (*parts(f"<think>{json.dumps(end('A draft.'))}</think>{PROGRAM}"), LAST, DONE),
 }
 
@@ -73,15 +92,39 @@ def test_comments_between_the_events_are_left_out(board: Board, monkeypatch: pyt
     assert ask(board, monkeypatch, (200, sent)) == "4 projects"
 
 
-def test_a_streamed_tool_call_is_read(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = stream(FIRST, *calls(PROGRAM), chunk({}, "tool_calls"), DONE)
+CALLED: dict[str, Iterable[bytes]] = {
+    "in parts": tuple(calls(PROGRAM)),
+    "named in each part": tuple(calls(PROGRAM, named=True)),
+    "without an index": (one_call(PROGRAM, "a"),),
+    "two with one index": (one_call(PROGRAM, "a", index=0), one_call(PROGRAM, "b", index=0)),
+}
+
+
+@pytest.mark.parametrize("events", CALLED.values(), ids=CALLED)
+def test_a_streamed_tool_call_is_read(board: Board, monkeypatch: pytest.MonkeyPatch, events: Iterable[bytes]) -> None:
+    sent = stream(FIRST, *events, chunk({}, "tool_calls"), DONE)
     assert ask(board, monkeypatch, (200, sent), is_call=True) == "4 projects"
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_a_server_without_streams_is_asked_without(
+    board: Board, monkeypatch: pytest.MonkeyPatch, is_refused: bool
+) -> None:
+    def act(body: dict[str, Any]) -> Answer:
+        no = refusal(403, 'Streaming is not allowed. Set value: "stream":false')
+        return no if body.get("stream") and is_refused else message(PROGRAM)
+
+    assert answer_of(board, monkeypatch, act) == "4 projects"
 
 
 BROKEN: dict[str, tuple[Iterable[bytes], str]] = {
     "cut": ((FIRST, *parts(HALF[:110]), chunk({}, "length"), DONE), "cut off"),
     "cut in a tool call": ((FIRST, *calls(HALF[:110]), chunk({}, "length"), DONE), "cut off"),
     "broken off": ((FIRST, *parts(HALF[:110])), "broke off"),
+    "an error beside a reason": (
+        (FIRST, *parts(HALF[:110]), chunk({"content": ""}, "error", error={"code": 502, "message": "gone"})),
+        "answered 502",
+    ),
     "an error": ((FIRST, *parts(HALF[:110]), b'{"error": {"message": "limited", "code": 429}}'), "answered 429"),
 }
 
@@ -93,4 +136,35 @@ def test_half_a_reply_is_an_error_that_names_its_cause(
 ) -> None:
     with pytest.raises(ModelUnavailableError, match=cause):
         ask(board, monkeypatch, (200, stream(*events)), is_call=is_call)
+    assert board.calls() == []
+
+
+class Streams(BaseChatModel):
+    """A model that is not OpenAI's, whose streamed tool call ends at its limit, as Anthropic's does."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "streams"
+
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        return self.bind(tools=tools)
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+        name, said = "ProgramReply", HALF[: HALF.index("create_project", 80)]
+        call = ToolCallChunk(index=0, id="a", name=name, args=said, type="tool_call_chunk")
+        yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[call]))
+        yield ChatGenerationChunk(message=AIMessageChunk("", response_metadata={"stop_reason": "max_tokens"}))
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> ChatResult:
+        one, two = (part.message for part in self._stream(messages))
+        whole = one + two
+        said = AIMessage("", tool_calls=whole.tool_calls, response_metadata=whole.response_metadata)
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+@pytest.mark.parametrize("mode", ["messages", "values"])
+def test_half_a_program_of_another_provider_is_not_run(board: Board, mode: Any) -> None:
+    graph = build_graph([board.api], model=Streams(), context={"writes": "allow"})
+    with pytest.raises(ModelUnavailableError, match="cut off"):
+        list(graph.stream({"instruction": QUESTION}, stream_mode=mode))
     assert board.calls() == []

@@ -61,6 +61,14 @@ def test_a_program_that_is_written_again_as_it_was_gives_way_to_the_roles(board:
     assert len(prompts_of(model, "express")) == 2
 
 
+def test_a_failed_program_that_comes_again_as_a_plan_gives_way_to_the_roles(board: Board) -> None:
+    code = "print(get_task(117)['nothing'])"
+    script = {"express": [program(code), plan(code)], "planner": [end("50 hours.")], "caller": [ONE]}
+    agent = board.agent(by_role({**script, "selector": [{"operation": "get_task"}]}), context={})
+    assert agent.ask(HOURS)["answer"] == "50 hours."
+    assert agent.state["road"] == "roles"
+
+
 def test_a_sub_tasks_program_that_is_written_again_gives_way_to_single_calls(board: Board) -> None:
     model = by_role(
         {

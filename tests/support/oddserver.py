@@ -7,15 +7,15 @@ from typing import Any
 
 from loopback import Handler, served
 
-Answer = tuple[int, Any]
-"""The status, and a value that is sent as JSON, or bytes that are a stream of events."""
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
+"""The status, a value that is sent as JSON, or bytes that are a stream of events, and headers."""
 
 JSON, STREAM = "application/json", "text/event-stream"
 
 Act = Callable[[dict[str, Any]], Answer]
 
 
-def message(content: str | None = None, finish: str = "stop", **more: Any) -> Answer:
+def message(content: Any = None, finish: str = "stop", **more: Any) -> Answer:
     """A chat completion."""
     said = {"role": "assistant", "content": content, **more}
     choice = {"index": 0, "message": said, "finish_reason": finish}
@@ -41,8 +41,9 @@ def odd_server(act: Act) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     class Odd(Handler):
         def do_POST(self) -> None:
             bodies.append(json.loads(self.body()))
-            status, value = act(bodies[-1])
-            self.answer(value, status, STREAM if isinstance(value, bytes) else JSON, X_Should_Retry="false")
+            status, value, *more = act(bodies[-1])
+            headers = more[0] if more else {"X_Should_Retry": "false"}
+            self.answer(value, status, STREAM if isinstance(value, bytes) else JSON, **headers)
 
     with served(Odd) as url:
         yield f"{url}/v1", bodies

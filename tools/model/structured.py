@@ -32,8 +32,8 @@ Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)
 Value = TypeVar("Value")
 
-EMPTY = "(an empty reply)"
-"""What a prompt shows of a reply without text."""
+EMPTY, NOTHING = "(an empty reply)", "{}"
+"""What a prompt shows of a reply without text, and of a tool call without arguments."""
 
 
 def ask(
@@ -168,7 +168,7 @@ def _reply(
                 raise unavailable(error, model) from None
             refusal = error
         else:
-            if len(methods) > 1 and _shown(reply) == EMPTY:
+            if len(methods) > 1 and _shown(reply) in (EMPTY, NOTHING):
                 methods.pop(0)
             return reply
         methods.pop(0)
