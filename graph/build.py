@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -33,6 +32,7 @@ from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import run_in_threads
+from restgpt.tools.model.wrapped import ChatModel
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -45,8 +45,8 @@ DESCRIPTION = "Fulfils an instruction in plain language by planning and calling 
 def build_graph(
     apis: Api | Sequence[Api] | None = None,
     *,
-    model: str | BaseChatModel | None = None,
-    models: Mapping[str, str | BaseChatModel] | None = None,
+    model: str | ChatModel | None = None,
+    models: Mapping[str, str | ChatModel] | None = None,
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
@@ -96,8 +96,8 @@ def build_graph(
 def make_resources(
     apis: Api | Sequence[Api] | None,
     *,
-    model: str | BaseChatModel | None,
-    models: Mapping[str, str | BaseChatModel] | None,
+    model: str | ChatModel | None,
+    models: Mapping[str, str | ChatModel] | None,
     context: Context | Mapping[str, Any] | None,
     store: BaseStore | None,
     services: Services | None,

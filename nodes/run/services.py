@@ -24,6 +24,7 @@ from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.role import Role
+from restgpt.tools.model.wrapped import ChatModel, chat_model
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache
 from restgpt.tools.sandbox.waiting import WaitingPrograms
@@ -48,8 +49,8 @@ class Services:
         self,
         apis: Api | Sequence[Api] | None = None,
         *,
-        model: str | BaseChatModel | None = None,
-        models: Mapping[str, str | BaseChatModel] | None = None,
+        model: str | ChatModel | None = None,
+        models: Mapping[str, str | ChatModel] | None = None,
         defaults: Context | None = None,
         store: BaseStore | None = None,
         http: HttpClient | None = None,
@@ -158,12 +159,12 @@ class RoleModels:
 
     def __init__(
         self,
-        model: str | BaseChatModel | None,
-        models: Mapping[str, str | BaseChatModel],
+        model: str | ChatModel | None,
+        models: Mapping[str, str | ChatModel],
         settings: Callable[[], Settings],
     ) -> None:
-        self._model = model
-        self._models = dict(models)
+        self._model = model if model is None or isinstance(model, str) else chat_model(model)
+        self._models = {role: item if isinstance(item, str) else chat_model(item) for role, item in models.items()}
         self._settings = settings
         self._lock = Lock()
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
