@@ -154,8 +154,13 @@ def merge_messages(left: list[AnyMessage], right: Messages) -> Messages:
 # A checkpoint of such a channel has what was written, and every `snapshot_frequency` updates the whole list. LangGraph
 # reads a state from the newest whole list on the way to its checkpoint and from the writes after that. Both numbers are
 # about twenty turns: with more, opening a thread reads more checkpoints; with fewer, more of them hold all turns.
-Conversation = Annotated[list[AnyMessage], DeltaChannel(each(merge_messages), snapshot_frequency=60)]
+_CONVERSATION: DeltaChannel[Any] = DeltaChannel(each(merge_messages), snapshot_frequency=60)
+
+Conversation = Annotated[list[AnyMessage], _CONVERSATION]
 """The messages of a thread."""
+
+GivenConversation = Annotated[Sequence[AnyMessage | tuple[str, str] | dict[str, Any]], _CONVERSATION]
+"""Messages as a host may give them: objects, pairs of a role and a text, or JSON."""
 
 Steps = Annotated[list[Step], StepsChannel(each(add_steps), snapshot_frequency=40)]
 """The finished steps of a thread."""

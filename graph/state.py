@@ -10,6 +10,7 @@ from restgpt.graph.channels import (
     Checked,
     Conversation,
     FormatChannel,
+    GivenConversation,
     Instruction,
     RecipeChannel,
     Requests,
@@ -33,7 +34,7 @@ from restgpt.nodes.state.text import Text, newer
 class InputState(TypedDict, total=False):
     """The input of the graph: a conversation, or only the instruction, or a recipe to run with its inputs."""
 
-    messages: Conversation
+    messages: GivenConversation
     instruction: str
     recipe: RecipeRun | None
 
