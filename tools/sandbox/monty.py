@@ -1,7 +1,7 @@
-"""The light backend for other systems than Linux: Monty, another Python implementation (`restgpt[sandbox-monty]`).
+"""The backend for other systems than Linux: Monty, another implementation of Python; on Linux `restgpt[sandbox-monty]`.
 
-Code that Monty does not support has the status `unsupported` and is not run by another backend. Monty runs about six in
-ten of the snippets that models write, and its `round` is wrong for half-way values. On Linux use the CPython backend.
+Code that Monty does not support has the status `unsupported` and is not run by another backend. A program is rewritten
+before it runs (`dialect.py`), and the host answers its calls (`monty_program.py`).
 """
 
 import json
@@ -13,8 +13,10 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
+from restgpt.tools.sandbox.monty_program import End, Left, MontyProgram, rewrite
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 
+_MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions that one program makes; its time ends it long before
 _GRACE = 0.5  # seconds after the time limit before the pool kills a worker
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
 _LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}
@@ -35,7 +37,7 @@ class MontyBackend:
     """
 
     name = "monty"
-    runs_programs = False
+    runs_programs = True
 
     def __init__(self, *, workers: int | None = None) -> None:
         try:
@@ -56,8 +58,15 @@ class MontyBackend:
             raise SandboxUnavailableError(f"the monty program cannot be started: {error}") from error
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
-        """Run `code` over `data` in a fresh Monty worker."""
+        """Run `code` over `data` in a fresh Monty worker; a program never waits in it."""
         started = time.monotonic()
+        if media not in ("json", "text"):
+            output = _Output(limits.output)
+            end = rewrite(code, data) if media == "rewriting" else self._run_program(code, data, limits, output)
+            elapsed = (time.monotonic() - started) * 1000
+            error = end.error and _bounded(end.error)
+            options: dict[str, Any] = {"error": error, "pause": end.pause, "payload": end.payload}
+            return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
         output = _Output(limits.output)
         raised: Exception | None = None
         loading = True
@@ -73,6 +82,39 @@ class MontyBackend:
         status, problem = _ending(raised, loading=loading, overflowed=output.overflowed)
         elapsed = (time.monotonic() - started) * 1000
         return result_of(status, bytes(output.printed), limits, error=problem, elapsed_ms=elapsed)
+
+    def _run_program(self, code: str, data: bytes, limits: Limits, output: "_Output") -> End:
+        try:
+            program = MontyProgram(code, data)
+        except Left as left:
+            return left.end
+        except SyntaxError as error:
+            line = error.lineno or 0
+            source = code.split("\n")[line - 1].strip() if line else ""
+            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            reason = str(error) or "the code is too complex"
+            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+        wall = limits.wall if limits.total is None else min(limits.wall, limits.total)
+        options = {"limits": {**_limits(limits, len(data)), "max_suspensions": _MOST_SUSPENSIONS}}
+        try:
+            with self._pool.checkout(assert_message_annotations=False, os_policy=program.policy, **options) as session:
+                output.process = session.worker_pid
+                return program.run(session, self._monty, output, time.monotonic() + wall + _GRACE)
+        except Left as left:
+            return left.end
+        except TimeoutError:
+            return End(Status.TIMEOUT)
+        except self._monty.MontyError as raised:
+            status, _ = _ending(raised, loading=False, overflowed=output.overflowed)
+            if status in (Status.OUTPUT_LIMIT, Status.TIMEOUT, Status.CRASHED) or not hasattr(raised, "traceback"):
+                return End(status)
+            if isinstance(raised.exception(), SystemExit) and not str(raised.exception()):
+                status = Status.OK
+            try:
+                return program.ended(status, error=None if status is Status.OK else program.error_of(raised))
+            except Left as left:
+                return left.end
 
     def close(self) -> None:
         """End the worker processes."""
@@ -100,6 +142,10 @@ class _Output:
             if self.process is not None:
                 with suppress(ProcessLookupError):
                     os.kill(self.process, _KILL)
+
+
+def _bounded(error: CodeError) -> CodeError:
+    return CodeError(error.type[:200], printable(error.message)[:2048], error.line, printable(error.source_line)[:300])
 
 
 def _limits(limits: Limits, size: int) -> Any:

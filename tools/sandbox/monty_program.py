@@ -1,0 +1,274 @@
+"""Runs a program in Monty: the host's counterpart of `guest/replay.py`, whose driver answers the calls here too.
+
+Monty stops at each call of an outside function, and the driver of `replay.py` says in this process what becomes of it:
+an answer, an error, or the end of the run with the calls that wait. So the reports have the form of those that a worker
+of Linux writes. What the program does to its own names it does in its own process: it can deceive itself only.
+"""
+
+import ast
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from restgpt.tools.sandbox.code import OFFERED
+from restgpt.tools.sandbox.dialect import Translation, hidden_name, lacks, library, translation
+from restgpt.tools.sandbox.guest import library as functions
+from restgpt.tools.sandbox.guest import rewriting
+from restgpt.tools.sandbox.guest.check import problems
+from restgpt.tools.sandbox.guest.replay import (
+    FILENAME,
+    GIVEN,
+    LIBRARY,
+    MOST_RECORD,
+    ApiError,
+    Driver,
+    Gathering,
+    Held,
+    Log,
+    Rejected,
+    Suspended,
+    shown,
+)
+from restgpt.tools.sandbox.result import CodeError, Status
+
+_API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
+"""The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
+
+_PRELUDE = """
+import binascii as _lib_binascii, re as _lib_re
+ApiError, Rejected = _lib_binascii.Incomplete, _lib_re.error
+_lib_getattr, _lib_hasattr, _lib_round, _lib_type = getattr, hasattr, round, type
+_lib_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
+_lib_functions = ("function", "builtin_function_or_method", "method", "type")
+def _lib_read(owner, name):
+    if isinstance(owner, ApiError) and name in ("status", "body"):
+        return _lib_error(str(owner), name)
+    value = _lib_getattr(owner, name)
+    return _lib_names.get(value, value) if name == "__name__" else value
+def getattr(owner, name, *default):
+    if isinstance(owner, ApiError) and name in ("status", "body"):
+        return _lib_error(str(owner), name)
+    return _lib_getattr(owner, name, *default)
+def hasattr(owner, name):
+    return (isinstance(owner, ApiError) and name in ("status", "body")) or _lib_hasattr(owner, name)
+def callable(value):
+    return _lib_type(value).__name__ in _lib_functions or _lib_hasattr(value, "__call__")
+def round(number, digits=None):
+    if _lib_type(number).__name__ == "float" and digits is not None and digits >= 0:
+        return float(f"{number:.{digits}f}")
+    return _lib_round(number, digits)
+def exit(text=""):
+    raise SystemExit(text if _lib_type(text).__name__ == "str" else "")
+quit = exit
+def gather(*branches, return_exceptions=False):
+    _lib_open()
+    results, first = [], None
+    for branch in branches:
+        is_suspended = is_end = False
+        _lib_begin()
+        try:
+            results.append(branch() if _lib_type(branch).__name__ in _lib_functions else branch)
+        except KeyboardInterrupt:
+            is_suspended = True
+        except Exception as error:
+            first = first or (None if return_exceptions else error)
+            results.append(error)
+        except BaseException as error:
+            is_end, first = True, first or error
+        _lib_end(is_suspended)
+        if is_end:
+            break
+    _lib_finish()
+    if first is not None:
+        raise first
+    return results
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended: its status, the kind and the JSON of its report, and its error."""
+
+    status: Status
+    pause: str = ""
+    payload: str = ""
+    error: CodeError | None = None
+
+
+class Left(Exception):
+    """The run ends here, with the report of the driver."""
+
+    def __init__(self, kind: str, payload: Mapping[str, Any]) -> None:
+        super().__init__(kind)
+        text = json.dumps(payload)
+        large = len(text) > MOST_RECORD
+        self.end = End(Status.PAUSED, "large" if large else kind, "{}" if large else text)
+
+
+def rewrite(code: str, data: bytes) -> End:
+    """Return the report about the code with inputs in the place of literals; nothing is run, in Monty or here."""
+    try:
+        report = rewriting.rewritten(code, json.loads(data))
+    except SyntaxError as error:
+        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, str(error.msg), error.lineno))
+    except (ValueError, OverflowError, RecursionError, MemoryError, rewriting.UnsafeError) as error:
+        reason = str(error) or "the code is too complex"
+        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+    text = json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    if len(text.encode()) > rewriting.MOST_RECORD:
+        return End(Status.SYNTAX_ERROR, error=CodeError("ValueError", "the new code is too long"))
+    return End(Status.OK, payload=text)
+
+
+class MontyProgram:
+    """A program with its answers, before Monty runs it. Raises Left if it is refused, and SyntaxError."""
+
+    def __init__(self, code: str, data: bytes) -> None:
+        size = 10 + int(data[:10])
+        self._job = json.loads(data[10:size])
+        self._code = code
+        names = self._job["functions"]
+        tree = ast.parse(code, FILENAME)
+        if found := sorted({*lacks(tree, names), *map(tuple, self._checked(tree))})[:20]:
+            raise Left("refused", {"problems": found})
+        self.translated: Translation = translation(tree, names)
+        log = Log(self._job["entries"], memoryview(data)[size:])
+        self._driver = _Driver(int(self._job["most"]), log, _leave, _nothing)
+        self._outside: dict[str, Callable[..., Any]] = {
+            **{hidden_name(name): self._driver.function(name) for name in names},
+            "status": lambda: self._driver.status,
+            "headers": self._driver.headers,
+            "stop": self._driver.stop,
+            "_lib_stop": self._driver.stop,
+            "_lib_error": self._driver.of_error,
+            "_lib_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
+            "_lib_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
+            "_lib_open": self._driver.open,
+            "_lib_begin": lambda: self._driver.gatherings[-1].begin(),
+            "_lib_end": lambda is_suspended: self._driver.gatherings[-1].end(is_suspended is True),
+            "_lib_finish": lambda: self._driver.gatherings.pop().finish(),
+        }
+
+    def _checked(self, tree: ast.Module) -> list[tuple[int, str]]:
+        if not self._job["check"]:
+            return []
+        stubs = {stub["name"]: stub for stub in self._job["stubs"]}
+        given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if self._job["inputs"] is not None else [])}
+        names, fields = self._job["names"], self._job["check"] == "fields"
+        return problems(tree, stubs, names, given, OFFERED, fields=fields, code=self._code)
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The fixed clock and random numbers of the program."""
+        return {
+            "datetime": datetime.fromtimestamp(self._job["clock"], UTC),
+            "sleep": "zero",
+            "random_start": {"seed": self._job["seed"]},
+        }
+
+    def run(self, session: Any, monty: Any, printed: Callable[[str, str], None], end: float) -> End:
+        """Run the program to its end or its next calls, by the moment `end`. Raises Left, TimeoutError, MontyError."""
+        session.feed_run(_PRELUDE + library(), print_callback=printed)
+        inputs = {} if self._job["inputs"] is None else {"inputs": self._job["inputs"]}
+        code = self.translated.code
+        moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
+        while not isinstance(moment, monty.MontyComplete):
+            if time.monotonic() > end:
+                raise TimeoutError
+            if not isinstance(moment, monty.FunctionSnapshot):
+                moment = moment.resume_auto()
+            elif moment.is_os_function:
+                moment = moment.resume_not_handled()
+            else:
+                moment = moment.resume(self._answer(moment))
+        return self.ended(Status.OK, moment.output)
+
+    def ended(self, status: Status, value: Any = None, error: CodeError | None = None) -> End:
+        """Return the end of a run that needs no more answers. Raises Left."""
+        self._driver.end()
+        report = {"taken": self._driver.taken, "value": shown(value)}
+        return End(status, payload=json.dumps(report), error=error)
+
+    def _answer(self, moment: Any) -> dict[str, Any]:
+        """Return what Monty goes on with after a call of an outside function. Raises Left."""
+        driver, place = self._driver, moment.position
+        if place.filename.endswith("-1>"):  # not of the prelude
+            driver.line = self.translated.line_at(place.start)
+        try:
+            value = self._outside[moment.function_name](*moment.args, **moment.kwargs)
+            if type(value) is Held:
+                value = None if place.start in self.translated.unused else driver.use(value)
+            return {"return_value": value}
+        except Suspended:
+            return {"exc_type": "KeyboardInterrupt", "message": ""}
+        except ApiError as error:
+            driver.errors[str(error)] = error
+            return {"exc_type": _API_ERROR, "message": str(error)}
+        except Rejected as error:
+            return {"exc_type": _REJECTED, "message": str(error)}
+        except (TypeError, ValueError, LookupError, RecursionError) as error:
+            return {"exc_type": "TypeError", "message": str(error)}
+
+    def error_of(self, raised: Any) -> CodeError:
+        """Return the error that ended the program, with its line in the code as it was written."""
+        inner = raised.exception()
+        names = {"Incomplete": "ApiError", "error": "Rejected", "PatternError": "Rejected"}
+        kind, message = type(inner).__name__, str(inner)
+        frames = [frame for frame in raised.traceback() if frame.filename.endswith("-1>")]
+        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
+        if "cannot suspend in this synchronous context" in message:
+            message = f"{message.split(chr(39))[1]}() cannot be called here: call it in a loop first, then use the results"
+        elif kind == "AttributeError" and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
+            message += "; a method is no value here: write a lambda that calls it"
+        source = self._code.split("\n")[line - 1].strip() if line else ""
+        return CodeError(names.get(kind, kind), message, line or None, source)
+
+
+class _Driver(Driver):
+    """The driver of `replay.py` in the host: it is told the line of a call, and knows errors by their messages."""
+
+    def __init__(self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None]) -> None:
+        super().__init__(most, log, leave, flush)
+        self.line = 0
+        self.errors: dict[str, ApiError] = {}
+        self.gatherings: list[Gathering] = []
+
+    @property
+    def taken(self) -> dict[str, str]:
+        """The answers of earlier programs that were taken."""
+        return self._log.taken
+
+    def open(self) -> None:
+        """Begin a `gather`."""
+        self.gatherings.append(Gathering(self))
+
+    def use(self, held: Held) -> Any:
+        """End the branch where the program needs the answer to a change that was not sent."""
+        return bool(held)
+
+    def of_error(self, message: str, name: str) -> Any:
+        """Return the status or the body of the error with a message."""
+        return {"status": self.errors[message].status, "body": self.errors[message].body}[name]
+
+    def headers(self, answer: object = None) -> dict[str, str]:
+        """Return the response headers of an answer, or of the last call. Values from Monty are copies."""
+        kept = next((found for value, found in reversed(self._headers.values()) if value == answer), self._latest)
+        return dict(kept)
+
+    def _line(self) -> int:
+        return self.line
+
+
+def _leave(kind: str, payload: Mapping[str, Any]) -> NoReturn:
+    raise Left(kind, payload)
+
+
+def _nothing() -> None:
+    """Flush nothing: what a program prints is here before its calls."""
+
+
+def _short(text: object) -> str:
+    return str(text)[: functions.MOST_TEXT]
