@@ -37,7 +37,6 @@ _INSTEAD: Mapping[str, str] = {
 }
 _NAMES: Mapping[str, str] = {
     **dict.fromkeys(("globals", "locals", "vars"), "keep the values in a dict"),
-    **dict.fromkeys(("exit", "quit"), "end with stop(text)"),
     **dict.fromkeys(("input", "breakpoint"), "end with stop(text) to ask for something"),
     **dict.fromkeys(("compile", "exec"), "write the code itself"),
     "super": "write the class without a base",
@@ -71,7 +70,7 @@ def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
     """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form."""
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     hidden = {name: hidden_name(name) for name in functions if hasattr(builtins, name) and name not in bound}
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden).visit(rewritten(tree)))
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
     lines: dict[int, int] = {}
@@ -154,9 +153,16 @@ def _id(node: ast.AST) -> str:
 
 
 def _unused(tree: ast.Module) -> Iterator[ast.Call]:
-    """Yield the calls whose value is not used: they are statements, or branches of a `gather` that is one."""
+    """Yield the calls whose value is not used: they are statements, or branches of a `gather` that is one.
+
+    The value of a name that the program does not read is not used either.
+    """
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        is_unread = isinstance(node, ast.Assign) and all(_id(target) not in {"", *read} for target in node.targets)
+        if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
+            if isinstance(node, ast.Assign) and not is_unread:
+                continue
             yield node.value
             if _id(node.value.func) == "gather":
                 branches = [part for part in ast.walk(node.value) if isinstance(part, ast.Lambda)]
@@ -167,11 +173,17 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
+def _plain(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Starred):
+        return ast.Starred(_call("_host_plain", value.value), ast.Load())
+    return value if isinstance(value, ast.Constant | ast.JoinedStr) else _call("_host_plain", value)
+
+
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Collection[str], hidden: Mapping[str, str]) -> None:
-        self._bound, self._hidden = bound, hidden
+    def __init__(self, bound: Collection[str], hidden: Mapping[str, str], functions: Collection[str]) -> None:
+        self._bound, self._hidden, self._functions = bound, hidden, functions
 
     def visit(self, node: ast.AST) -> Any:
         """Return the node, or what stands in its place."""
@@ -187,10 +199,14 @@ class _Dialect(ast.NodeTransformer):
         return ast.Name(self._hidden.get(node.id, node.id), node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Read what an error of a call has, which Monty's errors do not have."""
+        """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
         self.generic_visit(node)
+        if _id(node.value) == "sys" and node.attr == "exit":
+            return ast.Name("exit", ast.Load())
+        if node.attr == "utcnow":
+            node.attr = "now"
         if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
-            return _call("_lib_read", node.value, ast.Constant(node.attr))
+            return _call("_host_read", node.value, ast.Constant(node.attr))
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -206,10 +222,17 @@ class _Dialect(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Write `map` and `filter` over one list as comprehensions, in which calls of the API can wait."""
+        """Write `map` and `filter` over one list as comprehensions, in which calls of the API can wait.
+
+        The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
+        """
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
         self.generic_visit(node)
+        if name in self._functions:
+            node.args = [_plain(argument) for argument in node.args]
+            for keyword in node.keywords:
+                keyword.value = _plain(keyword.value)
         if name not in _EAGER or is_own or len(node.args) != 2 or node.keywords:
             return node
         function, items = self._function(node.args[0]), node.args[1]
@@ -266,7 +289,7 @@ def library() -> str:
         raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
     tree_body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
     kept = [part for part in tree_body if not _left_out(part)]
-    tree = _Dialect((), {}).visit(ast.Module(kept, []))
+    tree = _Dialect((), {}, ()).visit(ast.Module(kept, []))
     defined = [part for part in tree_body if not isinstance(part, ast.Import | ast.ImportFrom | ast.If)]
     own = {name for part in defined for node in [part, *_targets(part)] for name in bound_names(node)}
     used = {_id(node) for node in ast.walk(tree)}
@@ -284,7 +307,8 @@ def _left_out(part: ast.stmt) -> bool:
 
 
 def _targets(part: ast.stmt) -> Sequence[ast.expr]:
-    return part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
+    targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
+    return [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 class _Renamed(ast.NodeTransformer):

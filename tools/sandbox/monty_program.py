@@ -38,39 +38,48 @@ _API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
 """The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
 
 _PRELUDE = """
-import binascii as _lib_binascii, re as _lib_re
-ApiError, Rejected = _lib_binascii.Incomplete, _lib_re.error
-_lib_getattr, _lib_hasattr, _lib_round, _lib_type = getattr, hasattr, round, type
-_lib_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
-_lib_functions = ("function", "builtin_function_or_method", "method", "type")
-def _lib_read(owner, name):
+import binascii as _host_binascii, re as _lib_re
+ApiError, Rejected = _host_binascii.Incomplete, _lib_re.error
+_host_getattr, _host_hasattr, _host_round, _host_type = getattr, hasattr, round, type
+_host_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
+_host_functions = ("function", "builtin_function_or_method", "method", "type")
+def _host_read(owner, name):
     if isinstance(owner, ApiError) and name in ("status", "body"):
-        return _lib_error(str(owner), name)
-    value = _lib_getattr(owner, name)
-    return _lib_names.get(value, value) if name == "__name__" else value
+        return _host_error(str(owner), name)
+    value = _host_getattr(owner, name)
+    return _host_names.get(value, value) if name == "__name__" else value
 def getattr(owner, name, *default):
     if isinstance(owner, ApiError) and name in ("status", "body"):
-        return _lib_error(str(owner), name)
-    return _lib_getattr(owner, name, *default)
+        return _host_error(str(owner), name)
+    return _host_getattr(owner, name, *default)
 def hasattr(owner, name):
-    return (isinstance(owner, ApiError) and name in ("status", "body")) or _lib_hasattr(owner, name)
+    return (isinstance(owner, ApiError) and name in ("status", "body")) or _host_hasattr(owner, name)
 def callable(value):
-    return _lib_type(value).__name__ in _lib_functions or _lib_hasattr(value, "__call__")
+    return _host_type(value).__name__ in _host_functions or _host_hasattr(value, "__call__")
 def round(number, digits=None):
-    if _lib_type(number).__name__ == "float" and digits is not None and digits >= 0:
+    if _host_type(number).__name__ == "float" and digits is not None and digits >= 0:
         return float(f"{number:.{digits}f}")
-    return _lib_round(number, digits)
+    return _host_round(number, digits)
+def _host_plain(value):
+    kind = _host_type(value).__name__
+    if kind in ("list", "tuple", "range", "list_iterator", "dict_keys", "dict_values", "dict_items"):
+        return [_host_plain(item) for item in value]
+    if kind in ("dict", "defaultdict", "Counter"):
+        return {name: _host_plain(item) for name, item in value.items()}
+    if kind in _host_functions:
+        raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
+    return value
 def exit(text=""):
-    raise SystemExit(text if _lib_type(text).__name__ == "str" else "")
+    raise SystemExit(text if _host_type(text).__name__ == "str" else "")
 quit = exit
 def gather(*branches, return_exceptions=False):
-    _lib_open()
+    _host_open()
     results, first = [], None
     for branch in branches:
         is_suspended = is_end = False
-        _lib_begin()
+        _host_begin()
         try:
-            results.append(branch() if _lib_type(branch).__name__ in _lib_functions else branch)
+            results.append(branch() if _host_type(branch).__name__ in _host_functions else branch)
         except KeyboardInterrupt:
             is_suspended = True
         except Exception as error:
@@ -78,10 +87,10 @@ def gather(*branches, return_exceptions=False):
             results.append(error)
         except BaseException as error:
             is_end, first = True, first or error
-        _lib_end(is_suspended)
+        _host_end(is_suspended)
         if is_end:
             break
-    _lib_finish()
+    _host_finish()
     if first is not None:
         raise first
     return results
@@ -138,18 +147,18 @@ class MontyProgram:
         log = Log(self._job["entries"], memoryview(data)[size:])
         self._driver = _Driver(int(self._job["most"]), log, _leave, _nothing)
         self._outside: dict[str, Callable[..., Any]] = {
-            **{hidden_name(name): self._driver.function(name) for name in names},
             "status": lambda: self._driver.status,
+            **{hidden_name(name): self._driver.function(name) for name in names},
             "headers": self._driver.headers,
             "stop": self._driver.stop,
             "_lib_stop": self._driver.stop,
-            "_lib_error": self._driver.of_error,
+            "_host_error": self._driver.of_error,
             "_lib_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
             "_lib_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
-            "_lib_open": self._driver.open,
-            "_lib_begin": lambda: self._driver.gatherings[-1].begin(),
-            "_lib_end": lambda is_suspended: self._driver.gatherings[-1].end(is_suspended is True),
-            "_lib_finish": lambda: self._driver.gatherings.pop().finish(),
+            "_host_open": self._driver.open,
+            "_host_begin": lambda: self._driver.gatherings[-1].begin(),
+            "_host_end": lambda is_suspended: self._driver.gatherings[-1].end(is_suspended is True),
+            "_host_finish": lambda: self._driver.gatherings.pop().finish(),
         }
 
     def _checked(self, tree: ast.Module) -> list[tuple[int, str]]:
@@ -219,7 +228,9 @@ class MontyProgram:
         kind, message = type(inner).__name__, str(inner)
         frames = [frame for frame in raised.traceback() if frame.filename.endswith("-1>")]
         line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
-        if "cannot suspend in this synchronous context" in message:
+        if "exceptions can only be called with" in message:
+            message = "an error takes one text here, such as raise ValueError('no such item')"
+        elif "cannot suspend in this synchronous context" in message:
             message = f"{message.split(chr(39))[1]}() cannot be called here: call it in a loop first, then use the results"
         elif kind == "AttributeError" and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
             message += "; a method is no value here: write a lambda that calls it"

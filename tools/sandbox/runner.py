@@ -128,25 +128,29 @@ def _raw(data: object) -> bytes:
 
 
 class _Default:
-    """The default backend of this process: opened at the first use, closed at exit, reopened in a forked child."""
+    """The default backends of this process: opened at the first use, closed at exit, reopened in a forked child."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._backend: SandboxBackend | None = None
+        self._backends: dict[str, SandboxBackend] = {}
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset)
 
     def get(self) -> SandboxBackend:
-        """Return the backend; each call tries again if none is open. Raises SandboxUnavailableError."""
+        """Return the backend of the setting; each call tries again if it is not open.
+
+        Raises SandboxUnavailableError and SettingsError.
+        """
+        name = sandbox_from_env()
         with self._lock:
-            if self._backend is None:
-                self._backend = open_backend(sandbox_from_env())
-                atexit.register(self._backend.close)
-            return self._backend
+            if name not in self._backends:
+                self._backends[name] = open_backend(name)
+                atexit.register(self._backends[name].close)
+            return self._backends[name]
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._backend = None
+        self._backends = {}
 
 
 _default = _Default()
