@@ -70,6 +70,8 @@ def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
     """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form."""
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     hidden = {name: hidden_name(name) for name in functions if hasattr(builtins, name) and name not in bound}
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+        last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
     tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
@@ -160,12 +162,14 @@ def _unused(tree: ast.Module) -> Iterator[ast.Call]:
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
         is_unread = isinstance(node, ast.Assign) and all(_id(target) not in {"", *read} for target in node.targets)
-        if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
-            if isinstance(node, ast.Assign) and not is_unread:
-                continue
-            yield node.value
-            if _id(node.value.func) == "gather":
-                branches = [part for part in ast.walk(node.value) if isinstance(part, ast.Lambda)]
+        if isinstance(node, ast.Expr) or is_unread:
+            value: Any = node.value  # type: ignore[attr-defined]
+            if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
+                value = value.args[0]
+            if isinstance(value, ast.Call):
+                yield value
+            if isinstance(value, ast.Call) and _id(value.func) == "gather":
+                branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
                 yield from (branch.body for branch in branches if isinstance(branch.body, ast.Call))
 
 

@@ -9,7 +9,7 @@ import ast
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -34,11 +34,12 @@ from restgpt.tools.sandbox.guest.replay import (
 )
 from restgpt.tools.sandbox.result import CodeError, Status
 
+_MOST_WEIGHT = 2_000_000  # values and characters of the arguments of one call
 _API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
 """The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
 
 _PRELUDE = """
-import binascii as _host_binascii, re as _lib_re
+import binascii as _host_binascii, json as _host_json, re as _lib_re
 ApiError, Rejected = _host_binascii.Incomplete, _lib_re.error
 _host_getattr, _host_hasattr, _host_round, _host_type = getattr, hasattr, round, type
 _host_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
@@ -69,6 +70,21 @@ def _host_plain(value):
     if kind in _host_functions:
         raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
     return value
+def _host_shape(value):
+    if isinstance(value, dict):
+        names = ", ".join([repr(str(key)[:40]) for key in list(value)[:40]])
+        return f"a dict with the keys {names}{', ...' if len(value) > 40 else ''}" if value else "an empty dict"
+    if isinstance(value, list):
+        first = value[0] if value else None
+        return f"a list of {len(value)}" + (f"; its first item is {_host_shape(first)}" if isinstance(first, dict) else "")
+    return f"of type {_host_type(value).__name__}"
+def _host_shown(value):
+    if value is None or isinstance(value, str):
+        return value and value[:100_000]
+    try:
+        return _host_json.dumps(value, ensure_ascii=False)[:100_000]
+    except Exception:
+        return None
 def exit(text=""):
     raise SystemExit(text if _host_type(text).__name__ == "str" else "")
 quit = exit
@@ -105,6 +121,7 @@ class End:
     pause: str = ""
     payload: str = ""
     error: CodeError | None = None
+    shape: str = ""
 
 
 class Left(Exception):
@@ -135,7 +152,8 @@ def rewrite(code: str, data: bytes) -> End:
 class MontyProgram:
     """A program with its answers, before Monty runs it. Raises Left if it is refused, and SyntaxError."""
 
-    def __init__(self, code: str, data: bytes) -> None:
+    def __init__(self, code: str, data: bytes, monty: Any) -> None:
+        self._monty = monty
         size = 10 + int(data[:10])
         self._job = json.loads(data[10:size])
         self._code = code
@@ -178,36 +196,66 @@ class MontyProgram:
             "random_start": {"seed": self._job["seed"]},
         }
 
-    def run(self, session: Any, monty: Any, printed: Callable[[str, str], None], end: float) -> End:
-        """Run the program to its end or its next calls, by the moment `end`. Raises Left, TimeoutError, MontyError."""
+    def run(self, session: Any, printed: Callable[[str, str], None], end: float) -> End:
+        """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
         session.feed_run(_PRELUDE + library(), print_callback=printed)
         inputs = {} if self._job["inputs"] is None else {"inputs": self._job["inputs"]}
         code = self.translated.code
         moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
-        while not isinstance(moment, monty.MontyComplete):
+        while not isinstance(moment, self._monty.MontyComplete):
             if time.monotonic() > end:
-                raise TimeoutError
-            if not isinstance(moment, monty.FunctionSnapshot):
+                return End(Status.TIMEOUT)
+            if not isinstance(moment, self._monty.FunctionSnapshot):
                 moment = moment.resume_auto()
             elif moment.is_os_function:
                 moment = moment.resume_not_handled()
             else:
                 moment = moment.resume(self._answer(moment))
-        return self.ended(Status.OK, moment.output)
+        return self._ended(Status.OK, value=moment.output)
 
-    def ended(self, status: Status, value: Any = None, error: CodeError | None = None) -> End:
+    def failed(self, session: Any, raised: Any, status: Status) -> End:
+        """Return the end of a run with an error of the program. Raises Left and MontyError."""
+        inner = raised.exception()
+        if isinstance(inner, SystemExit) and not str(inner):
+            return self._ended(Status.OK)
+        frames = [frame for frame in raised.traceback() if _is_program(frame.filename)]
+        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
+        source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
+        kind = type(inner).__name__
+        error = CodeError({"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source)
+        about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
+        return replace(self._ended(status, error), shape=self._subject(session, kind, frames[-1]) if about else "")
+
+    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> End:
         """Return the end of a run that needs no more answers. Raises Left."""
         self._driver.end()
-        report = {"taken": self._driver.taken, "value": shown(value)}
+        report = {"taken": self._driver.taken, "value": shown(value if isinstance(value, str) else None)}
         return End(status, payload=json.dumps(report), error=error)
+
+    def _subject(self, session: Any, kind: str, frame: Any) -> str:
+        """Return a description of the object of which the program read a field or an item that there is not.
+
+        The expression of the object is evaluated again, so it is left out if it contains a call.
+        """
+        line = self.translated.code.split("\n")[frame.line - 1]
+        text = line[frame.column - 1 : frame.end_column - 1] if frame.end_line == frame.line else ""
+        base = text.rpartition("." if kind == "AttributeError" else "[")[0]
+        try:
+            found = session.feed_run(f"_host_shape({base})") if base and "(" not in base else ""
+        except self._monty.MontyRuntimeError:
+            return ""
+        return f"`{base}` is {found}"[:800] if isinstance(found, str) and found else ""
 
     def _answer(self, moment: Any) -> dict[str, Any]:
         """Return what Monty goes on with after a call of an outside function. Raises Left."""
         driver, place = self._driver, moment.position
-        if place.filename.endswith("-1>"):  # not of the prelude
+        if _is_program(place.filename):
             driver.line = self.translated.line_at(place.start)
         try:
-            value = self._outside[moment.function_name](*moment.args, **moment.kwargs)
+            positional, keywords = moment.args, moment.kwargs
+            if moment.function_name != "headers":  # whose argument is an answer, and is only compared
+                _weigh([positional, keywords])
+            value = self._outside[moment.function_name](*positional, **keywords)
             if type(value) is Held:
                 value = None if place.start in self.translated.unused else driver.use(value)
             return {"return_value": value}
@@ -220,22 +268,6 @@ class MontyProgram:
             return {"exc_type": _REJECTED, "message": str(error)}
         except (TypeError, ValueError, LookupError, RecursionError) as error:
             return {"exc_type": "TypeError", "message": str(error)}
-
-    def error_of(self, raised: Any) -> CodeError:
-        """Return the error that ended the program, with its line in the code as it was written."""
-        inner = raised.exception()
-        names = {"Incomplete": "ApiError", "error": "Rejected", "PatternError": "Rejected"}
-        kind, message = type(inner).__name__, str(inner)
-        frames = [frame for frame in raised.traceback() if frame.filename.endswith("-1>")]
-        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
-        if "exceptions can only be called with" in message:
-            message = "an error takes one text here, such as raise ValueError('no such item')"
-        elif "cannot suspend in this synchronous context" in message:
-            message = f"{message.split(chr(39))[1]}() cannot be called here: call it in a loop first, then use the results"
-        elif kind == "AttributeError" and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
-            message += "; a method is no value here: write a lambda that calls it"
-        source = self._code.split("\n")[line - 1].strip() if line else ""
-        return CodeError(names.get(kind, kind), message, line or None, source)
 
 
 class _Driver(Driver):
@@ -271,6 +303,38 @@ class _Driver(Driver):
 
     def _line(self) -> int:
         return self.line
+
+
+def _is_program(filename: str) -> bool:
+    """Return whether a place is in the program, which is fed after the prelude."""
+    return filename == "<python-input-1>"
+
+
+def _told(error: BaseException) -> str:
+    """Return the message of an error, with the way round what Monty does not have."""
+    message = str(error)
+    if "exceptions can only be called with" in message:
+        return "an error takes one text here, such as raise ValueError('no such item')"
+    if "cannot suspend in this synchronous context" in message:
+        name = message.split("'")[1]
+        return f"{name}() cannot be called here: call it in a loop first, then use the results"
+    if isinstance(error, AttributeError) and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
+        return f"{message}; a method is no value here: write a lambda that calls it"
+    return message
+
+
+def _weigh(value: Any) -> None:
+    """Raise TypeError for a value that is too large: one that contains another many times is small in Monty only."""
+    left, waiting = _MOST_WEIGHT, [value]
+    while waiting:
+        item = waiting.pop()
+        left -= 1 + (len(item) if isinstance(item, str | bytes) else 0)
+        if left < 0:
+            raise TypeError("the arguments are too large together")
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += item
 
 
 def _leave(kind: str, payload: Mapping[str, Any]) -> NoReturn:
