@@ -110,7 +110,7 @@ def _sentences(node: ast.AST, bound: Collection[str], calls: Collection[str]) ->
         case ast.Yield() | ast.YieldFrom():
             yield "yield is not here: collect the values in a list and return it"
         case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
-            yield "a class cannot inherit here: write it without a base; for an error of your own raise ValueError(text)"
+            yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
         case ast.ClassDef(body=body):
             names = {_id(mark) for part in body for mark in getattr(part, "decorator_list", ())}
             yield from (f"@{name} is not here: write an ordinary method" for name in sorted(names & _DECORATORS))

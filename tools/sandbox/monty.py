@@ -19,8 +19,8 @@ from restgpt.tools.sandbox.monty_program import End, Left, MontyProgram, rewrite
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 
 _MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions that one program makes; its time ends it long before
-_LEAST_MEMORY, _SPARED = 256 << 20, 256 << 20
-"""The memory of a program over small answers, and how much less it is than elsewhere: the host holds what it sends too."""
+_LEAST_MEMORY = 256 << 20  # bytes of a program over small answers
+_SPARED = 256 << 20  # bytes that a program has less than other code, because the host holds what it sends too
 _GRACE = 0.5  # seconds after the time limit before the pool kills a worker
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
 _LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}

@@ -76,7 +76,8 @@ def _host_shape(value):
         return f"a dict with the keys {names}{', ...' if len(value) > 40 else ''}" if value else "an empty dict"
     if isinstance(value, list):
         first = value[0] if value else None
-        return f"a list of {len(value)}" + (f"; its first item is {_host_shape(first)}" if isinstance(first, dict) else "")
+        inner = f"; its first item is {_host_shape(first)}" if isinstance(first, dict) else ""
+        return f"a list of {len(value)}{inner}"
     return f"of type {_host_type(value).__name__}"
 def _host_shown(value):
     if value is None or isinstance(value, str):
@@ -196,7 +197,7 @@ class MontyProgram:
             "random_start": {"seed": self._job["seed"]},
         }
 
-    def run(self, session: Any, printed: Callable[[str, str], None], end: float) -> End:
+    def run(self, session: Any, printed: Callable[..., None], end: float) -> End:
         """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
         session.feed_run(_PRELUDE + library(), print_callback=printed)
         inputs = {} if self._job["inputs"] is None else {"inputs": self._job["inputs"]}
@@ -222,7 +223,9 @@ class MontyProgram:
         line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
         source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
         kind = type(inner).__name__
-        error = CodeError({"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source)
+        error = CodeError(
+            {"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source
+        )
         about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
         return replace(self._ended(status, error), shape=self._subject(session, kind, frames[-1]) if about else "")
 
