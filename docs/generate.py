@@ -134,7 +134,9 @@ def example(name: str) -> str:
 
 def constructs() -> str:
     """Return a table of what a program may contain, and how it ends in the locked interpreter and in Monty."""
-    parts = (ROOT / "docs" / "constructs.py").read_text(encoding="utf-8").split("#: ")[1:]
+    parts = (
+        (ROOT / "tests" / "tools" / "sandbox" / "corpus" / "constructs.py").read_text(encoding="utf-8").split("#: ")[1:]
+    )
     rows = ["| in a program | in Monty |", "|---|---|"]
     sandboxes = [open_backend(name) for name in ("cpython", "monty")]
     for part in parts:

@@ -6,11 +6,12 @@ here, but evaluates nothing of it.
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from restgpt.tools.sandbox.guest.gather import bound_names, rewritten
@@ -19,7 +20,7 @@ from restgpt.tools.sandbox.guest.replay import FILENAME, LIBRARY
 MODULES = frozenset({
     *("__future__", "asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime"),
     *("decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib", "random", "re", "sys"),
-    *("textwrap", "time", "tomllib", "typing", "unicodedata"),
+    *("time", "tomllib", "typing", "unicodedata"),
 })  # fmt: skip
 """The modules that Monty has."""
 
@@ -210,7 +211,7 @@ class _Dialect(ast.NodeTransformer):
         if node.attr == "utcnow":
             node.attr = "now"
         if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
-            return _call("_host_read", node.value, ast.Constant(node.attr))
+            return _call("_host_getattr", node.value, ast.Constant(node.attr))
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -279,66 +280,33 @@ class _Dialect(ast.NodeTransformer):
         return ast.Lambda(parameters, ast.Call(ast.Attribute(owner, node.attr, ast.Load()), list(arguments), []))
 
 
-_TYPES = """
-_lib_Mapping = dict
-_lib_Iterable = (tuple, set, frozenset, range, type({}.keys()), type({}.values()), type({}.items()), type(iter([])))
-"""  # of `collections.abc`, for the library
+_FOR_LIBRARY = {
+    "Mapping": "dict",
+    "Iterable": "(tuple, set, frozenset, range, *map(type, ({}.keys(), {}.values(), {}.items(), iter([]))))",
+    "stop": "stop",
+    "ratio": "_host_ratio",
+    "likest": "_host_likest",
+}
+"""What the library gets in the place of what it imports and of functions that run in the host."""
 
 
 @lru_cache(maxsize=1)
 def library() -> str:
-    """Return the functions of `guest/library.py` in the words of Monty, under names that no program has."""
+    """Return the functions of `guest/library.py` for Monty, inside a function, where no name of a program is theirs."""
     spec = find_spec("restgpt.tools.sandbox.guest.library")
     if spec is None or spec.origin is None:
         raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    tree_body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
-    kept = [part for part in tree_body if not _left_out(part)]
+    parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
     tree = _Dialect((), {}, ()).visit(ast.Module(kept, []))
-    defined = [part for part in tree_body if not isinstance(part, ast.Import | ast.ImportFrom | ast.If)]
-    own = {name for part in defined for node in [part, *_targets(part)] for name in bound_names(node)}
-    used = {_id(node) for node in ast.walk(tree)}
-    python = sorted(name for name in used - own if hasattr(builtins, name))
-    tree = _Renamed({*own, *python, "re", "Mapping", "Iterable"}).visit(tree)
-    public = "\n".join(f"{name} = _lib_{name}" for name in LIBRARY)
-    taken = "\n".join(f"_lib_{name} = {name}" for name in python)
-    return f"{_TYPES}{taken}\n{ast.unparse(ast.fix_missing_locations(tree))}\n{public}\n"
+    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
+    python = {_id(node) for node in ast.walk(tree)} - bound
+    given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}
+    defaults = ", ".join(f"{name}={value}" for name, value in given.items())
+    names = ", ".join(LIBRARY)
+    body = indent(ast.unparse(ast.fix_missing_locations(tree)), "    ")
+    return f"def _host_library({defaults}):\n{body}\n    return {names}\n{names} = _host_library()\n"
 
 
-def _left_out(part: ast.stmt) -> bool:
-    """Return whether Monty gets a part of the library otherwise: imports, names for types, functions of the host."""
-    names = {part.name} if isinstance(part, ast.FunctionDef) else {_id(node) for node in _targets(part)}
-    return isinstance(part, ast.Import | ast.ImportFrom | ast.If) or bool(names & {"stop", "ratio", "likest"})
-
-
-def _targets(part: ast.stmt) -> Sequence[ast.expr]:
-    targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
-    return [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-
-
-class _Renamed(ast.NodeTransformer):
-    """Gives names that a program may have too another one."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-
-    def _new(self, name: str) -> str:
-        return f"_lib_{name}" if name in self._names else name
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Rename a name."""
-        return ast.Name(self._new(node.id), node.ctx)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Rename a parameter, and leave out its annotation."""
-        return ast.arg(self._new(node.arg))
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Rename a function, and leave out its annotation."""
-        self.generic_visit(node)
-        node.name, node.returns = self._new(node.name), None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Leave out an annotation."""
-        self.generic_visit(node)
-        return ast.Assign([node.target], node.value) if node.value is not None else None
+def _is_given(part: ast.stmt) -> bool:
+    return not _FOR_LIBRARY.keys().isdisjoint([getattr(part, "name", ""), _id(getattr(part, "target", part))])

@@ -54,51 +54,90 @@ print(d, l)
 l = [1, 2, 3]
 del l[1:]
 print(l)
+
+
 #: a function with yield
 def numbers():
     yield 1
+
+
 print(list(numbers()))
+
+
 #: a function with defaults, keywords, a closure
 def f(a, *b, c=3, **d):
     def inner():
         nonlocal c
         c += 1
         return c
+
     return a, b, inner(), d
+
+
 print(f(1, 2, e=5))
+
+
 #: a class
 class Total:
-    def __init__(self): self.n = 0
-    def add(self, n): self.n += n
+    def __init__(self):
+        self.n = 0
+
+    def add(self, n):
+        self.n += n
+
+
 t = Total()
 t.add(2)
 print(t.n)
+
+
 #: a class with a base
-class Missing(Exception): pass
+class Missing(Exception):
+    pass
+
+
 try:
     raise Missing("x")
 except Missing as e:
     print(e)
+
+
 #: a class with a property
 class C:
     @property
-    def x(self): return 1
+    def x(self):
+        return 1
+
+
 print(C().x)
 #: a dataclass, a namedtuple
 from dataclasses import dataclass
 from collections import namedtuple
+
+
 @dataclass
 class P:
     x: int = 1
+
+
 print(P(), namedtuple("N", "a b")(1, 2))
 #: match
 match {"a": [1, 2]}:
-    case {"a": [x, *_]}: print(x)
+    case {"a": [x, *_]}:
+        print(x)
+
+
 #: with and a context manager of one's own
 class W:
-    def __enter__(self): return 1
-    def __exit__(self, *a): pass
-with W() as w: print(w)
+    def __enter__(self):
+        return 1
+
+    def __exit__(self, *a):
+        pass
+
+
+with W() as w:
+    print(w)
 #: f-strings and formats
 print(f"{1.5:>8.2f}|{'a':<4}|{1234567:,}|{0.256:.1%}", "{:>4} {x}".format(1, x=2), "%05.1f" % 2)
 #: round
@@ -107,7 +146,9 @@ print(round(2.675, 2), round(2.5), round(-0.5), round(1234.5, -2))
 print(10**30, 7 // -2, -7 % 3, int("ff", 16), divmod(7, 2))
 #: texts
 s = " Añb c "
-print(s.strip().title(), s.split(), s.casefold(), "a-b".partition("-"), "abc".removeprefix("a"), "x".zfill(3), s.isascii())
+print(
+    s.strip().title(), s.split(), s.casefold(), "a-b".partition("-"), "abc".removeprefix("a"), "x".zfill(3), s.isascii()
+)
 #: str.translate
 print("abc".translate({97: "x"}))
 #: a method as a key
@@ -130,71 +171,114 @@ print("x" in globals())
 #: exit
 print("a")
 exit()
+
+
 #: await
-async def f(): return 1
+async def f():
+    return 1
+
+
 #: exec
 exec("print(1)")
 #: import collections
 from collections import Counter, defaultdict, deque
+
 d = defaultdict(list)
 d["a"].append(1)
 print(dict(d), Counter("aab").most_common(1), deque([1, 2])[0])
 #: collections.OrderedDict
 from collections import OrderedDict
+
 print(list(OrderedDict(a=1)))
 #: import itertools, functools
 import itertools, functools
-print(list(itertools.chain.from_iterable([[1], [2]])), [(k, list(g)) for k, g in itertools.groupby("aab")], functools.reduce(lambda a, b: a + b, [1, 2]))
+
+print(
+    list(itertools.chain.from_iterable([[1], [2]])),
+    [(k, list(g)) for k, g in itertools.groupby("aab")],
+    functools.reduce(lambda a, b: a + b, [1, 2]),
+)
 #: import re
 import re
+
 print(re.findall(r"\d+", "a1b22"), re.sub(r"\s+", " ", "a  b"), re.search(r"(?P<y>\d{4})", "in 2020")["y"])
 #: re.sub with a function
 import re
+
 print(re.sub("a", lambda m: m[0] * 2, "banana"))
 #: import json, base64, hashlib
 import json, base64, hashlib
+
 print(json.dumps({"a": [1, None, "é"]}, indent=1), base64.b64encode(b"a"), hashlib.sha256(b"a").hexdigest()[:8])
 #: import datetime
 from datetime import datetime, timedelta, date, timezone
-print(datetime.now(), datetime.now(timezone.utc).date(), date(2020, 2, 28) + timedelta(days=2), datetime.strptime("2020-01-02", "%Y-%m-%d"), datetime.fromisoformat("2020-01-02T03:04:05+00:00"))
+
+print(
+    datetime.now(),
+    datetime.now(timezone.utc).date(),
+    date(2020, 2, 28) + timedelta(days=2),
+    datetime.strptime("2020-01-02", "%Y-%m-%d"),
+    datetime.fromisoformat("2020-01-02T03:04:05+00:00"),
+)
 #: time.sleep moves the clock
 import time
+
 time.sleep(5)
 print(time.time())
 #: import math, random, decimal
 import math, random
 from decimal import Decimal
+
 print(math.ceil(1.2), math.isclose(0.1 + 0.2, 0.3), random.Random(1).randint(1, 1), Decimal("1.10") + 1)
 #: import csv
 import csv
+
 print(list(csv.reader(["a,b", '1,"x,y"'])))
 #: import statistics
 import statistics
+
 print(statistics.mean([1, 2]))
 #: import io
 import io
+
 print(io.StringIO("a").read())
 #: import urllib.parse
 from urllib.parse import quote
+
 print(quote("a b"))
 #: import operator, heapq
 from operator import itemgetter
 import heapq
+
 print(heapq.nlargest(1, [{"n": 1}], key=itemgetter("n")))
 #: import enum
 from enum import Enum
-class E(Enum): A = 1
+
+
+class E(Enum):
+    A = 1
+
+
 print(E.A.name)
 #: import string, textwrap, uuid
 import textwrap
+
 print(textwrap.shorten("a b c", 3))
+
+
 #: a list is sorted by its own class
 class V:
-    def __init__(self, n): self.n = n
-    def __lt__(self, other): return self.n < other.n
+    def __init__(self, n):
+        self.n = n
+
+    def __lt__(self, other):
+        return self.n < other.n
+
+
 print([v.n for v in sorted([V(2), V(1)])])
 #: sys.exit with a text
 import sys
+
 sys.exit("no")
 #: open
 print(open("/etc/passwd").read())
