@@ -45,7 +45,6 @@ _NAMES: Mapping[str, str] = {
     "delattr": "set the attribute to None",
     "memoryview": "use bytes",
 }
-_DECORATORS = frozenset({"classmethod", "staticmethod", "property"})
 _LAZY = frozenset({"next", "any", "all"})
 _EAGER = frozenset({"map", "filter"})
 
@@ -54,17 +53,21 @@ _EAGER = frozenset({"map", "filter"})
 class Translation:
     """A program as Monty runs it.
 
-    `lines` maps its lines to those of the program, and `unused` has the offsets in bytes of the calls whose value the
-    program does not use.
+    `lines` has the lines of the program by the offsets in bytes where parts of the new code start, in order, and
+    `unused` has the offsets of the calls whose value the program does not use.
     """
 
     code: str
-    lines: Mapping[int, int]
+    lines: dict[int, int]
     unused: frozenset[int]
 
     def line_at(self, offset: int) -> int:
-        """Return the line of the program for an offset in bytes of the code that Monty runs."""
-        return self.lines.get(self.code.encode()[:offset].count(b"\n") + 1, 0)
+        """Return the line of the program for an offset in the code that Monty runs."""
+        return next((line for start, line in reversed(self.lines.items()) if start <= offset), 0)
+
+    def offset_of(self, line: int, column: int) -> int:
+        """Return the offset of a place in the code that Monty runs; both numbers count from 1."""
+        return len("".join(self.code.splitlines(keepends=True)[: line - 1]).encode()) + column - 1
 
 
 def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
@@ -76,17 +79,17 @@ def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
     tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
+    starts = [0]
+    for text in code.encode().split(b"\n"):
+        starts.append(starts[-1] + len(text) + 1)
     lines: dict[int, int] = {}
     for old, node in zip(ast.walk(tree), ast.walk(new), strict=True):
         if type(old) is not type(node):
             raise ValueError("the code cannot be written in another form")
-        if hasattr(node, "lineno"):
-            lines[node.lineno] = min(lines.get(node.lineno, old.lineno), old.lineno)  # type: ignore[attr-defined]
-    starts = [0]
-    for line in code.encode().split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
+        if isinstance(node, ast.expr | ast.stmt):
+            lines.setdefault(starts[node.lineno - 1] + node.col_offset, old.lineno)  # type: ignore[attr-defined]
     unused = frozenset(starts[call.lineno - 1] + call.col_offset for call in _unused(new))
-    return Translation(code, lines, unused)
+    return Translation(code, dict(sorted(lines.items())), unused)
 
 
 def hidden_name(function: str) -> str:
@@ -112,13 +115,10 @@ def _sentences(node: ast.AST, bound: Collection[str], calls: Collection[str]) ->
             yield "yield is not here: collect the values in a list and return it"
         case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
             yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
-        case ast.ClassDef(body=body):
-            names = {_id(mark) for part in body for mark in getattr(part, "decorator_list", ())}
-            yield from (f"@{name} is not here: write an ordinary method" for name in sorted(names & _DECORATORS))
+        case ast.FunctionDef(decorator_list=[ast.Name(id="property" | "staticmethod" | "classmethod" as name), *_]):
+            yield f"@{name} is not here: write an ordinary method or function"
         case ast.Delete(targets=targets) if not all(_deleted(target) for target in targets):
             yield "del is not here: d.pop(k) takes a key away; build a new list without the items"
-        case ast.TryStar():
-            yield "except* is not here: use except"
         case ast.Import() | ast.ImportFrom():
             yield from _of_imports(node)
         case ast.Name(id=name) if name in _NAMES and name not in bound and name not in calls:
@@ -190,15 +190,6 @@ class _Dialect(ast.NodeTransformer):
     def __init__(self, bound: Collection[str], hidden: Mapping[str, str], functions: Collection[str]) -> None:
         self._bound, self._hidden, self._functions = bound, hidden, functions
 
-    def visit(self, node: ast.AST) -> Any:
-        """Return the node, or what stands in its place."""
-        new = super().visit(node)
-        if isinstance(node, ast.expr | ast.stmt) and isinstance(new, ast.AST) and new is not node:
-            for inner in ast.walk(new):
-                if isinstance(inner, ast.expr | ast.stmt | ast.arg) and not hasattr(inner, "lineno"):
-                    ast.copy_location(inner, node)
-        return new
-
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Give a function of the API that is called like one of Python its other name."""
         return ast.Name(self._hidden.get(node.id, node.id), node.ctx)
@@ -257,11 +248,7 @@ class _Dialect(ast.NodeTransformer):
                 new.append(ast.Expr(ast.Call(pop, [target.slice], [])))
             elif isinstance(target, ast.Name):
                 new.append(ast.Assign([ast.Name(target.id, ast.Store())], ast.Constant(None)))
-        for made in new:
-            for inner in ast.walk(made):
-                if isinstance(inner, ast.expr | ast.stmt) and not hasattr(inner, "lineno"):
-                    ast.copy_location(inner, node)
-        return new
+        return [ast.copy_location(made, node) for made in new]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Leave out the base `object`."""

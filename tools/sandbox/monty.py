@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.guest.rewriting import UnsafeError
-from restgpt.tools.sandbox.monty_program import End, Left, MontyProgram, rewrite
-from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
+from restgpt.tools.sandbox.monty_program import Left, MontyProgram, rewrite
+from restgpt.tools.sandbox.result import CodeError, Ending, Limits, Media, SandboxResult, Status, printable, result_of
 
 _MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions that one program makes; its time ends it long before
 _LEAST_MEMORY = 256 << 20  # bytes of a run over small data
@@ -72,28 +72,28 @@ class MontyBackend:
         except SyntaxError as error:
             line = error.lineno or 0
             source = code.split("\n")[line - 1].strip()[:300] if line else ""
-            end = End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
+            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
         except (ValueError, OverflowError, RecursionError, MemoryError, UnsafeError) as error:
             reason = str(error) or "the code is too complex"
-            end = End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
         if media in _DATA and end.pause == "refused":  # code over data has a status for it
             line, sentence = json.loads(end.payload)["problems"][0]
-            end = End(Status.UNSUPPORTED, error=CodeError("NotImplementedError", sentence, line))
+            end = Ending(Status.UNSUPPORTED, error=CodeError("NotImplementedError", sentence, line))
         told = end.error and replace(end.error, message=printable(end.error.message)[:2048])
         options: dict[str, Any] = {"error": told, "pause": end.pause, "payload": end.payload, "shape": end.shape}
         elapsed = (time.monotonic() - started) * 1000
         return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
 
-    def _run(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> End:
+    def _run(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> Ending:
         """Run a program, or code over data. Raises Left, and what `ast.parse` raises."""
         if media in _DATA:
             job: dict[str, Any] = {"functions": (), "entries": (), "most": 0, "check": "", "inputs": None}
             try:
                 job["data"] = json.loads(data) if media == "json" else data.decode("utf-8", "replace")
             except RecursionError:
-                return End(Status.INPUT_TOO_DEEP)
+                return Ending(Status.INPUT_TOO_DEEP)
             except ValueError as error:
-                return End(Status.INPUT_INVALID, error=CodeError(type(error).__name__, str(error)))
+                return Ending(Status.INPUT_INVALID, error=CodeError(type(error).__name__, str(error)))
             size = len(data)
         else:
             size = 10 + int(data[:10])
@@ -106,9 +106,9 @@ class MontyBackend:
                 except self._monty.MontyRuntimeError as raised:
                     status = _status(raised, output)
                     is_over = output.ended or status is Status.TIMEOUT
-                    return End(status) if is_over else program.failed(session, raised, status)
+                    return Ending(status) if is_over else program.failed(session, raised, status)
         except self._monty.MontyError as raised:
-            return End(_status(raised, output))
+            return Ending(_status(raised, output))
 
     @contextmanager
     def _session(self, limits: Limits, bounds: Any, output: "_Output", **options: Any) -> Iterator[Any]:

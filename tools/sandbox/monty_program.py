@@ -9,7 +9,6 @@ import ast
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -32,7 +31,7 @@ from restgpt.tools.sandbox.guest.replay import (
     Suspended,
     shown,
 )
-from restgpt.tools.sandbox.result import CodeError, Status
+from restgpt.tools.sandbox.result import CodeError, Ending, Status
 from restgpt.tools.sandbox.worker import shape
 
 _MOST_WEIGHT = 2_000_000  # values and characters of the arguments of one call
@@ -112,17 +111,6 @@ def gather(*branches, return_exceptions=False):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: its status, the kind and the JSON of its report, and its error."""
-
-    status: Status
-    pause: str = ""
-    payload: str = ""
-    error: CodeError | None = None
-    shape: str = ""
-
-
 class Left(Exception):
     """The run ends here, with the report of the driver."""
 
@@ -130,16 +118,16 @@ class Left(Exception):
         super().__init__(kind)
         text = json.dumps(payload)
         large = len(text) > MOST_RECORD
-        self.end = End(Status.PAUSED, "large" if large else kind, "{}" if large else text)
+        self.end = Ending(Status.PAUSED, pause="large" if large else kind, payload="{}" if large else text)
 
 
-def rewrite(code: str, data: bytes) -> End:
+def rewrite(code: str, data: bytes) -> Ending:
     """Return the report about the code with inputs in the place of literals; nothing is run, in Monty or here."""
     report = json.dumps(rewriting.rewritten(code, json.loads(data)), ensure_ascii=False)
     payload = report.encode("utf-8", "backslashreplace")
     if len(payload) > rewriting.MOST_RECORD:
         raise ValueError("the new code is too long")
-    return End(Status.OK, payload=payload.decode())
+    return Ending(Status.OK, payload=payload.decode())
 
 
 class MontyProgram:
@@ -187,7 +175,7 @@ class MontyProgram:
             "random_start": {"seed": self._job["seed"]},
         }
 
-    def run(self, session: Any, printed: Callable[..., None], end: float) -> End:
+    def run(self, session: Any, printed: Callable[..., None], end: float) -> Ending:
         """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
         session.feed_run(_PRELUDE + library(), external_lookup=self._outside, print_callback=printed)
         inputs = {name: _encodable(self._job[name]) for name in ("inputs", "data") if self._job.get(name) is not None}
@@ -195,7 +183,7 @@ class MontyProgram:
         moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
         while not isinstance(moment, self._monty.MontyComplete):
             if time.monotonic() > end:
-                return End(Status.TIMEOUT)
+                return Ending(Status.TIMEOUT)
             if not isinstance(moment, self._monty.FunctionSnapshot):
                 moment = moment.resume_auto()
             elif moment.is_os_function:
@@ -204,26 +192,27 @@ class MontyProgram:
                 moment = moment.resume(self._answer(moment))
         return self._ended(Status.OK, value=moment.output)
 
-    def failed(self, session: Any, raised: Any, status: Status) -> End:
+    def failed(self, session: Any, raised: Any, status: Status) -> Ending:
         """Return the end of a run with an error of the program. Raises Left and MontyError."""
         inner = raised.exception()
         if isinstance(inner, SystemExit) and not str(inner):
             return self._ended(Status.OK)
         frames = [frame for frame in raised.traceback() if _is_program(frame.filename)]
-        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
+        place = self.translated.offset_of(frames[-1].line, frames[-1].column) if frames else 0
+        line = self.translated.line_at(place) if frames else 0
         source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
         kind = type(inner).__name__
         error = CodeError(
             {"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source
         )
         about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
-        return replace(self._ended(status, error), shape=self._subject(session, kind, frames[-1]) if about else "")
+        return self._ended(status, error)._replace(shape=self._subject(session, kind, frames[-1]) if about else "")
 
-    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> End:
+    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> Ending:
         """Return the end of a run that needs no more answers. Raises Left."""
         self._driver.end()
-        report = {"taken": self._driver.taken, "value": shown(value if isinstance(value, str) else None)}
-        return End(status, payload=json.dumps(report), error=error)
+        report = {"taken": self._driver._log.taken, "value": shown(value if isinstance(value, str) else None)}
+        return Ending(status, payload=json.dumps(report), error=error)
 
     def _subject(self, session: Any, kind: str, frame: Any) -> str:
         """Return a description of the object of which the program read a field or an item that there is not.
@@ -251,7 +240,7 @@ class MontyProgram:
                 _weigh([positional, keywords])
             value = self._outside[moment.function_name](*positional, **keywords)
             if type(value) is Held:
-                value = None if place.start in self.translated.unused else driver.use(value)
+                value = None if place.start in self.translated.unused else bool(value)
             return {"return_value": _encodable(value)}
         except Suspended:
             return {"exc_type": "KeyboardInterrupt", "message": ""}
@@ -274,18 +263,9 @@ class _Driver(Driver):
         self.errors: dict[str, ApiError] = {}
         self.gatherings: list[Gathering] = []
 
-    @property
-    def taken(self) -> dict[str, str]:
-        """The answers of earlier programs that were taken."""
-        return self._log.taken
-
     def open(self) -> None:
         """Begin a `gather`."""
         self.gatherings.append(Gathering(self))
-
-    def use(self, held: Held) -> Any:
-        """End the branch where the program needs the answer to a change that was not sent."""
-        return bool(held)
 
     def of_error(self, message: str, name: str) -> Any:
         """Return the status or the body of the error with a message."""

@@ -20,7 +20,6 @@ from typing import TypeVar
 from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
-from restgpt.tools.settings.environment import sandbox_from_env
 from restgpt.tools.tracing.span import tool_span
 
 __all__ = [
@@ -141,6 +140,9 @@ class _Default:
 
         Raises SandboxUnavailableError and SettingsError.
         """
+        # Here, because a backend by itself works in an interpreter without other packages.
+        from restgpt.tools.settings.environment import sandbox_from_env
+
         name = sandbox_from_env()
         with self._lock:
             if name not in self._backends:
