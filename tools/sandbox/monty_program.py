@@ -178,7 +178,8 @@ class MontyProgram:
     def run(self, session: Any, printed: Callable[..., None], end: float) -> Ending:
         """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
         session.feed_run(_PRELUDE + library(), external_lookup=self._outside, print_callback=printed)
-        inputs = {name: _encodable(self._job[name]) for name in ("inputs", "data") if self._job.get(name) is not None}
+        given = ["data"] if "data" in self._job else ["inputs"] if self._job["inputs"] is not None else []
+        inputs = {name: _encodable(self._job[name]) for name in given}
         code = self.translated.code
         moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
         while not isinstance(moment, self._monty.MontyComplete):

@@ -114,6 +114,15 @@ def test_half_of_a_surrogate_pair_in_an_answer_does_no_harm() -> None:
     assert run_python("print(data)", '["\\ud83d"]').output == "['?']\n"
 
 
+def test_code_over_data_has_it_whatever_it_is() -> None:
+    assert run_python("print(data)", "null").output == "None\n"
+    assert run_python("print(data)", "a\nb", media="text").output == "a\nb\n"
+    assert run_python("print(next(x for x in data if x > 1))", [1, 2]).output == "2\n"
+    assert run_python("print(data)", "[" * 10**5).status is Status.INPUT_TOO_DEEP
+    lacking = run_python("import statistics", "[]")
+    assert (lacking.status, lacking.error and lacking.error.line) == (Status.UNSUPPORTED, 1)
+
+
 def test_a_dry_run_goes_on_after_changes_whose_answers_are_not_used() -> None:
     code = "put(n=1)\nmade = put(n=2)\ngather(put(n=3), put(n=4))\nprint('held')\nx = put(n=5)\nprint(x['id'])"
     entries: list[Entry] = []
