@@ -6,7 +6,7 @@ here, but evaluates nothing of it.
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -45,7 +45,10 @@ _NAMES: Mapping[str, str] = {
     "delattr": "set the attribute to None",
     "memoryview": "use bytes",
 }
-_LAZY = frozenset({"next", "any", "all"})
+_LAZY = "a generator makes all its calls at once here: use a list if you want all, else a loop that breaks"
+_TAKERS = frozenset({
+    *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
+})  # fmt: skip
 _EAGER = frozenset({"map", "filter"})
 
 
@@ -99,17 +102,39 @@ def hidden_name(function: str) -> str:
 
 def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]:
     """Return the lines and sentences of what the program uses and Monty does not have, each with a way round it."""
-    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
-    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    found = [
-        (node.lineno, f"{sentence}.")  # type: ignore[attr-defined]
-        for node in ast.walk(tree)
-        for sentence in _sentences(node, bound, {*functions, *own})
-    ]
-    return sorted(set(found))[:20]
+    nodes = list(ast.walk(tree))
+    bound = {*functions, *(name for node in nodes for name in bound_names(node))}
+    calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
+    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound)]  # type: ignore[attr-defined]
+    found += [(node.lineno, _LAZY) for node in nodes if id(node) not in taken and _is_lazy(node, calls)]  # type: ignore[attr-defined]
+    return [(line, f"{text}.") for line, text in sorted(set(found))[:20]]
 
 
-def _sentences(node: ast.AST, bound: Collection[str], calls: Collection[str]) -> Iterator[str]:
+def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]:
+    """Return the names of the functions of the API, and of those of the program that call one of them."""
+    found, before = set(functions), -1
+    own = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    while len(found) > before:
+        before = len(found)
+        found.update(node.name for node in own if any(_id(inner) in found for inner in ast.walk(node)))
+    return found
+
+
+def _taken(node: ast.AST) -> Sequence[ast.AST]:
+    """Return the parts of a node of which it takes all items at once."""
+    if isinstance(node, ast.Starred):
+        return [node.value]
+    is_taker = isinstance(node, ast.Call) and (_id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join")
+    return node.args if is_taker and isinstance(node, ast.Call) else []
+
+
+def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
+    """Return whether a node makes calls one by one in Python, and all at once in Monty."""
+    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
+    return is_lazy and any(_id(inner) in calls for inner in ast.walk(node))
+
+
+def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
     match node:
         case ast.Yield() | ast.YieldFrom():
             yield "yield is not here: collect the values in a list and return it"
@@ -121,11 +146,8 @@ def _sentences(node: ast.AST, bound: Collection[str], calls: Collection[str]) ->
             yield "del is not here: d.pop(k) takes a key away; build a new list without the items"
         case ast.Import() | ast.ImportFrom():
             yield from _of_imports(node)
-        case ast.Name(id=name) if name in _NAMES and name not in bound and name not in calls:
+        case ast.Name(id=name) if name in _NAMES and name not in bound:
             yield f"{name} is not here: {_NAMES[name]}"
-        case ast.Call(func=ast.Name(id=name), args=[argument, *_]) if name in _LAZY:
-            if _evaluates(argument, calls):
-                yield f"{name}(...) would make all calls at once here: write a loop that breaks at the one you want"
 
 
 def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -137,12 +159,6 @@ def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
             if way:
                 yield f"{name} is not here: {way}"
                 break
-
-
-def _evaluates(node: ast.AST, calls: Collection[str]) -> bool:
-    """Return whether an argument makes calls one by one in Python: a generator, or `map` over a function."""
-    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
-    return is_lazy and any(isinstance(inner, ast.Name) and inner.id in calls for inner in ast.walk(node))
 
 
 def _deleted(target: ast.expr) -> bool:

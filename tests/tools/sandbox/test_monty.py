@@ -41,12 +41,13 @@ def told(code: str, **options: Any) -> str:
         ("import statistics", "statistics is not here: write sum(values) / len(values)"),
         ("from urllib.parse import quote", "urllib.parse is not here: give the functions plain values"),
         ("import io", "io is not here: split the text into lines"),
-        ("print(next(get(n=n) for n in [1, 2]))", "next(...) would make all calls at once here"),
-        ("print(any(map(get, [1, 2])))", "any(...) would make all calls at once here"),
-        ("def f(n): return get(n=n)\nprint(next(f(n) for n in [1]))", "would make all calls at once"),
+        ("print(next(get(n=n) for n in [1, 2]))", "a generator makes all its calls at once here"),
+        ("print(any(map(get, [1, 2])))", "a generator makes all its calls at once here"),
+        ("for x in (get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
+        ("def f(n): return get(n=n)\nprint(next(f(n) for n in [1]))", "makes all its calls at once"),
     ],
 )
-@pytest.mark.parametrize("check", ["", "fields"])
+@pytest.mark.parametrize("check", ["", "names"])
 def test_what_monty_lacks_is_told_before_the_first_request_with_a_way_round_it(code: str, way: str, check: str) -> None:
     run = once(f"{code}\nget(n=1)", check=check, names=["get"])
     assert run.kind == "refused"
@@ -63,6 +64,14 @@ def test_what_monty_lacks_is_told_before_the_first_request_with_a_way_round_it(c
 )
 def test_what_monty_cannot_run_is_told_with_a_way_round_it(code: str, way: str) -> None:
     assert way in told(code)
+
+
+def test_generators_that_are_used_up_or_call_nothing_are_as_in_python() -> None:
+    code = (
+        "def even(n): return n % 2 == 0\nprint(next((n for n in [1, 2] if even(n)), None), all(map(even, [2])))\n"
+        "print(sum(get(n=n) for n in [1, 2]), [*map(get, [3])], ', '.join(str(get(n=n)) for n in [4, 5]))"
+    )
+    assert Host({"get": lambda n: n}).play(code).result.output == "2 True\n3 [3] 4, 5\n"
 
 
 def test_errors_have_the_lines_and_the_text_of_the_code_as_it_was_written() -> None:
