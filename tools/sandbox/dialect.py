@@ -130,7 +130,7 @@ def _taken(node: ast.AST) -> Sequence[ast.AST]:
 
 def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     """Return whether a node makes calls one by one in Python, and all at once in Monty."""
-    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
+    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls})
     return is_lazy and any(_id(inner) in calls for inner in ast.walk(node))
 
 
