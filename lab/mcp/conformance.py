@@ -101,11 +101,12 @@ def run(server: str, version: str, protocol: str, url: str, cache: Path, *chosen
         found = {}
         for path in sorted(Path(folder).glob("*/checks.json")):
             name = re.sub(r"^server-|-\d{4}-\d\d-\d\dT.*$", "", path.parent.name)
-            found[name] = _verdict(name, server, json.loads(path.read_text(encoding="utf-8")))
+            found[name] = verdict(name, server, json.loads(path.read_text(encoding="utf-8")))
         return found
 
 
-def _verdict(name: str, server: str, checks: Sequence[Mapping[str, Any]]) -> str:
+def verdict(name: str, server: str, checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return pass, fail or not offered, by the checks of a scenario."""
     failed = [check for check in checks if check["status"] == "FAILURE"]
     # A server need not list the tools by which the suite tests further requirements.
     told = [check for check in failed if not str(check.get("errorMessage", "")).startswith("Not testable")]
