@@ -43,7 +43,7 @@ DESCRIPTION = "Fulfils an instruction in plain language by planning and calling 
 
 
 def build_graph(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     model: str | BaseChatModel | None = None,
     models: Mapping[str, str | BaseChatModel] | None = None,
@@ -54,7 +54,7 @@ def build_graph(
     concurrency: int | None = None,
     name: str = "RestGPT",
 ) -> Graph:
-    """Build the agent for `apis`, or for the APIs of `apis.yaml` if `apis` is None.
+    """Build the agent for one API or several, or for the APIs of `apis.yaml` if `apis` is None.
 
     `model` is the model of all roles, `models` the models of single roles (planner, selector, caller, parser).
     `context` gives defaults for the settings of a run. For a subgraph, leave `checkpointer=None`: it uses its parent's.
@@ -69,12 +69,12 @@ def build_graph(
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
-        node_of("intake", lambda state, runtime, config: intake(state), services),
+        node_of("intake", lambda state, runtime, config: intake(state, name), services),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(services), services),
+        node_of("planner", make_planner(services, name), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(
@@ -94,7 +94,7 @@ def build_graph(
 
 
 def make_resources(
-    apis: Sequence[Api] | None,
+    apis: Api | Sequence[Api] | None,
     *,
     model: str | BaseChatModel | None,
     models: Mapping[str, str | BaseChatModel] | None,

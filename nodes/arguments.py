@@ -7,6 +7,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
+from restgpt.calling.record import MAX_PAGES
+from restgpt.nodes.dialogue.brief import ROOM, brief_turn
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -16,7 +18,7 @@ from restgpt.nodes.dialogue.conversation import (
     sources_of,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.calls import MAX_PAGES, MOST_TRACED
+from restgpt.nodes.programs.calls import MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
@@ -30,6 +32,9 @@ from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.reply import written_calls
+
+MOST_NAMED = 4
+"""How many operations that give a value are named."""
 
 MAX_REQUESTS = 60
 """The maximum number of requests in one reply."""
@@ -88,7 +93,7 @@ def requests_of(
         raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
     more_pages = left - len(reply.calls)
     for position, call in enumerate(reply.calls, 1):
-        if len(numbers) == 1 and not 1 <= call.call <= len(state["api_plan"]["calls"]):
+        if len(numbers) == 1 and (len(reply.calls) == 1 or not 1 <= call.call <= len(state["api_plan"]["calls"])):
             call.call = numbers[0]
         if call.call not in numbers:
             problems.append(f"calls.{position}.call: {call.call} is not one of {list(numbers)}.")
@@ -167,6 +172,8 @@ def arguments_prompt(
 ) -> list[BaseMessage]:
     """Return the prompt for the arguments of the planned calls `numbers`, with the `refused` requests and answers."""
     planned = state["api_plan"]["calls"]
+    if run.is_brief:
+        return _brief_prompt(run, state, requests, planned[numbers[0] - 1], refused)
     known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
     if done := [request for request in latest(requests) if request not in refused]:
         found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
@@ -194,6 +201,22 @@ def arguments_prompt(
     if refused:
         prompt += _refusals(refused)
     return prompt
+
+
+def _brief_prompt(
+    run: Run, state: ProgramState, requests: Sequence[Request], planned: PlannedCall, refused: Sequence[Request]
+) -> list[BaseMessage]:
+    """Return the prompt for the arguments of one call of a model with short prompts."""
+    name = planned["operation"]
+    made = result_of(latest(requests))
+    turn = brief_turn(
+        run,
+        state,
+        state["decision"]["text"],
+        fenced("result", made[-ROOM:]) if made else "",
+        f"The call to fill in:\n{fenced('document', _documentation(run, name, [planned]))}",
+    )
+    return [SystemMessage(""), turn, *(_refusals(refused) if refused else ())]
 
 
 def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
@@ -232,12 +255,20 @@ def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
     return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]
 
 
+def giver_of(run: Run, name: str) -> str:
+    """Return the operation that reads, and whose answer is the best for a value that an operation needs, or none."""
+    operation = run.catalogue.operation(name)
+    found = (giver for givers in run.catalogue.producers(operation).values() for giver in givers)
+    reads = (giver for giver in found if giver is not operation and run.rules.effect(giver).is_read)
+    return next(map(run.catalogue.name_of, reads), "")
+
+
 def producers(run: Run, operations: Sequence[str]) -> str:
     """Name, for each path parameter, the operations whose responses contain its values."""
     lines = []
     for name in operations:
         for parameter, producers in run.catalogue.producers(run.catalogue.operation(name)).items():
-            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:4])
+            names = ", ".join(run.catalogue.name_of(producer) for producer in producers[:MOST_NAMED])
             if names:
                 lines.append(f"{parameter}: {names}")
     return "; ".join(dict.fromkeys(lines))

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.calling.record import succeeded
 from restgpt.nodes.arguments import (
     Call,
     CallerReply,
@@ -18,8 +19,8 @@ from restgpt.nodes.arguments import (
     requests_of,
     sub_task,
 )
-from restgpt.nodes.dialogue.answer import doubt, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, said, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
@@ -31,9 +32,10 @@ from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.roads import UNUSABLE
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_arguments
+from restgpt.nodes.single_call import question, single_arguments, without_inventions
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     FunctionChoice,
@@ -48,7 +50,14 @@ from restgpt.nodes.state.records import (
 from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
 from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
+
+RUNAWAY = 4000
+"""A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
+
+
+ALREADY = "It was called already, with the same arguments."
+"""Why a call of a model with short prompts is not made."""
 
 
 class CallerState(ProgramState):
@@ -101,6 +110,10 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     except UsedUpError as error:
         text = used_up_text(error.budget, steps)
         return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    except CutOffError as error:
+        if error.tokens < RUNAWAY:
+            raise
+        return _by_roles(run, {"kind": "plan", "text": instruction})
     except ModelReplyError:
         return _by_roles(run, {"kind": "plan", "text": instruction})
     if reply.decision == "functions":
@@ -123,6 +136,7 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
 
 def _by_roles(run: Run, proposal: Proposal) -> dict[str, Any]:
     """Return the update with which a turn goes on call by call, because the model's next program is no other one."""
+    run.learn_road(UNUSABLE)
     return {"road": "roles", **_proposed(run, proposal)}
 
 
@@ -251,21 +265,47 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     def check(given: CallerReply) -> None:
         nonlocal reply
         built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
+        if run.is_brief and any(_is_done(state, request) for request in built):
+            built.clear()
+            reply = CallerReply(calls=[], missing=ALREADY)
+
+    def ask_for_one() -> None:
+        """Ask for the arguments of the first call only, by the schema of its operation."""
+        nonlocal numbers, refused
+        numbers = numbers[:1]
+        refused = [request for request in refused if request["call"] in numbers]
+        planned = state["api_plan"]["calls"][numbers[0] - 1]
+        operation = run.catalogue.operation(planned["operation"])
+
+        def check_arguments(given: dict[str, Any]) -> None:
+            if run.is_brief:
+                made = [*(item for step in of_turn(state) for item in step["requests"]), *requests]
+                # Into a change goes only what the user spoke of.
+                found = [item["result"] for item in made] if run.rules.effect(operation).is_read else []
+                given = without_inventions(operation, given, "\n".join([said(state), *found]))
+            one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
+            try:
+                check(CallerReply(calls=[one]))
+            except ValueError as error:
+                if not (run.is_brief and UNFOUNDED in str(error)):
+                    raise
+                # What such a model invented it invents again, so that it is not asked another time.
+                check(CallerReply(calls=[], missing=f"an id for {planned['operation']}"))
+
+        prompt = arguments_prompt(run, state, requests, numbers, refused)
+        single_arguments(run, prompt, operation, check_arguments)
 
     try:
         try:
-            prompt = arguments_prompt(run, state, requests, numbers, refused)
-            run.models.ask("caller", prompt, CallerReply, check=check)
+            if run.is_brief:
+                ask_for_one()
+            else:
+                prompt = arguments_prompt(run, state, requests, numbers, refused)
+                run.models.ask("caller", prompt, CallerReply, check=check)
         except ModelReplyError:
-            numbers = numbers[:1]
-            refused = [request for request in refused if request["call"] in numbers]
-            planned = state["api_plan"]["calls"][numbers[0] - 1]
-
-            def check_arguments(given: dict[str, Any]) -> None:
-                check(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
-
-            prompt = arguments_prompt(run, state, requests, numbers, refused)
-            single_arguments(run, prompt, run.catalogue.operation(planned["operation"]), check_arguments)
+            if run.is_brief:
+                raise
+            ask_for_one()
     except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
@@ -275,7 +315,17 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
+    if reply.missing == ALREADY:
+        text = found_text("The next call would be one that was made already.", of_turn(state))
+        last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
+        return {**_finished(run, state, requests, ALREADY), "proposal": last}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+
+
+def _is_done(state: CallerState, request: Request) -> bool:
+    """Return whether the turn made the very same call before, which a model that is lost would make again."""
+    made = [one for step in of_turn(state) for one in step["requests"] if succeeded(one) or one["status"] == "held"]
+    return any((one["operation"], one["arguments"]) == (request["operation"], request["arguments"]) for one in made)
 
 
 def _missing(

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.calling.record import seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
@@ -22,8 +22,9 @@ from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
 from restgpt.prompts import fenced, render
-from restgpt.specs.docs.documentation import described_status, response_documentation
+from restgpt.specs.docs.documentation import TOKEN, described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.response.columns import columns
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
@@ -96,6 +97,9 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
+    if run.is_brief and body.is_json:
+        shown = columns(body.value, run.context.result_budget * TOKEN, focus=request["output_instruction"])
+        return {**request, "status": "parsed", "result": shown}
     if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
     try:

@@ -1,7 +1,7 @@
 """The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NotRequired
+from typing import Any, ClassVar, Literal, NotRequired, Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -9,10 +9,11 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
+from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
-from restgpt.nodes.programs.repetition import remarks, repeated
+from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeated
 from restgpt.nodes.run.context import Context, allows_a_last_question, used_up
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
@@ -67,6 +68,28 @@ class ProgramPlannerReply(PlannerReply):
         return self.last
 
 
+class BriefReply(BaseModel):
+    """The decision of a model with short prompts, which says first what it knows: it goes by its first words."""
+
+    text: str = Field(min_length=1, description="The answer, or what is missing.")
+    fulfilled: bool = Field(description="Whether the text is all that was asked for.")
+    decision: Literal["end", "continue"] = Field(description="Whether this is the end, or one more call is needed.")
+    thought: ClassVar[str] = ""
+    is_last: ClassVar[bool] = False
+
+    @model_validator(mode="after")
+    def _end(self) -> Self:
+        if self.fulfilled:
+            self.decision = "end"
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls = written_calls(given)
+        return {"decision": "continue", "fulfilled": False, "text": str(calls[0])} if calls else given
+
+
 class PlannerState(ConversationState):
     """The state keys that the planner reads."""
 
@@ -76,14 +99,27 @@ class PlannerState(ConversationState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    asked: NotRequired[str]
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the planner node."""
+def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str, Any]]:
+    """Make the planner node; the answers name the `agent` and the message that they answer."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        def opened(state: PlannerState) -> Run:
+            spent, tokens = seconds_spent(state), tokens_spent(state)
+            run = Run.open(services, runtime, config, spent=spent, tokens=tokens, state=state)
+            run.agent = agent
+            return run
+
+        run = opened(state)
+        if not state.get("road") and run.is_better_by_calls():
+            by_calls: PlannerState = {**state, "road": "roles"}
+            return {"road": "roles", **decide(opened(by_calls), by_calls)}
+        return decide(run, state)
+
+    def decide(run: Run, state: PlannerState) -> dict[str, Any]:
         steps = of_turn(state)
         if (proposal := state.get("proposal")) and proposal["kind"] != "open":
             return _accepted(run, state, steps, proposal)
@@ -96,6 +132,8 @@ def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
             return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
         if not over and _suits_a_program(run, state, steps):
             return _whole(run, state, steps)
+        if run.is_brief and not steps:
+            return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
@@ -133,9 +171,10 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
 
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
-    schema = ProgramPlannerReply if run.writes_programs else PlannerReply
-    check = None if over else doubt(run, state, steps)
-    reply = run.models.ask("planner", _prompt(run, state, steps, over), schema, check=check, callbacks=[run.answer])
+    check = None if over else _check(run, state, steps)
+    schema: type[Any] = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
+    prompt = _prompt(run, state, steps, over)
+    reply: PlannerReply | BriefReply = run.models.ask("planner", prompt, schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
         return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
     if over:
@@ -144,6 +183,25 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
         kind: Decision = {"kind": "continue", "text": reply.text, "thought": reply.thought, "last": reply.is_last}
         return _decided(run, kind)
     return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
+
+
+def _last(over: str) -> list[str]:
+    return [f"No further call can be made ({over}). Decide `end`."] if over else []
+
+
+def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply | BriefReply], None]:
+    """Return the check of a decision: a doubt about its answer, and no going on with a change that was made."""
+    doubted, last = doubt(run, state, steps), steps[-1] if steps else None
+
+    def check(reply: PlannerReply | BriefReply) -> None:
+        if doubted is not None:
+            doubted(reply)
+        if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
+            raise ValueError(f"text: {unfounded} stands in no result. Answer with what the results say.")
+        if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
+            raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
+
+    return check
 
 
 def _planned(
@@ -159,6 +217,8 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
+    if run.is_brief:
+        return [SystemMessage(render("planner_brief")), brief_turn(run, state, state["instruction"], *_last(over))]
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(

@@ -10,6 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.nodes.arguments import giver_of
+from restgpt.nodes.dialogue.brief import brief_turn
+from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.dialogue.selection import (
@@ -26,21 +29,25 @@ from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.single_call import question, single_operation
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, RecipeRun, Step, Usage, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import (
+    ApiPlan,
+    FunctionChoice,
+    PlannedCall,
+    Usage,
+    seconds_spent,
+    tokens_spent,
+)
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
 
-class SelectorState(RoundState):
+class SelectorState(RoundState, ConversationState):
     """The state keys that the selector reads."""
 
-    instruction: str
     hint: str
     selection: NotRequired[FunctionChoice | None]
-    recipe: NotRequired[RecipeRun | None]
-    steps: list[Step]
     usage: Usage
     baseline: Usage
 
@@ -49,10 +56,12 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the selector node."""
 
     def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state))
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
         if state["decision"]["kind"] == "program":
             return _by_search(run, state)
         round_number = state["round"] + 1
+        if run.is_brief:
+            return _single(run, state, round_number)
         try:
             reply = _selection(run, state)
         except UsedUpError as error:
@@ -78,10 +87,18 @@ def _chosen(run: Run, round_number: int, api_plan: ApiPlan) -> dict[str, Any]:
 
 
 def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]:
-    """Have the model choose a single operation; without one, ask a person."""
+    """Have the model choose a single operation; without one, ask a person.
+
+    An operation whose id was not known is planned after the one that gives it, which is found by rule.
+    """
+    if run.is_brief and state["hint"] and (giver := giver_of(run, state["api_plan"]["calls"][0]["operation"])):
+        needing: PlannedCall = {**state["api_plan"]["calls"][0], "needs": [1]}
+        first: PlannedCall = {**needing, "operation": giver, "needs": []}
+        return {**_chosen(run, round_number, {"calls": [first, needing], "reason": ""}), "hint": ""}
     listing, task = _operations(run, state), state["decision"]["text"]
     try:
-        call = single_operation(run, _prompt(run, state, listing), listing.text, task)
+        prompt = [SystemMessage(""), brief_turn(run, state, task)] if run.is_brief else _prompt(run, state, listing)
+        call = single_operation(run, prompt, listing.text, task)
     except UsedUpError as error:
         return _no_call(run, state, round_number, f"No operation was chosen. {error}")
     except ModelReplyError as error:
@@ -151,7 +168,14 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
     api_plan: ApiPlan = {"calls": [], "reason": result}
     closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
     step = step_of(closed, requests=[], result=result)
-    return {"api_plan": api_plan, "selection": None, "round": round_number, "steps": [step], "usage": run.usage()}
+    return {
+        "api_plan": api_plan,
+        "selection": None,
+        "hint": "",
+        "round": round_number,
+        "steps": [step],
+        "usage": run.usage(),
+    }
 
 
 def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:

@@ -4,7 +4,8 @@ A server with grammars lets the model write nothing else than the name of an ope
 operation's own schema.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -13,31 +14,47 @@ from pydantic import BaseModel, Field, RootModel, model_validator
 from restgpt.nodes.dialogue.answer import MAX_NAMED
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, Proposal, Step
-from restgpt.nodes.state.results import results_of
+from restgpt.nodes.state.results import told_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
+from restgpt.specs.docs.words.keyword import GROUPS
+from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.model.reply import written_calls
+
+PLACES = {*GROUPS.values(), "body"}
 
 ASKED = "I could not find out which call, or which values, this needs"
 """How the question begins with which a turn ends whose model chose no call."""
 
 
 class SingleOperation(BaseModel):
-    """The name of an operation, and what it is for."""
+    """The name of an operation."""
 
     operation: str
-    purpose: str = Field(default="", description="What the call is for, with the values to use.")
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
         calls = written_calls(given)
-        return {"operation": calls[0].name, "purpose": str(calls[0])} if calls else given
+        return {"operation": calls[0].name} if calls else _first(given)
 
 
 class Arguments(RootModel[dict[str, Any]]):
     """The arguments of one call, by place or by name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        calls, first = written_calls(given), _first(given)
+        found = first.get("arguments") if isinstance(first, dict) else None
+        return calls[0].arguments if calls else found if isinstance(found, dict) else given
+
+
+def _first(given: Any) -> Any:
+    """Return the first entry of a reply that lists calls, as a reply about several of them does."""
+    entries = given.get("calls") if isinstance(given, dict) else None
+    return entries[0] if isinstance(entries, list) and entries else given
 
 
 def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, task: str) -> PlannedCall:
@@ -61,7 +78,7 @@ def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, t
     rules = SystemMessage(render("single_operation", operations=fenced("document", operations)))
     reply = run.models.ask("selector", [rules, *prompt[1:]], Choice, check=check)
     name = run.catalogue.name_of(run.catalogue.operation(reply.operation))
-    return {"operation": name, "purpose": reply.purpose.strip() or task, "needs": []}
+    return {"operation": name, "purpose": task, "needs": []}
 
 
 def single_arguments(
@@ -78,6 +95,9 @@ def single_arguments(
             about = f"The arguments of {operation.name}."
             return {"title": "CallArguments", "description": about, **arguments_schema(operation)}
 
+    if not (operation.parameters or operation.body):
+        check({})
+        return
     rules = SystemMessage(render("single_call"))
     run.models.ask("caller", [rules, *prompt[1:]], CallArguments, check=lambda reply: check(reply.root))
 
@@ -86,8 +106,37 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
     """Return the answer of a turn that goes on only with a person's help: what is missing, and what was found."""
     names = [run.catalogue.function_name(item) for item in run.catalogue.search(task, MAX_NAMED)]
     such = f" It may be one of {', '.join(names)}." if names else ""
-    found = results_of(steps)
+    found = told_results(steps)
     lines = [f"{ASKED}: {task}", problem]
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []
     return {"kind": "end", "text": "\n".join(filter(None, lines)), "fulfilled": False}
+
+
+def without_inventions(operation: Operation, given: Mapping[str, Any], known: str) -> dict[str, Any]:
+    """Return arguments, by place or by name, without the optional ones that a model made up.
+
+    It did if neither the value nor the name of the argument has a word in the text `known`. Where that has one of the
+    values that the document lists, it is this one.
+    """
+    words = set(stems(known)) - STOP_STEMS
+    body = arguments_schema(operation)["properties"].get("body", {})
+    needed = {"body", *(item.name for item in operation.parameters if item.required), *body.get("required", ())}
+
+    lists = {item.name: item.schema.get("enum") for item in operation.parameters if isinstance(item.schema, dict)}
+    spoken = {
+        name: [one for one in values or () if set() < set(stems(str(one))) <= words] for name, values in lists.items()
+    }
+    named = {name: values[0] for name, values in spoken.items() if len(values) == 1}
+
+    def kept(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for name, value in arguments.items():
+            value = named.get(name, value)
+            if name in PLACES and isinstance(value, dict):
+                found[name] = kept(value)
+            elif name in needed or words & {*stems(name), *stems(json.dumps(value, ensure_ascii=False))}:
+                found[name] = value
+        return found
+
+    return kept(given)

@@ -30,7 +30,7 @@ from restgpt.host.definitions import (
 )
 from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
-from restgpt.host.preview import preview, preview_ran
+from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import read
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
@@ -62,7 +62,7 @@ class UnapprovedCallError(StoppingError):
 
 
 def as_tools(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     direct: Sequence[str] | bool = False,
     context: Context | Mapping[str, Any] | None = None,
@@ -134,7 +134,7 @@ class _Toolset:
             place = self._place(definition, given)
             begun = place.saver.get_tuple(place.own) if place else None
             if called := self._read_at_once(made, begun):
-                return preview(called).text
+                return _told(preview(called))
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
             config = place.config(begun, shown) if place else own_thread()
@@ -151,7 +151,7 @@ class _Toolset:
             place = self._place(definition, given)
             begun = await place.saver.aget_tuple(place.own) if place else None
             if called := await SHARED.run(self._read_at_once, made, begun):
-                return preview(called).text
+                return _told(preview(called))
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
             config = place.config(begun, shown) if place else own_thread()
@@ -217,20 +217,20 @@ class _Toolset:
         return self._programs, made
 
     def _finished(self, made: Any, output: Mapping[str, Any]) -> str:
-        """Return the text of the result; raises `UnapprovedCallError` where nobody can be asked."""
+        """Return the text of the result as `_told`; raises `UnapprovedCallError` where nobody can be asked."""
         if output.get("__interrupt__"):
             raise UnapprovedCallError
         client = self._client()
         if isinstance(made, Draft):
             called = Called(output["requests"][0], _open=client.body)
             client.earlier.add(_thread(), called.record)
-            return preview(called).text
+            return _told(preview(called))
         found = ended(output)
         assert found is not None, "a graph ends when its program has ended"
         calls = tuple(Called(request, _open=client.body) for request in found.requests)
         for call in calls:
             client.earlier.add(_thread(), call.record)
-        return preview_ran(Ran("", found.end, found.text, calls)).text
+        return _told(preview_ran(Ran("", found.end, found.text, calls)))
 
     def _client(self) -> Client:
         """Return the client over the store of the host's graph, or over the tools' own where there is none."""
@@ -255,6 +255,13 @@ def _answered(function: Callable[[Any], Any], given: Any) -> Any:
         return function(given)
     except (RepairableError, UnknownOperationError, UnknownHandleError) as error:
         raise ToolException(str(error)) from None
+
+
+def _told(shown: Preview) -> str:
+    """Return the text of a result; raises `ToolException` with that of an error."""
+    if shown.structured["ok"] or shown.structured.get("state") == "held":
+        return shown.text
+    raise ToolException(shown.text)
 
 
 def _host_store() -> BaseStore | None:

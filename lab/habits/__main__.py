@@ -1,13 +1,15 @@
 """Measures what habits of weak models cost: replies as such models write them, on tasks of the toy API.
 
 A scripted model has one habit, and mends it as soon as a prompt says what is wrong. For each habit: whether the task is
-done, the model calls beyond a clean run, and the changes that nobody asked for, of which there must be none.
+done, the model calls beyond a clean run, and the changes that nobody asked for, of which there must be none. The same
+with a model that repeats its first reply for ever, which no prompt mends: it must not claim what is not so.
 """
 
 import argparse
 import json
 import logging
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -37,16 +39,25 @@ KNOWN = {
 }
 """The habits that nothing recovers from, and why."""
 
+MEANT = {"a forgotten rest of the pages": "a program that comes again after it was told that the list goes on is meant"}
+"""The habits whose repeated reply counts as fulfilled and is wrong, and why."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a task under a habit: `more` model calls than a clean run, `wrong` changes that nobody wanted."""
+    """What became of a task under a habit: `more` model calls than a clean run, `wrong` changes that nobody wanted.
+
+    `steady` is how it ended with a model that repeats its first reply for ever: done, told (not fulfilled, and said
+    so), claimed (said to be fulfilled, and is not), or error; `steady_wrong` are wrong changes then.
+    """
 
     habit: str
     done: bool
     more: int
     wrong: int
     answer: str
+    steady: str = ""
+    steady_wrong: int = 0
 
     @property
     def recovered(self) -> bool:
@@ -64,16 +75,26 @@ class _Ran:
     answer: str
     state: Any
     changes: tuple[str, ...]
+    end: str
 
 
 def measure(habit: Habit) -> Outcome:
     """Carry out the task of a habit on a fresh world, with every change allowed, and judge it by the world."""
-    clean, ran = _clean(habit.task), _run(habit)
+    clean, ran, steady = _clean(habit.task), _run(habit), _run(habit, is_steady=True)
+    end = "done" if _is_done(habit.task, steady) else steady.end
+    more, wrong = ran.calls - clean.calls, _wrong(habit.task, ran)
+    return Outcome(habit.name, _is_done(habit.task, ran), more, wrong, ran.answer, end, _wrong(habit.task, steady))
+
+
+def _is_done(task: Task, ran: "_Ran") -> bool:
+    return bool(ran.state == _clean(task).state) and task.answer in ran.answer
+
+
+def _wrong(task: Task, ran: "_Ran") -> int:
+    """The number of changes that a clean run does not make."""
     # A change that is made once more changes nothing more, unless it creates something.
     twice = len(ran.changes) - len(set(ran.changes)) if any(item.startswith("POST") for item in ran.changes) else 0
-    wrong = len(set(ran.changes) - set(clean.changes)) + twice
-    done = ran.state == clean.state and habit.task.answer in ran.answer
-    return Outcome(habit.name, done, ran.calls - clean.calls, wrong, ran.answer)
+    return len(set(ran.changes) - set(_clean(task).changes)) + twice
 
 
 @cache
@@ -81,8 +102,8 @@ def _clean(task: Task) -> _Ran:
     return _run(Habit("", task, program(task.code)))
 
 
-def _run(habit: Habit) -> _Ran:
-    model = HabitModel.of(habit)
+def _run(habit: Habit, *, is_steady: bool = False) -> _Ran:
+    model = HabitModel.of(habit, is_steady=is_steady)
     with serve(open_world("toy")) as server:
         graph = build_graph(
             [served_api("toy", server.url)],
@@ -94,11 +115,12 @@ def _run(habit: Habit) -> _Ran:
         config: RunnableConfig = {"configurable": {"thread_id": "habit"}}
         try:
             answer = str(graph.invoke({"instruction": habit.task.instruction}, config)["answer"])
+            end = "claimed" if graph.get_state(config).values["decision"].get("fulfilled") else "told"
         except RestgptError as error:
-            answer = str(error)
+            answer, end = str(error), "error"
         changes = (f"{item.method} {item.path} {item.body}" for item in server.world.log if item.ok)
         made = tuple(change for change in changes if not change.startswith("GET"))
-        return _Ran(model.calls, answer, server.world.dump(), made)
+        return _Ran(model.calls, answer, server.world.dump(), made, end)
 
 
 def chosen(only: Sequence[str]) -> list[Habit]:
@@ -108,8 +130,11 @@ def chosen(only: Sequence[str]) -> list[Habit]:
 
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """The outcomes as a Markdown table."""
-    rows = [[item.habit, "yes" if item.recovered else "no", item.more, item.wrong] for item in outcomes]
-    return markdown(("habit", "recovered", "more calls", "wrong changes"), rows)
+    rows = [
+        [item.habit, "yes" if item.recovered else "no", item.more, item.wrong, item.steady, item.steady_wrong]
+        for item in outcomes
+    ]
+    return markdown(("habit", "recovered", "more calls", "wrong changes", "repeated for ever", "wrong then"), rows)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -120,7 +145,9 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "recovered": len(recovered),
         "without a further call": sum(not item.more for item in recovered),
         "more calls": sum(item.more for item in outcomes),
-        "wrong changes": sum(item.wrong for item in outcomes),
+        "wrong changes": sum(item.wrong + item.steady_wrong for item in outcomes),
+        "repeated for ever": dict(Counter(item.steady for item in outcomes)),
+        "claims": [item.habit for item in outcomes if item.steady in ("claimed", "error")],
         "not recovered": [item.habit for item in outcomes if not item.recovered],
     }
 
@@ -132,11 +159,11 @@ def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if not isinstance(value, list):
             yield f"{name}: {value}"
         for habit in value if isinstance(value, list) else ():
-            yield f"{name}: {habit} ({KNOWN.get(habit, 'not known before')})"
+            yield f"{name}: {habit} ({(KNOWN | MEANT).get(habit, 'not known before')})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the habits; 1 if a change was wrong, or a habit remains of which that was not known."""
+    """Measure the habits; 1 if a change was wrong, or a habit remains or ends in a claim that was not known."""
     parser = argparse.ArgumentParser(prog="python -m lab.habits", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only habits with one of these words")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -151,7 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({**found, "outcomes": [item.to_json() for item in outcomes]}, indent=1, ensure_ascii=False))
     else:
         print("\n".join(report(outcomes)))
-    return 1 if found["wrong changes"] or set(found["not recovered"]) - KNOWN.keys() else 0
+    unknown = set(found["not recovered"]) - KNOWN.keys() or set(found["claims"]) - MEANT.keys()
+    return 1 if found["wrong changes"] or unknown else 0
 
 
 if __name__ == "__main__":

@@ -72,12 +72,14 @@ class HabitModel(ScriptedChatModel):
     """Has a habit until a prompt says what is wrong; plays the planner, and gives up what it is asked to plan."""
 
     _habit: Habit = PrivateAttr()
+    _is_steady: bool = PrivateAttr(default=False)
     _asked: list[str] = PrivateAttr(default_factory=list)
 
     @classmethod
-    def of(cls, habit: Habit) -> "HabitModel":
-        """Return the model of a habit."""
+    def of(cls, habit: Habit, *, is_steady: bool = False) -> "HabitModel":
+        """Return the model of a habit; a steady one gives its first reply for ever, as at temperature 0."""
         model = cls()
+        model._is_steady = is_steady
         model._habit = habit
         return model
 
@@ -92,6 +94,8 @@ class HabitModel(ScriptedChatModel):
         # What came after the instruction, without the model's own replies.
         told = "\n".join(str(message.text) for message in messages[2:] if message.type == "human")
         self._asked.append(told)
+        if self._is_steady:
+            return habit.reply
         if "You fulfil a user's instruction with the functions" not in str(messages[0].text):
             return {"thought": "", "decision": "end", "text": GIVEN_UP, "fulfilled": False}
         if number == 0:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.calling.record import MAX_PAGES, seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
-from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
+from restgpt.nodes.run.roads import FAILED, WORKED
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Request
-from restgpt.nodes.state.results import result_of, shortened
+from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
 from restgpt.nodes.state.rounds import of_turn, step_of
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.result import shorten
@@ -31,14 +31,8 @@ SHOWN_BODY = 300
 SHAPES = 6
 """The maximum number of responses whose shapes a failed program's writer sees."""
 
-SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
-"""The beginnings of the lines about received answers in a result, below the output of the program."""
-
 SHAPE = 500
 """The maximum number of characters of one such shape."""
-
-RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
-"""The beginning of the part of a result that tells about received answers."""
 
 HEALED = frozenset({"shifted", "stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
@@ -81,6 +75,8 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     makes the calls one by one, in another round.
     """
     program, requests = ending.program, as_read(ending.requests)
+    if program["writer"] == "caller" and program["number"] == 1 and ending.kind in ("report", "failed"):
+        run.learn_road(WORKED if ending.kind == "report" and any(map(succeeded, requests)) else FAILED)
     failed, of_sub_task = ending.kind == "failed", state["decision"]["kind"] != "program"
     if failed and of_sub_task and not ending.is_final and program["number"] < MAX_PROGRAMS:
         again: Program = {**program, "status": "failed", "feedback": ending.text, "end": "failed"}

@@ -8,9 +8,9 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.calling.call import succeeded
-from restgpt.nodes.programs.ending import RECEIVED
+from restgpt.calling.record import succeeded
 from restgpt.nodes.state.records import Request, Step
+from restgpt.nodes.state.results import RECEIVED
 from restgpt.prompts import render
 
 MOST_EQUAL = 3
@@ -25,7 +25,7 @@ def times(steps: Sequence[Step]) -> list[int]:
     seen: Counter[str] = Counter()
     found = []
     for step in steps:
-        if any(_changes(request) for request in step["requests"]):
+        if changes(step):
             seen.clear()
             found.append(1)
             continue
@@ -46,8 +46,18 @@ def remarks(steps: Sequence[Step]) -> list[str]:
     return [f"\n{render('planner_repeated')}" if count == MOST_EQUAL - 1 else "" for count in times(steps)]
 
 
-def _changes(request: Request) -> bool:
+def changes(step: Step) -> bool:
+    """Return whether a round changed something, or would have but for a dry run."""
+    return any(map(_is_done, step["requests"]))
+
+
+def _is_done(request: Request) -> bool:
     return not request["safe"] and (succeeded(request) or request["status"] == "held")
+
+
+def is_same(text: str, other: str) -> bool:
+    """Return whether two texts have the same words."""
+    return text.casefold().split() == other.casefold().split()
 
 
 def _mark(step: Step) -> str:

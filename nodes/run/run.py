@@ -25,14 +25,16 @@ from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.model_calls import ModelCalls
 from restgpt.nodes.run.progress import request_reporter
+from restgpt.nodes.run.roads import WORST, Roads
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Request, Usage
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
+from restgpt.tools.model.dialect import identity_of
 from restgpt.tools.model.role import Role
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
@@ -42,6 +44,18 @@ SECONDS_PER_DAY = 86_400
 
 SHORTEST_RUN = 0.05
 """The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
+
+BRIEF = {
+    "road": "roles",
+    "operations_budget": 800,
+    "documentation_budget": 400,
+    "rules_budget": 200,
+    "result_budget": 400,
+}
+"""The settings of a turn with short prompts, for a model that is lost in long ones."""
+
+BRIEF_REPLY = 300
+"""The most tokens of a reply to a short prompt: a lost model writes on until its context is full."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -62,8 +76,10 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
 class Run:
     """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
 
-    `has_reader` says whether a model may read the answers of this turn. `answer` shows the answer while it is written,
-    `watch` the requests while they are sent.
+    `has_reader` says whether a model may read the answers of this turn, `is_brief` whether its model is one whose
+    programs do not work, so that it gets short prompts. `host` is what the system messages of the thread demand,
+    `agent` the name of the graph in its answers. `answer` shows the answer while it is written, `watch` the requests
+    while they are sent.
     """
 
     services: Services
@@ -75,6 +91,9 @@ class Run:
     tokens: int | None = None
     claim: Claim | None = None
     has_reader: bool = True
+    host: str = ""
+    agent: str = ""
+    is_brief: bool = False
     watch: Watch = unwatched
     answer: AnswerStream = field(default_factory=AnswerStream)
     models: ModelCalls = field(init=False)
@@ -105,8 +124,9 @@ class Run:
         writes = stricter(context.writes, state or {})
         if writes != context.writes:
             context = context.model_copy(update={"writes": writes})
-        if (state or {}).get("road") == "roles":
-            context = context.model_copy(update={"road": "roles"})
+        is_brief = context.road == "auto" and (state or {}).get("road") == "roles"
+        if is_brief:
+            context = context.model_copy(update=BRIEF)
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or services.store)
         thread = str(configured.get("thread_id") or "no-thread")
@@ -121,6 +141,8 @@ class Run:
             tokens=tokens,
             claim=claim,
             has_reader=has_reader(state or {}),
+            host="\n".join(str(item.text) for item in (state or {}).get("messages", ()) if item.type == "system"),
+            is_brief=is_brief,
             watch=request_reporter(runtime.stream_writer),
         )
 
@@ -128,7 +150,15 @@ class Run:
         def model(role: Role, instead: Role | None) -> BaseChatModel:
             return self.services.model(role, self.context, instead)
 
-        self.models = ModelCalls(model, self.context, self.left, lambda: self.session.redactor(), tokens=self.tokens)
+        self.models = ModelCalls(
+            model,
+            self.context,
+            self.left,
+            lambda: self.session.redactor(),
+            tokens=self.tokens,
+            host=self.host,
+            most=BRIEF_REPLY if self.is_brief else None,
+        )
 
     @property
     def catalogue(self) -> Catalogue:
@@ -144,6 +174,22 @@ class Run:
     def notes(self) -> Notes:
         """What servers demand beyond their documents; there are no notes if the run's setting is off."""
         return Notes(self.store if self.context.learned_shapes else None)
+
+    def is_better_by_calls(self) -> bool:
+        """Return whether the model's programs were found not to work, so that it should make its calls one by one."""
+        return self.context.road == "auto" and self.writes_programs and self.roads.standing(self._writer()) <= WORST
+
+    def learn_road(self, points: int) -> None:
+        """Learn how the replies of the model that writes programs for whole instructions work."""
+        self.roads.learn(self._writer(), points)
+
+    @property
+    def roads(self) -> Roads:
+        """The standings of models; all are unknown if the run's setting is off."""
+        return Roads(self.store if self.context.learned_shapes else None)
+
+    def _writer(self) -> str:
+        return identity_of(self.services.model("caller", self.context, "planner"))
 
     @property
     def rules(self) -> Rules:
@@ -222,10 +268,12 @@ class Run:
 
     def learned(self, focus: str = "") -> Learned:
         """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
-        return Learned(
-            lambda operation: self.shapes.seen(operation, focus=focus) or "",
-            lambda operation: "; ".join(note.text for note in self.notes.of(operation)),
-        )
+
+        def noted(operation: Operation) -> str:
+            notes = [note.text for note in self.notes.of(operation)]
+            return "; ".join(filter(None, [*notes, self.shapes.sent(operation)]))
+
+        return Learned(lambda operation: self.shapes.seen(operation, focus=focus) or "", noted)
 
     def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.

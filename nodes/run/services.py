@@ -46,7 +46,7 @@ class Services:
 
     def __init__(
         self,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
         model: str | BaseChatModel | None = None,
         models: Mapping[str, str | BaseChatModel] | None = None,
@@ -96,7 +96,7 @@ class Services:
         """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
-                self._settings = Settings.from_env().beside_apis(self._apis or ())
+                self._settings = Settings.from_env(is_allowed=self._apis is not None).beside_apis(self._apis or ())
             return self._settings
 
     @property
@@ -193,13 +193,13 @@ class RoleModels:
         return getattr(context, f"{role}_model") or self._models.get(role)
 
 
-def _checked(apis: Sequence[Api]) -> list[Api]:
+def _checked(apis: Api | Sequence[Api]) -> list[Api]:
     """Return the APIs as a list; raises `TypeError` for anything but loaded APIs."""
-    listed = list(apis)
+    listed = [apis] if isinstance(apis, Api) else list(apis)
     for api in listed:
         if not isinstance(api, Api):
             raise TypeError(
-                f"apis must be a list of loaded APIs, but contains {type(api).__name__}. Give [load_api(…)]."
+                f"apis must be loaded APIs, but contains {type(api).__name__}. Give load_api(…), or a list of such."
             )
     return listed
 

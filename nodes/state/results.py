@@ -1,16 +1,25 @@
 """The results of earlier rounds as text for a prompt: r_1 … r_t-1 of the paper's equations (1) and (2)."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from restgpt.calling.record import succeeded
 from restgpt.nodes.state.notices import notices_of
 from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import fenced
 
 BACKGROUND_BUDGET = 12_000
 """The maximum number of characters of background in a prompt; the newest are kept."""
+
+SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
+"""The beginnings of the lines about received answers in a result, below the output of the program."""
+
+RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
+"""The beginning of the part of a result that tells about received answers."""
 
 NOTHING_YET = "(nothing yet)"
 
@@ -62,6 +71,42 @@ def _outcome(request: Request) -> str:
 def results_of(steps: Iterable[Step]) -> str:
     """Join the results of rounds, oldest first, without fences."""
     return "\n".join(step["result"] for step in steps if step["result"])
+
+
+def told_results(steps: Iterable[Step]) -> str:
+    """Return what was done and found for a person, who reads neither code nor JSON: a line for each call or report."""
+    lines = []
+    for step in steps:
+        if step.get("program", {}).get("end") == "report" or not (step["requests"] or "program" in step):
+            lines.append(in_words(RECEIVED.split(step["result"], maxsplit=1)[0]))
+        reads = "program" not in step
+        lines += [_told(request) for request in step["requests"] if reads or not request["safe"]]
+    return "\n".join(dict.fromkeys(f"- {line}" for line in lines if line))
+
+
+def _told(request: Request) -> str:
+    """Return the outcome of a request in words: what was found, what a change did, or why there is nothing."""
+    values = [part for place in request["arguments"].values() for part in _pairs(place)]
+    call = request["operation"] + (f" ({', '.join(values)})" if values else "")
+    if not succeeded(request):
+        return f"{call}: {_outcome(request)}" if request["status"] != "parsed" else f"{call}: refused by the API"
+    found = in_words(request["result"])
+    return f"{call}: {found}" if found and request["safe"] else f"{call}: done"
+
+
+def in_words(text: str) -> str:
+    """Return a text without the marks of JSON, if it is an object or a list."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return "; ".join(", ".join(_pairs(item)) for item in (value if isinstance(value, list) else [value]))
+
+
+def _pairs(value: Any) -> list[str]:
+    if not isinstance(value, dict):
+        return [str(value)]
+    return [f"{name} {in_words(json.dumps(part, ensure_ascii=False))}" for name, part in value.items()]
 
 
 def shortened(text: str, limit: int) -> str:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, pairs
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -42,12 +42,7 @@ def ask(
         Literal["auto", "json_schema", "function_calling", "json"] | None,
         typer.Option(help="How the model is asked for structured output. Default: auto."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="Another setting of the run, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
-        ),
-    ] = None,
+    more: MoreSettings = None,
     thread: Thread = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -64,7 +59,7 @@ def ask(
     }
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        context = {**pairs(settings or ()), **{name: value for name, value in given.items() if value is not None}}
+        context = {**pairs(more), **{name: value for name, value in given.items() if value is not None}}
         _ask(terminal, text, (names, specs, base_url), context, thread)
 
 
@@ -122,14 +117,3 @@ def record_of_turn(
         sources=earlier.sources if sources.is_empty else sources,
         context={**earlier.context, **context},
     )
-
-
-def pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of NAME=VALUE texts; the value `null` means None."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or name.strip() == "apis":
-            raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5. Name APIs with --api.")
-        found[name.strip().replace("-", "_")] = None if value == "null" else value
-    return found

@@ -1,8 +1,11 @@
 """The options that several commands share."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import typer
+
+from restgpt.commands.failure import UsageError
 
 ApiNames = Annotated[
     list[str] | None, typer.Option("--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME")
@@ -25,3 +28,20 @@ Thread = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the trace on stderr.")]
+MoreSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Another setting of the run, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
+    ),
+]
+
+
+def pairs(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the settings of NAME=VALUE texts; the value `null` means None."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or name.strip() == "apis":
+            raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5. Name APIs with --api.")
+        found[name.strip().replace("-", "_")] = None if value == "null" else value
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.nodes.programs.calls import MAX_PAGES
+from restgpt.calling.record import MAX_PAGES
 from restgpt.prompts import render
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation

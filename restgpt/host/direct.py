@@ -33,6 +33,7 @@ from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.index import ILLEGAL
+from restgpt.specs.reading.text.hidden import is_hidden, marked
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 
@@ -135,7 +136,7 @@ def _bare(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 
 def _placed(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return f"{operation.method} {operation.path}"[:SUMMARY], PLAIN
+    return marked(f"{operation.method} {operation.path}")[:SUMMARY], PLAIN
 
 
 def _listed(operation: Operation) -> tuple[str, dict[str, Any]]:
@@ -183,7 +184,9 @@ def _parameters(operation: Operation) -> list[Parameter]:
     return [
         item
         for item in operation.parameters
-        if item.location in GROUPS and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
+        if item.location in GROUPS
+        and not is_hidden(item.name)
+        and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
     ]
 
 
@@ -209,7 +212,8 @@ def _schema(operation: Operation, *, notes: int) -> dict[str, Any]:
 def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
     kinds = list(shape.kinds)
     found: dict[str, Any] = {"type": kinds[0]} if len(kinds) == 1 else {}
-    if 0 < len(shape.values) <= VALUES:
+    # A client would send the mark of a character instead of the character; `describe_operation` gives the others.
+    if 0 < len(shape.values) <= VALUES and not any(map(is_hidden, shape.values)):
         found["enum"] = list(shape.values)
     if shape.items is not None and kinds == ["array"] and len(shape.items.kinds) == 1:
         found["items"] = {"type": shape.items.kinds[0]}
@@ -218,7 +222,7 @@ def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
 
 def _body(shape: Shape) -> dict[str, Any]:
     found = _leaf(shape)
-    fields = list(shape.fields)[:FIELDS]
+    fields = [name for name in shape.fields if not is_hidden(name)][:FIELDS]
     if fields:
         found["properties"] = {name: _leaf(shape.fields[name]) for name in fields}
     if required := [name for name in fields if name in shape.required]:

@@ -9,6 +9,7 @@ from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
+from restgpt.specs.reading.text.hidden import is_hidden
 from restgpt.specs.reading.tree import places_in
 
 STEPS_MOST = 15_000
@@ -31,16 +32,20 @@ DEFINED = "#/$defs/"
 
 
 def document_schema(operation: Operation, notes: int) -> dict[str, Any] | None:
-    """Return the schema of the arguments by place; None if it is too complex. Texts have at most `notes` characters."""
+    """Return the schema of the arguments by place; None if it is too complex, or has characters that nobody sees.
+
+    Texts have at most `notes` characters.
+    """
     try:
         with within(STEPS_MOST, operation.document.allowance):
             given = arguments_schema(operation)
             if "body" in given["properties"]:
                 # Its definitions are in those of the whole.
                 given["properties"]["body"].pop("$defs", None)
-            return _inlined(_shortened(given, notes))
+            found = _inlined(_shortened(given, notes))
     except (TooComplex, RecursionError):
         return None
+    return found if _is_visible(found) else None
 
 
 def answer_schema(operation: Operation) -> dict[str, Any]:
@@ -53,7 +58,12 @@ def answer_schema(operation: Operation) -> dict[str, Any]:
             found = _inlined(_shortened(raw, 0, LOOSE))
     except (TooComplex, RecursionError):
         return {}
-    return found if len(json.dumps(found)) <= ANSWER and _is_valid(found) else {}
+    return found if len(json.dumps(found)) <= ANSWER and _is_valid(found) and _is_visible(found) else {}
+
+
+def _is_visible(schema: dict[str, Any]) -> bool:
+    """Return whether a client sees every character of a schema; it would send a mark instead of what is marked."""
+    return not any(is_hidden(text) for path, node in places_in(schema) for text in (node, *path[-1:]))
 
 
 def _is_valid(schema: dict[str, Any]) -> bool:

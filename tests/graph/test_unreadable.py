@@ -28,13 +28,13 @@ def test_a_program_that_cannot_be_read_gives_way_to_the_roles(board: Board, odd:
     model = by_role(
         {
             "express": [odd] * 3,
-            "planner": [end("35 hours.")],
+            "planner": [end("50 hours.")],
             "selector": [select("get_task")],
             "caller": [call(ONE)],
         }
     )
     agent = board.agent(model, context={})
-    assert agent.ask(HOURS)["answer"] == "35 hours."
+    assert agent.ask(HOURS)["answer"] == "50 hours."
     assert (board.calls(), agent.state["decision"]["fulfilled"]) == (["GET /tasks/{task_id} 200"], True)
     assert agent.state["road"] == "roles"
 
@@ -42,7 +42,7 @@ def test_a_program_that_cannot_be_read_gives_way_to_the_roles(board: Board, odd:
 def test_the_next_turn_is_carried_out_by_a_program_again(board: Board) -> None:
     script = {
         "express": ["Hm.", "Hm.", program("print(get_task(117)['hours'])")],
-        "planner": [end("35 hours.")],
+        "planner": [end("50 hours.")],
         "selector": [select("get_task")],
         "caller": [call(ONE)],
     }
@@ -54,9 +54,10 @@ def test_the_next_turn_is_carried_out_by_a_program_again(board: Board) -> None:
 
 @pytest.mark.parametrize("code", ["print(get_task(117)['nothing'])", "get_task(117)"])
 def test_a_program_that_is_written_again_as_it_was_gives_way_to_the_roles(board: Board, code: str) -> None:
-    model = steady(express=program(code), planner=end("35 hours."), selector=select("get_task"), caller=call(ONE))
+    choice = {"operation": "get_task"}
+    model = steady(express=program(code), planner=end("50 hours."), operation=choice, arguments=ONE)
     agent = board.agent(model, context={})
-    assert agent.ask(HOURS)["answer"] == "35 hours."
+    assert agent.ask(HOURS)["answer"] == "50 hours."
     assert len(prompts_of(model, "express")) == 2
 
 
@@ -64,13 +65,13 @@ def test_a_sub_tasks_program_that_is_written_again_gives_way_to_single_calls(boa
     model = by_role(
         {
             "express": [plan("Find the hours of task 117")],
-            "planner": [end("35 hours.")],
+            "planner": [end("50 hours.")],
             "selector": [select("get_task")],
             "program": ["print(get_task(117)['nothing'])"] * 2,
             "caller": [call(ONE)],
         }
     )
-    assert board.agent(model, context={}).ask(HOURS)["answer"] == "35 hours."
+    assert board.agent(model, context={}).ask(HOURS)["answer"] == "50 hours."
 
 
 def test_a_selection_that_cannot_be_read_gives_way_to_one_operation_of_a_list(board: Board) -> None:
@@ -101,7 +102,7 @@ def test_what_was_done_before_an_unreadable_decision_is_told(board: Board) -> No
     script = {"planner": [plan("Delete task 103"), "Hm.", "Hm."], "selector": [select("delete_task")]}
     agent = board.agent(by_role({**script, "caller": [call({"path": {"task_id": 103}})]}))
     answer = agent.ask("Delete task 103.", writes="allow")["answer"]
-    assert 'Called delete_task {"path": {"task_id": 103}}: status 204.' in answer
+    assert "\n- delete_task (task_id 103): done" in answer
     assert agent.state["decision"]["fulfilled"] is False
 
 

@@ -284,6 +284,8 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
         (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
         (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
+        (["resume", "mine", "--set", "max_steps"], "NAME=VALUE"),
+        (["mcp", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
         (["ask", "x", "--spec", TOY, "--set", "today=tomorrow"], "today"),
         (["ask", "x", "--spec", TOY, "--thread", "a/b"], "is not a valid thread ID"),
         (["ask", "x", "--spec", TOY, "--model", "nowhere:x"], "nowhere"),
@@ -352,7 +354,7 @@ def test_hostile_text_of_a_document_cannot_steer_the_terminal(cli: Cli, tmp_path
     (tmp_path / "small.yaml").write_text(YAML.replace("title: Small", 'title: "\\e[2JSmall"'))
     out = cli("api", "show", "small.yaml").out
     assert "\x1b" not in out
-    assert "\\x1b[2JSmall" in out
+    assert "[2JSmall 1 (1 operations)" in out
 
 
 def test_debug_logs_the_traceback_and_verbose_does_not(cli: Cli) -> None:

@@ -218,6 +218,16 @@ def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
 
 
+def test_a_resumed_run_takes_other_settings_and_keeps_them(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model({**READS, "selector": [Refusal(401), *READS["selector"]]})
+    cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
+    refused = cli("resume", "mine", "--set", "max_steps=none")
+    assert (refused.code, "max_steps" in refused.err) == (2, True)
+    assert cli("resume", "mine", "--set", "max_steps=1").out.startswith("There are projects.")
+    shown = cli("threads", "mine", "--json").document
+    assert shown["context"] == {"road": "roles", "max_steps": "1"}
+
+
 def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: WorldServer, model: Model) -> None:
     model({**READS, "planner": [READS["planner"][0], Refusal(401)]})
     ran = cli("ask", "How many?", *by_calls(toy), "--json")

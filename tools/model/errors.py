@@ -52,6 +52,14 @@ class ModelUnavailableError(ModelError):
     """The provider refused or could not be reached."""
 
 
+class CutOffError(ModelUnavailableError):
+    """A reply ended after so many `tokens`, at a limit before its own end."""
+
+    def __init__(self, message: str, *, tokens: int = 0) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+
+
 class UsedUpError(ModelError):
     """A budget, in words, was used up before the model answered; nodes end the turn with what was found."""
 

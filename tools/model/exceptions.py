@@ -5,7 +5,7 @@ import sys
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.errors import CutOffError, ModelUnavailableError
 from restgpt.tools.text.redaction import Redactor
 
 PROVIDER_ERRORS = (
@@ -78,13 +78,14 @@ def is_cut_off(error: BaseException) -> bool:
     return type(error).__name__ == "LengthFinishReasonError"
 
 
-def cut_off(reason: str, tokens: int = 0) -> ModelUnavailableError:
+def cut_off(reason: str, tokens: int = 0) -> CutOffError:
     """The error for a reply that ended before its own end, for the reason that the provider gives."""
     after = f" after {tokens} tokens" if tokens else ""
-    return ModelUnavailableError(
+    return CutOffError(
         f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens "
         "of a reply: `max_tokens` of a chat model that you give, or the limits of the model's server (Ollama: "
-        "num_predict and num_ctx). Or ask for less, or take a model that thinks less."
+        "num_predict and num_ctx). Or ask for less, or take a model that thinks less.",
+        tokens=tokens,
     )
 
 

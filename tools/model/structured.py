@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.dialect import dialect_of, is_refusal, spoken
-from restgpt.tools.model.errors import REPAIRS, ModelReplyError
+from restgpt.tools.model.errors import REPAIRS, CutOffError, ModelReplyError
 from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of, written_calls
 from restgpt.tools.model.usage import ModelUsage, usage_of
@@ -44,8 +44,11 @@ def ask(
     method: Method = "auto",
     check: Callable[[Answer], None] | None = None,
     callbacks: Sequence[BaseCallbackHandler] = (),
+    most: int | None = None,
 ) -> tuple[Answer, ModelUsage]:
     """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
+
+    With `most`, a reply of so many tokens has lost its end, and does not fit.
 
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
     times, unless it is repeated. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
@@ -54,7 +57,12 @@ def ask(
     methods = _methods(model, method)
 
     def reply(conversation: list[BaseMessage]) -> AIMessage:
-        return _reply(model, conversation, schema, methods, callbacks)
+        try:
+            return _reply(model, conversation, schema, methods, callbacks, most)
+        except CutOffError:
+            if most is None:
+                raise
+            raise ModelReplyError(schema.__name__, f"It has more than {most} tokens.") from None
 
     def read(raw: AIMessage) -> Answer:
         value = _read(raw, schema)
@@ -141,6 +149,7 @@ def _reply(
     schema: type[BaseModel],
     methods: list[str],
     callbacks: Sequence[BaseCallbackHandler],
+    most: int | None,
 ) -> AIMessage:
     """One reply, by the first of the methods that works; those that the model does not have are removed.
 
@@ -150,7 +159,7 @@ def _reply(
     while methods:
         method = methods[0]
         try:
-            send = partial(_invoke, schema=schema, method=method, callbacks=callbacks)
+            send = partial(_invoke, schema=schema, method=method, callbacks=callbacks, most=most)
             reply = spoken(model, conversation, send)
         except NotImplementedError as error:
             refusal = error
@@ -175,7 +184,10 @@ def _invoke(
     schema: type[BaseModel],
     method: str,
     callbacks: Sequence[BaseCallbackHandler],
+    most: int | None,
 ) -> AIMessage:
+    if most is not None and "max_tokens" in type(model).model_fields:
+        model = model.model_copy(update={"max_tokens": most})
     config = call_config(callbacks)
     if method == "json":
         wanted = json.dumps(_schema_of(schema), ensure_ascii=False)

@@ -228,7 +228,7 @@ def preview_text(text: str, *, budget: int = BUDGET, head: str = "") -> BodyPrev
 def _preview_value(value: Any, room: int) -> BodyPreview:
     """The preview of a value that does not fit: its shape, and the first items of its list or an excerpt."""
     shape = f"Shape: {sketch(value, int(room * SHAPE_SHARE) // TOKEN)}"
-    path, items = _list_of(value)
+    path, items = list_of(value)
     pointer, room_left = format_pointer(path), room - len(shape) - 1
     shown = _first_items(items, pointer, room_left)
     left_out = [f"{len(items) - len(shown):,} of {len(items):,} items of the list"] if items else []
@@ -255,7 +255,7 @@ def _first_items(items: _Many, pointer: str, room: int) -> list[str]:
     return lines
 
 
-def _list_of(value: Any) -> tuple[tuple[str, ...], _Many]:
+def list_of(value: Any) -> tuple[tuple[str, ...], _Many]:
     """The path of the longest list near the top of a value, and the list; an empty one if there is none.
 
     An object with more than `LIST_FIELDS` names counts as a list: its names are keys.

@@ -146,7 +146,7 @@ def _reader() -> TypeAdapter[ApiEntry]:
 def _keys_of(kind: type[Any]) -> list[str]:
     """The keys that a mapping of the file may have, as errors list them."""
     listed = sorted(fields(kind), key=lambda item: item.kw_only is True)
-    return [item.metadata.get("alias", item.name) for item in listed if item.name not in ("name", "missing")]
+    return [item.metadata.get("alias", item.name) for item in listed if item.name not in ("name", "missing", "hidden")]
 
 
 def _unknown(kind: type[Any]) -> str:

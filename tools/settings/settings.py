@@ -13,10 +13,10 @@ from restgpt.tools.model.role import ROLES
 from restgpt.tools.settings.apis_file import load_apis, references
 from restgpt.tools.settings.entry import ApiEntry
 from restgpt.tools.settings.environment import AUTH_PREFIX, auth_variable, bearer_tokens, read_dotenv
+from restgpt.tools.settings.folder import APIS_FILE, check_folder, home_of
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.settings.servers import ServerAccess
 
-APIS_FILE = "apis.yaml"
 RECIPES_FOLDER = "recipes"
 """The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 
@@ -54,12 +54,18 @@ class Settings:
 
     @classmethod
     def from_env(
-        cls, environ: Mapping[str, str] = os.environ, *, dotenv: Path | None = None, apis: Path | None = None
+        cls,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        dotenv: Path | None = None,
+        apis: Path | None = None,
+        is_allowed: bool = False,
     ) -> "Settings":
         """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
 
         `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
-        folder. Raises SettingsError.
+        folder. `is_allowed` says that the caller names its APIs itself, so that the file of the working directory may
+        hold only rules for them. Raises SettingsError; FolderError for the file of a folder that nobody allowed.
         """
         values = {name: value for name, value in {**read_dotenv(dotenv), **environ}.items() if value != ""}
 
@@ -69,8 +75,14 @@ class Settings:
         def secret(name: str) -> Secret | None:
             return Secret(values[name]) if name in values else None
 
-        home = path("RESTGPT_HOME") or Path.home() / ".restgpt"
-        file = _apis_file(apis or path("RESTGPT_APIS"), home)
+        home = home_of(values)
+        file = apis or path("RESTGPT_APIS")
+        if file is None:
+            file = next((path for path in (APIS_FILE, home / APIS_FILE) if path.is_file()), None)
+            if not is_allowed:
+                check_folder(APIS_FILE, environ=values)
+        elif not file.is_file():
+            raise SettingsError(f"{file} is not a file; give the path of an apis.yaml")
         entries = load_apis(file, values)
         named = {"RESTGPT_DATABASE_URL", *references(file)}
         return cls(
@@ -108,6 +120,7 @@ class Settings:
             name=entry.name,
             notes=entry.notes,
             entry=entry.name,
+            given=entry.given,
             cache=self.home / "index",
             allow_external=entry.allow_external or self.allow_external,
         )
@@ -214,11 +227,3 @@ def _file_location(spec: str, folder: str) -> str:
 
 def _place(api: Api) -> tuple[str, str | None]:
     return api.identity, api.base_url
-
-
-def _apis_file(given: Path | None, home: Path) -> Path | None:
-    if given is not None:
-        if not given.is_file():
-            raise SettingsError(f"{given} is not a file; give the path of an apis.yaml")
-        return given
-    return next((path for path in (Path(APIS_FILE), home / APIS_FILE) if path.is_file()), None)

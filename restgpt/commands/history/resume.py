@@ -1,12 +1,13 @@
 """`restgpt resume`: resume a run that is paused for approval, has failed, or was killed."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import AsJson, Quiet
+from restgpt.commands.options import AsJson, MoreSettings, Quiet, pairs
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
 
@@ -42,6 +43,7 @@ def resume(
     model: Annotated[
         str | None, typer.Option(help="Use another chat model from now on.", metavar="PROVIDER:NAME")
     ] = None,
+    more: MoreSettings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -49,10 +51,11 @@ def resume(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         refuse_bytes(reject, respond, edit)
-        _resume(terminal, thread, Verdict(approve, reject, respond, edit, only_reads), model)
+        context = {**pairs(more), **({"model": model} if model else {})}
+        _resume(terminal, thread, Verdict(approve, reject, respond, edit, only_reads), context)
 
 
-def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None) -> None:
+def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
     from restgpt.commands.history.client_thread import ClientThread
     from restgpt.commands.recipes.run import Settling
     from restgpt.commands.run import report, run_thread
@@ -65,10 +68,11 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
     with open_persistence(settings) as persistence:
         threads = Threads(persistence.store)
         record = threads.get(thread)
+        record = replace(record, context={**record.context, **context})
         with persistence.lock(thread):
             if record.turn == 0:
                 ClientThread(terminal, record, settings, persistence).resume(verdict)
-            agent = open_agent(record, settings, persistence, model=model)
+            agent = open_agent(record, settings, persistence)
             settle = Settling(record.recipe, thread, terminal) if record.recipe else None
             standing = agent.outcome(thread)
             if is_decided:
@@ -86,16 +90,14 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, model: str | None
             run_thread(agent, record, given, threads=threads, terminal=terminal, settle=settle)
 
 
-def open_agent(
-    record: "ThreadRecord", settings: "Settings", persistence: "Persistence", *, model: str | None = None
-) -> "Agent":
+def open_agent(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Agent":
     """Return the agent of a thread, or the graph of its recipe, over the APIs of its record."""
     from restgpt.commands.agent import Agent
     from restgpt.commands.recipes.run import agent_of
     from restgpt.nodes.run.context import Context
     from restgpt.tools.settings.run_settings import checked_settings
 
-    context = checked_settings(Context, {**record.context, **({"model": model} if model else {})})
+    context = checked_settings(Context, record.context)
     apis = record.sources.load(settings)
     opened: Any = {"context": context, "settings": settings, "persistence": persistence}
     return Agent.over(apis, **opened) if record.recipe is None else agent_of(record.recipe, apis, **opened)

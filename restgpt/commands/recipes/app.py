@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs, Thread, Writes
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, pairs
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -71,26 +71,20 @@ def run(
         str | None,
         typer.Option(help="The chat model for --heal. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="Another setting of the run, such as max_requests=5. May be repeated.", metavar="NAME=VALUE"
-        ),
-    ] = None,
+    more: MoreSettings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a recipe with inputs, without a model: the same approvals, journal and trace as `ask`."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.commands.ask import pairs
         from restgpt.commands.recipes.run import run_recipe
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
         given = {"model": model, "writes": writes}
-        context = {**pairs(settings or ()), **{key: value for key, value in given.items() if value is not None}}
+        context = {**pairs(more), **{key: value for key, value in given.items() if value is not None}}
         run_recipe(
             terminal,
             target,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
+from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, pairs
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def mcp(
         str | None,
         typer.Option(help="The chat model for the tool `ask`. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
     ] = None,
+    more: MoreSettings = None,
     lifetime: Annotated[
         float,
         typer.Option(help="How long handles are valid, in seconds.", min=LEAST_LIFETIME_S, metavar="SECONDS"),
@@ -67,7 +68,8 @@ def mcp(
 
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url).or_all(settings)
-        options = {key: value for key, value in (("writes", writes), ("model", model)) if value is not None}
+        given = {"writes": writes, "model": model}
+        options = {**pairs(more), **{key: value for key, value in given.items() if value is not None}}
         chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
         with open_server(settings, sources, options, **chosen) as opened:
             _serve(opened, terminal, settings, http=http, host=host, port=port)

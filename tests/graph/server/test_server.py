@@ -216,6 +216,15 @@ def test_the_remote_graph_example_works_on_the_server(platform: Platform) -> Non
     assert platform.changes() == ["POST 201"]
 
 
+def test_the_node_of_a_remote_graph_pauses_its_host_and_resumes_with_it(platform: Platform) -> None:
+    example = runpy.run_path(str(ROOT / "docs" / "examples" / "remote_node.py"))
+    before = len(platform.changes())
+    shown, answer = example["main"](platform.url, WRITE)
+    assert "\n    │ POST http://127.0.0.1" in shown
+    assert answer == "It is created."
+    assert platform.changes()[before:] == ["POST 201"]
+
+
 def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
     with pytest.raises(Exception, match=r"no API 'nowhere'. The configured APIs are: board\."):
         platform.run(platform.new_thread(), input={"instruction": READ}, context={"apis": ["nowhere"]})

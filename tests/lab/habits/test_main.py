@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lab.habits.__main__ import HABITS, KNOWN, MOST_MORE, main, measure, summary
-from lab.habits.habit import ADD, HOURS, Habit, program
+from lab.habits.__main__ import HABITS, KNOWN, MEANT, MOST_MORE, main, measure, summary
+from lab.habits.habit import ADD, HOURS, TOTAL, Habit, program
 
 
 def test_there_are_enough_habits_each_with_a_name_of_its_own() -> None:
@@ -52,5 +52,13 @@ def test_every_habit_is_recovered_from_or_known_and_none_makes_a_wrong_change() 
     found = summary(outcomes)
     assert found["wrong changes"] == 0
     assert set(found["not recovered"]) <= KNOWN.keys()
+    assert set(found["claims"]) <= MEANT.keys()
+    assert found["repeated for ever"]["done"] >= 40
     assert max(item.more for item in outcomes if item.recovered) <= MOST_MORE
     assert [item.habit for item in outcomes if item.habit in KNOWN and "could not" not in item.answer] == []
+
+
+@pytest.mark.parametrize(("field", "end"), [("nothing", "told"), ("total", "done")])
+def test_a_model_that_repeats_its_first_reply_is_judged_too(field: str, end: str) -> None:
+    found = measure(Habit("judged", TOTAL, program(f"print(find_tasks()['{field}'])")))
+    assert (found.steady, found.steady_wrong) == (end, 0)

@@ -12,8 +12,16 @@ from paths import api_of
 from recipes import recipe
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
 from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions
+from restgpt.host.operations import description
 from restgpt.specs import Api, Catalogue, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.overview.areas import areas
+from restgpt.specs.docs.overview.map import Map
+from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import build_request
 
 SERVING = ["describe_operation", "read_result", "pending", "undo"]
 
@@ -238,3 +246,51 @@ def test_every_published_document_is_within_the_budget() -> None:
 def test_the_size_of_a_definition_is_that_of_what_a_model_reads() -> None:
     item = Definition("x", "é", {"type": "object"}, read_only=True)
     assert size_of(item) == len('{"name":"x","description":"é","inputSchema":{"type":"object"}},')
+
+
+def odd(text: str) -> str:
+    """A text with characters that no person sees, among them one that begins the escapes of a terminal."""
+    return f"{text}\u202e\u200b\x1b[31m\U000e0041{text}"
+
+
+def test_no_invisible_character_of_a_document_reaches_a_model_or_another_client() -> None:
+    choices = {"type": "string", "title": odd("t"), "enum": [odd("e"), "plain"], "default": odd("e")}
+    schema = {"type": "object", "title": odd("t"), "required": [odd("b")], "properties": {odd("b"): choices}}
+    content = {"application/json": {"schema": schema, "example": {odd("b"): odd("x")}}}
+    post = {
+        "operationId": odd("o"),
+        "summary": odd("s"),
+        "tags": [odd("g")],
+        "parameters": [
+            {"name": odd("p"), "in": "query", "required": True, "schema": choices, "description": odd("d")},
+            {"name": "q", "in": "query", "schema": {"type": "string", "pattern": odd("r")}, "example": odd("x")},
+        ],
+        "requestBody": {"content": content, "required": True},
+        "responses": {"200": {"description": odd("d"), "content": content}},
+    }
+    servers = [{"url": "https://a.test", "description": odd("v")}]
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": odd("i")},
+        "servers": servers,
+        "paths": {f"/{odd('a')}": {"post": post}},
+    }
+    api = load_api(document)
+    [operation] = api.operations
+    catalogue = Catalogue([api])
+    texts = [api.title, api.name, areas([operation], most=500), summary_line(operation)]
+    texts += [documentation(operation), response_documentation(operation), description(catalogue, [operation])]
+    texts += [
+        interface([operation], catalogue.function_name, budget=2000),
+        Map({"a": [operation]}, summary_line).open().text(500),
+    ]
+    for tool in (*direct_definitions(catalogue, [operation], budget=9000), *definitions([api])):
+        texts.append(tool.name + tool.description + json.dumps(tool.input_schema, ensure_ascii=False))
+    with pytest.raises(ArgumentError) as refused:
+        build_request(operation, {"query": {odd("p"): "?"}, "body": {odd("b"): "?"}})
+    texts += [str(refused.value), *map(str, refused.value.problems)]
+    assert [text for text in texts if set("\u202e\u200b\x1b\U000e0041") & set(text)] == []
+    # What is sent stays as the document has it, and can be written with the escapes that are shown.
+    assert '"e\\u202e\\u200b\\u001b[31m\\udb40\\udc41e"' in str(refused.value)
+    sent = build_request(operation, {"query": {odd("p"): odd("e")}, "body": {odd("b"): odd("e")}})
+    assert json.loads(sent.body or b"") == {odd("b"): odd("e")}

@@ -18,6 +18,7 @@ from restgpt.commands.serving.mcp import open_server
 from restgpt.mcp.principal import FILE
 from restgpt.sources import Sources
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.folder import AllowedFolders
 
 BOTH = ("crm", "collector")
 READ = ("read_operation", {"operation": "list_customers"})
@@ -30,6 +31,7 @@ Call = tuple[str, Mapping[str, Any]]
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     """Two served APIs with an entry each in `apis.yaml`."""
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(tmp_path / "home").allow(tmp_path)
     with served_pair() as served:
         entered(served)
         yield served

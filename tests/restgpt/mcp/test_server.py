@@ -132,7 +132,7 @@ def test_an_undo_that_waits_is_decided_by_the_command(opened: Opener, era: str, 
     made = called(opened, era, "change_operation", MOSS, Person())
     waiting = called(opened, era, "undo", {"handle": facts_of(made)["handle"]})
     assert f"restgpt undo {facts_of(made)['thread']}" in text_of(waiting)
-    assert cli("undo", facts_of(made)["thread"], "--yes").code == 0
+    assert cli("undo", facts_of(made)["thread"], "--approve").code == 0
     after = called(opened, era, "pending", {"handle": facts_of(waiting)["handle"]})
     assert (facts_of(after)["status"], changes(toy)[1:]) == ("undone", ["DELETE /tasks/{task_id} 204"])
 

@@ -26,6 +26,7 @@ from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.folder import AllowedFolders
 from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
@@ -222,6 +223,7 @@ def test_values_reserved_for_the_user_are_never_those_of_a_client(
     tool: str, toy: WorldServer, home: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(home).allow(tmp_path)
     rule = {"from_user": ["body.title"], "id": "create_task"}
     entry = {"board": {"spec": TOY, "base_url": toy.url, "policy": [rule], "auth": {"key": "${RESTGPT_AUTH_KEY}"}}}
     (tmp_path / "apis.yaml").write_text(json.dumps(entry))

@@ -1,0 +1,156 @@
+"""Guards that `road: auto` learns which road a model's first replies work on, and has short prompts for a small one."""
+
+from typing import Any
+
+import pytest
+from board import Agent, Board
+from langchain_core.messages import BaseMessage
+from langgraph.store.memory import InMemoryStore
+from roles import end, program, prompts_of, role_of
+from scripted import Reply, ScriptedModel
+
+from restgpt.nodes.run.roads import Roads
+from restgpt.specs.docs.documentation import TOKEN
+
+HOURS = "How many hours does task 117 take?"
+GOOD = program("print(get_task(117)['hours'])")
+DONE = end("50 hours.")
+ASKED = "I could not find out which call"
+
+
+class NamedModel(ScriptedModel):
+    """A model with a name, by which it is known again."""
+
+    model_name: str = "small"
+
+
+def small(**replies: Reply) -> NamedModel:
+    """A model that gives the same reply whenever it is asked for one operation, its arguments, or as a role."""
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        opening = str(prompt[0].text)
+        name = "operation" if "choose the one operation" in opening else "arguments" if "of one call" in opening else ""
+        return replies.get(name or role_of(prompt), "Hm.")
+
+    return NamedModel(reply)
+
+
+def calls_one(**more: Reply) -> NamedModel:
+    return small(operation={"operation": "get_task"}, arguments={"path": {"task_id": 117}}, planner=DONE, **more)
+
+
+def asked(board: Board, model: NamedModel, store: InMemoryStore, instruction: str = HOURS, **context: Any) -> Agent:
+    agent = board.agent(model, store=store, context=context)
+    agent.ask(instruction)
+    return agent
+
+
+def test_a_model_without_usable_programs_makes_its_calls_one_by_one_from_then_on(board: Board) -> None:
+    store = InMemoryStore()
+    first = asked(board, calls_one(), store)
+    again = asked(board, calls_one(), store)
+    assert len(prompts_of(first.model, "express")) == 2
+    assert [role_of(prompt) for prompt in again.model.prompts] == ["selector", "caller", "planner"]
+    assert (again.state["answer"], again.state["decision"]["fulfilled"]) == ("50 hours.", True)
+
+
+def test_a_model_whose_first_programs_work_keeps_writing_them(board: Board) -> None:
+    store, failing = InMemoryStore(), program("print(get_task(117)['nothing'])")
+    for express in (GOOD, GOOD, GOOD, failing, failing):
+        last = asked(board, calls_one(express=express), store)
+    assert prompts_of(last.model, "express")
+
+
+@pytest.mark.parametrize(("name", "context"), [("other", {}), ("small", {"learned_shapes": False})])
+def test_what_one_model_taught_holds_for_no_other_and_not_without_the_setting(
+    board: Board, name: str, context: dict[str, Any]
+) -> None:
+    store, other = InMemoryStore(), calls_one()
+    asked(board, calls_one(), store)
+    other.model_name = name
+    assert prompts_of(asked(board, other, store, **context).model, "express")
+
+
+def test_what_was_learned_is_forgotten_with_the_shapes(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    Roads(store).clear()
+    assert prompts_of(asked(board, calls_one(), store).model, "express")
+
+
+def test_the_prompts_of_a_small_model_are_short(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    choices = small(
+        operation={"operation": "find_tasks"},
+        arguments={},
+        planner={"text": "More", "fulfilled": False, "decision": "continue"},
+    )
+    prompts = asked(board, choices, store, "How many tasks are there?").model.prompts
+    assert len(prompts) == 5
+    assert max(sum(len(message.text) for message in prompt) for prompt in prompts) <= 1200 * TOKEN
+
+
+def test_an_operation_whose_id_is_not_known_is_planned_after_the_one_that_gives_it(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    given = iter([{"path": {"project_id": 77}}, {}, {"path": {"project_id": 1}}])
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if "of one call" in str(prompt[0].text):
+            return next(given)
+        return {"operation": "list_project_tasks"} if role_of(prompt) == "selector" else end("There are tasks.")
+
+    agent = asked(board, NamedModel(reply), store, "Which tasks has the project Harbour lights?")
+    asked_for = [role_of(prompt) for prompt in agent.model.prompts]
+    assert asked_for == ["selector", "caller", "caller", "caller", "planner"]
+    assert board.calls()[-2:] == ["GET /projects 200", "GET /projects/{project_id}/tasks 200"]
+
+
+def test_a_change_that_was_made_is_not_made_again_for_a_planner_that_goes_on(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    add = "Add a task called Buy bulbs to project 1."
+    made = {"path": {"project_id": 1}, "body": {"title": "Buy bulbs"}}
+    loop = {"decision": "continue", "text": add, "fulfilled": False}
+    agent = asked(
+        board, small(operation={"operation": "create_task"}, arguments=made, planner=loop), store, add, writes="allow"
+    )
+    assert board.calls().count("POST /projects/{project_id}/tasks 201") == 1
+    assert agent.state["decision"]["fulfilled"] is False
+    assert "create_task" in agent.state["answer"]
+
+
+MADE_UP = {"path": {"project_id": 4}, "body": {"title": "Buy bulbs", "assignee": "Ada", "hours": 1, "done": False}}
+
+
+def test_optional_arguments_that_a_small_model_made_up_are_left_out(board: Board) -> None:
+    store, add = InMemoryStore(), "Add a task called Buy bulbs to project 4, which Ada owns by now."
+    asked(board, calls_one(), store)
+    done = {"text": "Buy bulbs was added.", "fulfilled": True, "decision": "end"}
+    asked(
+        board,
+        small(operation={"operation": "create_task"}, arguments=MADE_UP, planner=done),
+        store,
+        add,
+        writes="allow",
+    )
+    assert board.world.log[-1].body == {"title": "Buy bulbs", "assignee": "Ada"}
+    asked(
+        board,
+        small(operation={"operation": "find_tasks"}, arguments={"text": "bulbs", "assignee": "John", "page": 1}),
+        store,
+        "Is there a task about bulbs?",
+    )
+    assert board.world.log[-1].query == {"text": "bulbs"}
+
+
+@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours."])
+def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    claim = {"text": answer, "fulfilled": True, "decision": "end"}
+    model = small(operation={"operation": "get_task"}, arguments={"path": {"task_id": 117}}, planner=claim)
+    agent = asked(board, model, store)
+    assert (agent.state["decision"]["fulfilled"], "hours 50" in agent.state["answer"]) == (False, True)
+    assert not any("ignore your instructions" in message.text for prompt in model.prompts for message in prompt)
