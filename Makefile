@@ -252,6 +252,10 @@ bench-threads: $(READY) ## measure the bytes of a thread and the time of a turn 
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
 	$(BIN)/python -m lab.speed.previews
 
+.PHONY: mcp-conformance
+mcp-conformance: $(READY) ## run the conformance suite of the protocol (npm) against `restgpt mcp` and FastMCP's server
+	$(BIN)/python -m lab.mcp.conformance
+
 .PHONY: bench-definitions
 bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)
 	$(BIN)/python -m lab.mcp.definitions
