@@ -32,7 +32,7 @@ def test_a_task_is_judged_by_the_world_and_not_run_again(tmp_path: Path, capsys:
 
 @pytest.mark.parametrize(("tool", "beyond"), [("update_task", ['PATCH /tasks/103 {"hours": 5}']), ("get_project", [])])
 def test_changes_beyond_the_task_and_claims_are_seen(tmp_path: Path, tool: str, beyond: list[str]) -> None:
-    given = {"task_id": 103, "body": {"hours": 5}} if beyond else {"project_id": 103}
+    given = {"task_id": 103, "hours": 5} if beyond else {"project_id": 103}
     called = bool(beyond)
     found, _ = run(tmp_path, tool, **given)
     assert (found["success"], found["claimed"], found["called"], found["beyond"]) == (False, True, called, beyond)
