@@ -64,7 +64,7 @@ def get() -> None:
     """Get what is not there yet; raises `MissingServerError` that says what cannot be had here."""
     FOLDER.mkdir(exist_ok=True)
     for name, weights in WEIGHTS.items():
-        if not FOLDER / f"{name}.gguf".exists():
+        if not (FOLDER / f"{name}.gguf").exists():
             _join(name, weights)
     if not SERVER.exists():
         _build()
@@ -124,11 +124,12 @@ def _do(purpose: str, *command: str | Path, **environment: str) -> None:
 @contextmanager
 def served(name: str) -> Iterator[str]:
     """Serve a model on loopback, and give the base URL; raises `MissingServerError` if something is not there."""
-    if missing := [str(path) for path in (SERVER, FOLDER / f"{name}.gguf") if not path.exists()]:
+    weights = FOLDER / f"{name}.gguf"
+    if missing := [str(path) for path in (SERVER, weights) if not path.exists()]:
         raise MissingServerError(f"{' and '.join(missing)} is missing. Run `python -m lab.local_model get`.")
     with held_port() as port:
         command = (
-            SERVER, "-m", FOLDER / f"{name}.gguf", "-c", str(TOKENS), "-np", "1", "-t", str(min(2, os.cpu_count() or 1)),
+            SERVER, "-m", weights, "-c", str(TOKENS), "-np", "1", "-t", str(min(2, os.cpu_count() or 1)),
             "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
         with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):
