@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.record import succeeded
+from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
     Call,
     CallerReply,
@@ -32,7 +33,6 @@ from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.roads import UNUSABLE
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.single_call import question, single_arguments, without_inventions

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from langchain_core.messages import HumanMessage
 
@@ -15,7 +16,10 @@ from restgpt.specs.search.stemmer import STOP_STEMS, stems
 ROOM = 2000
 """The maximum number of characters of the results in a short prompt; the newest are kept."""
 
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NUMBER, WORD, NAME = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"\w+"), re.compile(r"\b[^\W\d_a-z]\w+")
+
+NEAR = 0.8
+"""How much alike a name of an answer and one of the results are that is written wrong, from 0 to 1."""
 
 CONVERSATION = 1000
 """The maximum number of characters of earlier conversation in it."""
@@ -40,15 +44,19 @@ def brief_turn(run: Run, state: ConversationState, task: str, *more: str) -> Hum
 
 
 def made_up(answer: str, state: ConversationState, steps: Sequence[Step]) -> str:
-    """Return what an answer from `steps` has made up: a number that stands nowhere, or all of it; empty if nothing.
+    """Return what an answer from `steps` has made up: a number, a name that is nearly one of the results, or all of it.
 
-    An answer after a change needs no word of the results.
+    It is empty for a founded answer; after a change, that needs no word of the results.
     """
     found = "\n".join(step["result"] for step in steps)
     known = f"{state['instruction']}\n{found}"
     numbers = set(NUMBER.findall(answer)) - set(NUMBER.findall(known))
     if numbers:
         return ", ".join(sorted(numbers))
+    words = set(WORD.findall(known))
+    for name in NAME.findall(answer):
+        if name not in words and (near := get_close_matches(name, words, 1, NEAR)):
+            return f"{name} (but {near[0]})"
     new = set(stems(answer)) - STOP_STEMS - set(stems(state["instruction"]))
     changed = any(not request["safe"] for step in steps for request in step["requests"])
     return answer[:100] if new and not (changed or new & set(stems(found))) else ""

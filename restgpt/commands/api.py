@@ -189,9 +189,9 @@ def forget_shapes(as_json: AsJson = False) -> None:
     """Delete what was learned: about the answers of all APIs (names and types of fields), and how models work."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
+        from restgpt.calling.roads import Roads
         from restgpt.calling.shapes import Shapes
         from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.run.roads import Roads
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import end, program, prompts_of, role_of
 from scripted import Reply, ScriptedModel
 
-from restgpt.nodes.run.roads import Roads
+from restgpt.calling.roads import Roads
 from restgpt.specs.docs.documentation import TOKEN
 
 HOURS = "How many hours does task 117 take?"
@@ -145,7 +145,7 @@ def test_optional_arguments_that_a_small_model_made_up_are_left_out(board: Board
     assert board.world.log[-1].query == {"text": "bulbs"}
 
 
-@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours."])
+@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours.", "Chandara has 50 hours."])
 def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
     store = InMemoryStore()
     asked(board, calls_one(), store)

@@ -1,6 +1,7 @@
 """A value in little room: all items of its list, a line for each, with as many of their plain fields as fit.
 
-Long texts are shown only where the reader asks for their field: they are what a stranger may have written to a model.
+Long texts and addresses are shown only where the reader asks for their field: long texts are what a stranger may have
+written to a model.
 """
 
 import json
@@ -65,7 +66,7 @@ def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in item.items():
         is_wanted = bool(set(stems(name)) & wanted)
-        if isinstance(value, str) and len(value) > LONG and not is_wanted:
+        if isinstance(value, str) and (len(value) > LONG or "/" in value) and not is_wanted:
             continue
         short = _short(value)
         # What an earlier field says already, such as a title in its own language, takes room from others.
