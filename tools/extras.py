@@ -1,7 +1,7 @@
 """The command that installs an extra of this package, from where the package itself was installed (PEP 610)."""
 
 import json
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distributions
 from urllib.parse import unquote, urlsplit
 
 PACKAGE = "restgpt"
@@ -9,11 +9,9 @@ PACKAGE = "restgpt"
 
 def extra_command(extra: str) -> str:
     """Return the command that installs an extra."""
-    try:
-        origin = distribution(PACKAGE).read_text("direct_url.json")
-    except PackageNotFoundError:
-        origin = None
-    return command_of(origin, extra)
+    # A folder on the path, such as that of the sources, may have metadata too, which record no installation.
+    origins = (found.read_text("direct_url.json") for found in distributions(name=PACKAGE))
+    return command_of(next(filter(None, origins), None), extra)
 
 
 def command_of(origin: str | None, extra: str) -> str:
