@@ -49,7 +49,6 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 
 # The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
 define TEST_VERSIONS
-[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 $(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
 $(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
 .versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
