@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from langchain_core.messages import HumanMessage
 
@@ -32,6 +33,9 @@ ROOM = 2000
 """The maximum number of characters of the results in a short prompt; the newest are kept."""
 
 NUMBER, WORD, NAME = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"\w+"), re.compile(r"\b[^\W\d_a-z]\w+")
+
+SHORTEST_NAME = 3
+"""The least characters of a text by which the user may have named a thing."""
 
 NEAR = 0.8
 """How much alike a name of an answer and one of the results are that is written wrong, from 0 to 1."""
@@ -77,6 +81,41 @@ def made_up(answer: str, state: ConversationState, steps: Sequence[Step]) -> str
             return f"{name} (but {near[0]})"
     new = set(stems(answer)) - STOP_STEMS - set(stems(state["instruction"]))
     return answer[:100] if new and not (changed or new & set(stems(found))) else ""
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return the plain values in arguments, without truths and nothings."""
+    if isinstance(value, dict | list):
+        return [leaf for part in (value.values() if isinstance(value, dict) else value) for leaf in leaves(part)]
+    return [] if value is None or isinstance(value, bool) else [value]
+
+
+def is_named(value: Any, words: str) -> bool:
+    """Return whether a value stands in other words as a whole, in any case."""
+    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", words, re.IGNORECASE) is not None
+
+
+def is_spoken_of(value: Any, words: str) -> bool:
+    """Return whether a value stands in other words, or a text has one of them."""
+    is_text = isinstance(value, str) and not value.isdecimal()
+    return is_named(value, words) or (is_text and bool(_words(value) & _words(words)))
+
+
+def _words(text: str) -> set[str]:
+    return set(stems(text)) - STOP_STEMS
+
+
+def is_beside(value: Any, words: str, answer: Any) -> bool:
+    """Return whether an object in an answer has a value, and beside it a text that stands in `words`."""
+    if isinstance(answer, list):
+        return any(is_beside(value, words, item) for item in answer)
+    if not isinstance(answer, dict):
+        return False
+    texts = [text for text in answer.values() if isinstance(text, str) and len(text) >= SHORTEST_NAME]
+    found = any(str(one) == str(value) for one in answer.values()) and any(
+        text.casefold() in words.casefold() for text in texts
+    )
+    return found or any(is_beside(value, words, item) for item in answer.values())
 
 
 def changes_for(run: Run, instruction: str) -> list[Operation]:

@@ -145,6 +145,34 @@ def test_optional_arguments_that_a_small_model_made_up_are_left_out(board: Board
     assert board.world.log[-1].query == {"text": "bulbs"}
 
 
+@pytest.mark.parametrize(
+    ("instruction", "meant"),
+    [("Delete task 103.", False), ("Delete task 101", True), ("Delete the task paint the shelves", True)],
+)
+def test_a_change_is_of_what_the_user_named(board: Board, instruction: str, meant: bool) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if role_of(prompt) == "selector":
+            return {"operation": "delete_task"}
+        is_list = "GET /tasks " in str(prompt[-1].text)
+        return ({} if is_list else {"path": {"task_id": 101}}) if role_of(prompt) == "caller" else "Hm."
+
+    asked(board, NamedModel(reply), store, instruction, writes="allow")
+    assert ("DELETE /tasks/{task_id} 204" in board.calls()) == meant
+
+
+@pytest.mark.parametrize(("title", "meant"), [("Buy bulbs", True), ("Seed library", False)])
+def test_what_a_change_creates_has_words_of_the_user(board: Board, title: str, meant: bool) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    made = {"path": {"project_id": 4}, "body": {"title": title, "hours": 7}}
+    model = small(operation={"operation": "create_task"}, arguments=made)
+    asked(board, model, store, "Add a task called Buy bulbs to project 4.", writes="allow")
+    assert ("POST /projects/{project_id}/tasks 201" in board.calls()) == meant
+
+
 def test_an_order_is_not_fulfilled_by_a_call_that_only_reads(board: Board) -> None:
     store = InMemoryStore()
     asked(board, calls_one(), store)
