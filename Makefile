@@ -47,6 +47,24 @@ test: $(READY) ## set up, then run the offline test suite without its slow tests
 test-all: $(READY) ## run the whole suite, with the tests that start servers, kill processes or sweep many cases
 	$(PYTEST) --dist loadfile $(TESTS)
 
+# The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
+define TEST_VERSIONS
+[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+$(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
+$(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
+.versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
+endef
+
+.PHONY: test-lowest
+test-lowest: RESOLUTION := lowest-direct
+test-lowest: $(READY) ## run the quick tests with the lowest versions of the dependencies that pyproject.toml allows
+	$(TEST_VERSIONS)
+
+.PHONY: test-newest
+test-newest: RESOLUTION := highest
+test-newest: $(READY) ## run the quick tests with the newest versions of the dependencies that pyproject.toml allows
+	$(TEST_VERSIONS)
+
 .PHONY: crash-test
 crash-test: $(READY) ## kill runs, programs and recipes at random moments, nodes and requests: no change lost, doubled or asked twice
 	$(BIN)/python -m lab.kills.crash
@@ -183,7 +201,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt
@@ -233,6 +251,10 @@ bench-threads: $(READY) ## measure the bytes of a thread and the time of a turn 
 .PHONY: bench-previews
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
 	$(BIN)/python -m lab.speed.previews
+
+.PHONY: mcp-conformance
+mcp-conformance: $(READY) ## run the conformance suite of the protocol (npm) against `restgpt mcp` and FastMCP's server
+	$(BIN)/python -m lab.mcp.conformance
 
 .PHONY: bench-definitions
 bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)

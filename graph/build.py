@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -20,6 +19,7 @@ from restgpt.graph.routes import (
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller
+from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.selection import MAX_CALLS
 from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
@@ -33,6 +33,7 @@ from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import run_in_threads
+from restgpt.tools.model.wrapped import ChatModel
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -43,38 +44,43 @@ DESCRIPTION = "Fulfils an instruction in plain language by planning and calling 
 
 
 def build_graph(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
-    model: str | BaseChatModel | None = None,
-    models: Mapping[str, str | BaseChatModel] | None = None,
+    model: str | ChatModel | None = None,
+    models: Mapping[str, str | ChatModel] | None = None,
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
     services: Services | None = None,
     concurrency: int | None = None,
     name: str = "RestGPT",
+    response_format: type[Any] | None = None,
 ) -> Graph:
-    """Build the agent for `apis`, or for the APIs of `apis.yaml` if `apis` is None.
+    """Build the agent for one API or several, or for the APIs of `apis.yaml` if `apis` is None.
 
     `model` is the model of all roles, `models` the models of single roles (planner, selector, caller, parser).
     `context` gives defaults for the settings of a run. For a subgraph, leave `checkpointer=None`: it uses its parent's.
     This function reads no file and opens no connection: a run loads models and documents when it first needs them.
     `services` replaces `apis`, `model`, `models` and `context`. `concurrency` is the number of threads that the graph
     gets for `ainvoke`, `astream` and `abatch`; without it, the graph uses the thread pool that all graphs share.
+    `response_format`, a pydantic model, a dataclass or a `TypedDict`, has the answer as such a value under
+    `structured_response` too, with one more model call where the report has not that form; None if it cannot be had.
     Raises `ValueError` if `services` is given with an argument that it replaces, and for a persistent checkpointer
     without a store, because the store holds the write journal and the response bodies.
     """
     check_store(checkpointer, store)
     services = make_resources(apis, model=model, models=models, context=context, store=store, services=services)
+    form = None if response_format is None else Form(response_format)
+    services = services if form is None else services.with_rule(form.rule)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
-        node_of("intake", lambda state, runtime, config: intake(state), services),
+        node_of("intake", lambda state, runtime, config: intake(state, name), services),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(services), services),
+        node_of("planner", make_planner(services, name, form), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(
@@ -94,10 +100,10 @@ def build_graph(
 
 
 def make_resources(
-    apis: Sequence[Api] | None,
+    apis: Api | Sequence[Api] | None,
     *,
-    model: str | BaseChatModel | None,
-    models: Mapping[str, str | BaseChatModel] | None,
+    model: str | ChatModel | None,
+    models: Mapping[str, str | ChatModel] | None,
     context: Context | Mapping[str, Any] | None,
     store: BaseStore | None,
     services: Services | None,

@@ -14,7 +14,7 @@ from langgraph.types import Overwrite
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from restgpt.nodes.state.recipe_run import GivenRecipe
-from restgpt.nodes.state.records import FORMAT, Request, Step, add_steps
+from restgpt.nodes.state.records import FORMAT, Request, StateError, Step, add_steps
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.storable import storable_value
@@ -38,16 +38,6 @@ class OtherFormatError(StoppingError):
             f"This thread was written by another version of RestGPT: its checkpoints have format {found}, and this "
             f"version reads format {FORMAT} only. Open the thread with that version, or begin a new one. Nothing was "
             "changed."
-        )
-
-
-class StateError(ValueError):
-    """A value written to a key of the state does not have the key's type; the state was not changed."""
-
-    def __init__(self, key: str, place: str, reason: str) -> None:
-        super().__init__(
-            f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {reason}. Read "
-            "the current value with get_state, and write a value of the same form."
         )
 
 
@@ -164,8 +154,13 @@ def merge_messages(left: list[AnyMessage], right: Messages) -> Messages:
 # A checkpoint of such a channel has what was written, and every `snapshot_frequency` updates the whole list. LangGraph
 # reads a state from the newest whole list on the way to its checkpoint and from the writes after that. Both numbers are
 # about twenty turns: with more, opening a thread reads more checkpoints; with fewer, more of them hold all turns.
-Conversation = Annotated[list[AnyMessage], DeltaChannel(each(merge_messages), snapshot_frequency=60)]
+_CONVERSATION: DeltaChannel[Any] = DeltaChannel(each(merge_messages), snapshot_frequency=60)
+
+Conversation = Annotated[list[AnyMessage], _CONVERSATION]
 """The messages of a thread."""
+
+GivenConversation = Annotated[Sequence[AnyMessage | tuple[str, str] | dict[str, Any]], _CONVERSATION]
+"""Messages as a host may give them: objects, pairs of a role and a text, or JSON."""
 
 Steps = Annotated[list[Step], StepsChannel(each(add_steps), snapshot_frequency=40)]
 """The finished steps of a thread."""

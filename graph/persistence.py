@@ -7,15 +7,37 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
+from uuid import NAMESPACE_URL, uuid5
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.checkpoint_order import OrderedSaver
 from restgpt.tools.errors import SettingsError, StoppingError
+from restgpt.tools.extras import extra_command
 from restgpt.tools.file_lock import file_lock
+from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.settings import Settings
+
+
+class OrderedSaver(BaseCheckpointSaver[Any]):
+    """A mixin for checkpointers: after a process has read a thread, it writes greater ids than the thread has."""
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint of a config, and note the newest id of its thread."""
+        found = newest = super().get_tuple(config)
+        configurable = config.get("configurable", {})
+        if configurable.get("checkpoint_id"):
+            # A fork of an old checkpoint must become the newest one.
+            place: dict[str, Any] = {
+                key: configurable[key] for key in ("thread_id", "checkpoint_ns") if key in configurable
+            }
+            newest = super().get_tuple({"configurable": place})
+        if newest is not None:
+            continue_after(str(newest.config["configurable"]["checkpoint_id"]))
+        return found
+
 
 FILE = "restgpt.db"
 
@@ -173,7 +195,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
     except ImportError:
         raise SettingsError(
             "RESTGPT_DATABASE_URL is set, but the packages for PostgreSQL are not installed. Install them with "
-            "pip install 'restgpt[postgres]', or unset the variable to save threads in a file."
+            f"{extra_command('postgres')}, or unset the variable to save threads in a file."
         ) from None
 
     class OrderedPostgresSaver(OrderedSaver, PostgresSaver):
@@ -227,3 +249,19 @@ def _pg_lock(url: str, thread: str) -> Iterator[None]:
         if not row or not row[0]:
             raise ThreadBusyError(thread)
         yield
+
+
+def undo_thread(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread; it has its own journal."""
+    return f"{thread}/undo"
+
+
+def undone_by(thread: str) -> str | None:
+    """Return the thread whose undo a thread saves; None for any other thread."""
+    whole = thread.removesuffix("/undo")
+    return whole if undo_thread(whole) == thread else None
+
+
+def undo_thread_id(thread: str) -> str:
+    """Return the id of the thread that saves the undo of a thread of a LangGraph server, whose ids are UUIDs."""
+    return str(uuid5(NAMESPACE_URL, f"restgpt:{undo_thread(thread)}"))

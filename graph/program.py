@@ -94,7 +94,7 @@ def _text(state: Mapping[str, Any], step: Step) -> str:
 
 
 def build_program(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from restgpt.calling.journal.journal import Journal, journals
-from restgpt.calling.undo.reversal import undo_thread
-from restgpt.graph.persistence import Persistence
+from restgpt.graph.persistence import Persistence, undo_thread
 from restgpt.tools.response.store import ResponseStore, handles_in
 
 PAGE = 200

@@ -12,18 +12,8 @@ from langgraph.types import Command, StateSnapshot
 
 from restgpt.nodes.approval import decisions_of
 from restgpt.nodes.state.records import Request
-from restgpt.tools.errors import RestgptError
+from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.graphs.compiled_graph import Reopened
-
-
-class OutdatedDecisionError(RestgptError):
-    """The question is no longer open: it was answered already, or another question has replaced it."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(
-            f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
-            "it. Look at the state of the thread, and decide on that. This decision sent nothing."
-        )
 
 
 def unused_approvals(snapshot: StateSnapshot) -> list[Request]:

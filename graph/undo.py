@@ -11,11 +11,13 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals, settle_reversals, told, undo_thread_id
+from restgpt.calling.record import told
+from restgpt.calling.undo.reversal import reversals, settle_reversals
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
 from restgpt.graph.channels import Checked, Conversation
 from restgpt.graph.node import node_of
+from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context

@@ -16,21 +16,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Interrupt, interrupt
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import (
-    Ask,
-    Decided,
-    Done,
-    Draft,
-    OutdatedCallError,
-    failed,
-    read_ask,
-    read_draft,
-    read_ready,
-    seems_to_read,
-)
+from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, failed, read_ask, read_draft, read_ready
 from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
+from restgpt.calling.record import seems_to_read
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
     Call,

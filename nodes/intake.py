@@ -7,6 +7,7 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
+from restgpt.nodes.dialogue.conversation import answered_by
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
 from restgpt.nodes.state.records import FORMAT, RecipeRun, Usage, no_usage
 from restgpt.nodes.state.text import Given
@@ -17,7 +18,20 @@ class EmptyInstructionError(StoppingError):
     """The input has no instruction."""
 
     def __init__(self) -> None:
-        super().__init__('The input has no instruction. Give {"messages": [("user", "…")]} or {"instruction": "…"}.')
+        super().__init__(
+            'The input has no instruction. Give {"messages": [("user", "…")]} or {"instruction": "…"}. A message that '
+            "this agent has read already is none."
+        )
+
+
+class UnreadablePartError(StoppingError):
+    """The message with the instruction has a part that is no text, which no role of the agent reads."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"The message has a part of the type {kind!r}, and RestGPT reads text only. Leave it out, and say in words "
+            "what it shows. Nothing was sent."
+        )
 
 
 class IntakeState(TypedDict, total=False):
@@ -32,18 +46,23 @@ class IntakeState(TypedDict, total=False):
     recipe: RecipeRun | None
 
 
-def intake(state: IntakeState) -> dict[str, Any]:
-    """Open the turn. A new human message is the instruction; without one, `instruction` becomes a message.
+def intake(state: IntakeState, agent: str = "") -> dict[str, Any]:
+    """Open the turn. A given `instruction` goes first; without one, the newest new human message is the instruction.
 
     A message or instruction that an earlier turn has read is not new, even if that turn failed without an answer:
-    a second turn with it could make the same changes twice. A recipe without an instruction of its own makes one.
+    a second turn with it could make the same changes twice. Nor is one that an answer of this `agent` names, in a graph
+    around it that keeps its messages, but not its state. What other agents said since is part of the conversation. A
+    recipe without an instruction of its own makes one. Raises `EmptyInstructionError` and `UnreadablePartError`.
     """
     turn = state.get("turn", 0) + 1
     named = state.get("recipe")
     recipe = begun(cast(RecipeRun, named), turn) if isinstance(named, GivenRecipe) else None
-    message = _new_message(state.get("messages", []), taken=state.get("asked", ""))
     left = state.get("instruction")
-    given = str(message.text) if message else left if isinstance(left, Given) else ""
+    named_text = left.strip() if isinstance(left, Given) else ""
+    message = _new_message(state.get("messages", []), taken=state.get("asked", ""), agent=agent)
+    if message is not None and named_text and str(message.text).strip() != named_text:
+        message = None
+    given = named_text or (_text_of(message) if message is not None else "")
     instruction = given.strip() or (instruction_of(recipe) if recipe else "")
     if not instruction:
         raise EmptyInstructionError()
@@ -80,8 +99,17 @@ def opened_turn(state: IntakeState, *, instruction: str = "") -> dict[str, Any]:
     }
 
 
-def _new_message(messages: Sequence[AnyMessage], *, taken: str) -> AnyMessage | None:
-    """Return the last message if it is a human message that no turn has read yet."""
-    if not messages or messages[-1].type != "human" or messages[-1].id == taken:
+def _new_message(messages: Sequence[AnyMessage], *, taken: str, agent: str) -> AnyMessage | None:
+    """Return the newest human message if no turn has read it yet, and no answer of the agent names it."""
+    newest = next((message for message in reversed(messages) if message.type == "human"), None)
+    if newest is None or newest.id == taken:
         return None
-    return messages[-1]
+    is_answered = any(answered_by(message) == (agent, newest.id) for message in messages)
+    return None if is_answered else newest
+
+
+def _text_of(message: AnyMessage) -> str:
+    for part in message.content if isinstance(message.content, list) else ():
+        if isinstance(part, dict) and (kind := part.get("type", "text")) != "text":
+            raise UnreadablePartError(str(kind))
+    return str(message.text)

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import seems_to_read, succeeded
+from restgpt.calling.record import seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context

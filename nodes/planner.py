@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, model_validator
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
+from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeated
@@ -99,22 +100,32 @@ class PlannerState(ConversationState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    asked: NotRequired[str]
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the planner node."""
+def make_planner(services: Services, agent: str = "", form: Form | None = None) -> Callable[..., dict[str, Any]]:
+    """Make the planner node; the answers name the `agent` and the message that they answer, and may have a `form`."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         def opened(state: PlannerState) -> Run:
             spent, tokens = seconds_spent(state), tokens_spent(state)
-            return Run.open(services, runtime, config, spent=spent, tokens=tokens, state=state)
+            run = Run.open(services, runtime, config, spent=spent, tokens=tokens, state=state)
+            run.agent = agent
+            return run
 
-        run = opened(state)
-        if not state.get("road") and run.is_better_by_calls():
-            by_calls: PlannerState = {**state, "road": "roles"}
-            return {"road": "roles", **decide(opened(by_calls), by_calls)}
-        return decide(run, state)
+        run, road = opened(state), {}
+        # At the beginning of a turn; a recipe needs no model.
+        is_open = not (state.get("road") or state.get("proposal") or current(state) or of_turn(state))
+        if is_open and run.is_better_by_calls():
+            road = {"road": "roles"}
+            state = {**state, "road": "roles"}
+            run = opened(state)
+        update = {**road, **decide(run, state)}
+        if form is not None and update["decision"]["kind"] == "end":
+            value = form.value(run, state["instruction"], of_turn(state), update["answer"])
+            update |= {"structured_response": value, "usage": run.usage()}
+        return update
 
     def decide(run: Run, state: PlannerState) -> dict[str, Any]:
         steps = of_turn(state)

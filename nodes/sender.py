@@ -7,9 +7,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import OutdatedCallError, failed, read_ready, seems_to_read, succeeded
+from restgpt.calling.call import OutdatedCallError, failed, read_ready
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
+from restgpt.calling.record import seems_to_read, succeeded
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run

@@ -1,15 +1,15 @@
 """Operations of APIs as tools of LangChain, for any agent; a pause for approval is a pause of the agent's graph."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import StructuredTool, ToolException
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore
-from pydantic import Field, ValidationError, validate_call
 
 from restgpt.calling.call import Draft
 from restgpt.client import Client
@@ -17,13 +17,21 @@ from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import ProgramInput, build_program, ended
+from restgpt.host.arguments import taken_arguments
 from restgpt.host.call_place import CallPlace, CallPlaces
-from restgpt.host.definitions import Definition, call_arguments, calling_definitions
+from restgpt.host.definitions import (
+    CHANGE,
+    READ,
+    RESERVED,
+    Definition,
+    call_arguments,
+    calling_definitions,
+    check_reads,
+)
 from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import read
-from restgpt.nodes.programs.calls import MAX_PAGES
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Ran
@@ -33,7 +41,6 @@ from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
-from restgpt.tools.settings.run_settings import problems_of
 
 STATE = ["requests", "steps", "program", "answer"]
 """The keys of a subgraph's state from which the result of a tool is made."""
@@ -55,7 +62,7 @@ class UnapprovedCallError(StoppingError):
 
 
 def as_tools(
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     direct: Sequence[str] | bool = False,
     context: Context | Mapping[str, Any] | None = None,
@@ -93,7 +100,8 @@ class _Toolset:
         functions: dict[str, tuple[Callable[..., Any], bool]] = {
             "find_operations": (self._find, False),
             "describe_operation": (self._describe, False),
-            "call_operation": (self._call, True),
+            READ: (self._call_read, True),
+            CHANGE: (self._call, True),
             "run_program": (self._run, True),
             "read_result": (self._read, False),
         }
@@ -115,15 +123,17 @@ class _Toolset:
         return self._resources.catalogue(self._resources.defaults.apis)
 
     def _tool(self, definition: Definition, function: Callable[..., Any], sends: bool) -> StructuredTool:
-        checked = validate_call(function)
+        def take(given: Mapping[str, Any]) -> Any:
+            # The document decides whether the arguments of a direct tool fit.
+            return function(**(taken_arguments(definition, given) if definition.name in RESERVED else given))
 
         def run(**given: Any) -> str:
-            made = _answered(definition.name, checked, given)
+            made = _answered(take, given)
             if not sends:
                 return str(made)
             place = self._place(definition, given)
             begun = place.saver.get_tuple(place.own) if place else None
-            if called := self._read_at_once(definition, made, begun):
+            if called := self._read_at_once(made, begun):
                 return _told(preview(called))
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
@@ -132,15 +142,15 @@ class _Toolset:
 
         async def arun(**given: Any) -> str:
             if not sends:
-                return str(await SHARED.run(_answered, definition.name, checked, given))
+                return str(await SHARED.run(_answered, take, given))
             async with self._places.together(ensure_config().get("configurable", {})):
                 return await acall(given)
 
         async def acall(given: Mapping[str, Any]) -> str:
-            made = await SHARED.run(_answered, definition.name, checked, given)
+            made = await SHARED.run(_answered, take, given)
             place = self._place(definition, given)
             begun = await place.saver.aget_tuple(place.own) if place else None
-            if called := await SHARED.run(self._read_at_once, definition, made, begun):
+            if called := await SHARED.run(self._read_at_once, made, begun):
                 return _told(preview(called))
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._given_to(made)
@@ -168,13 +178,12 @@ class _Toolset:
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text
 
-    def _call(
-        self,
-        operation: str,
-        arguments: dict[str, Any] | None = None,
-        pages: Annotated[int, Field(ge=1, le=MAX_PAGES)] = 1,
-        **beside: Any,
-    ) -> Draft:
+    def _call_read(self, operation: str, **given: Any) -> Draft:
+        found = self._catalogue.operation(operation)
+        check_reads(found, self._client().effect, self._catalogue.name_of(found))
+        return self._call(operation, **given)
+
+    def _call(self, operation: str, arguments: Mapping[str, Any] | None = None, pages: int = 1, **beside: Any) -> Draft:
         given = call_arguments(arguments or {}, beside)
         return self._client().draft(operation, given, pages=pages, conversation=_thread())
 
@@ -192,17 +201,15 @@ class _Toolset:
     def _place(self, definition: Definition, given: Mapping[str, Any]) -> CallPlace | None:
         return self._places.place(ensure_config().get("configurable", {}), definition.name, given)
 
-    def _read_at_once(self, definition: Definition, made: Any, begun: CheckpointTuple | None) -> Called | None:
+    def _read_at_once(self, made: Any, begun: CheckpointTuple | None) -> Called | None:
         """Send a call that only reads; None for any other, and for one that a person was asked about.
 
         After a restart nobody remembers why the person was asked, so the checkpoint of the call counts.
         """
         if begun is not None or not isinstance(made, Draft):
             return None
-        return cast(
-            "Called | None",
-            _answered(definition.name, self._client().read, {"made": made, "conversation": _thread()}),
-        )
+        read = partial(self._client().read, conversation=_thread())
+        return cast("Called | None", _answered(read, made))
 
     def _given_to(self, made: Any) -> tuple[Any, Any]:
         if isinstance(made, Draft):
@@ -242,18 +249,16 @@ class _Toolset:
         return client
 
 
-def _answered(name: str, function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Call a function with the arguments of a model; what the model can repair becomes the result of its tool."""
+def _answered(function: Callable[[Any], Any], given: Any) -> Any:
+    """Call a function with what a model gave; what the model can repair becomes the result of its tool."""
     try:
-        return function(**given)
-    except ValidationError as error:
-        raise ToolException(f"{name} was not called. {problems_of(error)}") from None
+        return function(given)
     except (RepairableError, UnknownOperationError, UnknownHandleError) as error:
         raise ToolException(str(error)) from None
 
 
 def _told(shown: Preview) -> str:
-    """Return the text of a result; raises `ToolException` with that of an error, for the status of its message."""
+    """Return the text of a result; raises `ToolException` with that of an error."""
     if shown.structured["ok"] or shown.structured.get("state") == "held":
         return shown.text
     raise ToolException(shown.text)

@@ -11,6 +11,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
+from restgpt.commands.allow import allow, read_folder
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
@@ -37,6 +38,9 @@ COLLECTED_AT = (50_000, 20, 100)
 
 ENTRY_POINTS = "restgpt.commands"
 """The group of the entry points by which other distributions bring commands: Typer apps or functions."""
+
+WITHOUT_FOLDER = ("allow", "demo", "world")
+"""The commands that use neither `.env` nor `apis.yaml` of the working directory."""
 
 BENCH = ("bench", "demo", "world")
 """The commands that the distribution restgpt-bench brings."""
@@ -65,6 +69,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command that the user typed."""
         as_json = "--json" in ctx.args
+        # What the user typed for the command, which Click takes out of the context before it calls `_options`.
+        ctx.obj = tuple(ctx.args)
         try:
             return super().invoke(ctx)
         except Exception as error:
@@ -113,10 +119,19 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    ctx: typer.Context,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Write log records to stderr, from level INFO.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Write all log records to stderr, with tracebacks.")] = False,
+    env_file: Annotated[
+        Path | None,
+        typer.Option(help="Read variables from this file, and not from .env in this folder.", metavar="FILE"),
+    ] = None,
+    apis: Annotated[
+        Path | None,
+        typer.Option(help="Use the APIs of this file, and not of apis.yaml in this folder.", metavar="FILE"),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
@@ -128,6 +143,10 @@ def _options(
     logger.handlers = [handler]
     # If parallel reads fail together, LangGraph's thread pool logs a callback error that is not the cause; hide it.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
+    if env_file or apis or (ctx.invoked_subcommand not in WITHOUT_FOLDER and not {"-h", "--help"} & set(ctx.obj)):
+        # The code that `restgpt studio` runs is named by the langgraph.json of the folder, which names `.env` too.
+        is_allowed = ctx.invoked_subcommand == "studio"
+        read_folder(env_file, apis, is_allowed=is_allowed, as_json="--json" in ctx.obj)
     # Here, because `restgpt --help` has nothing to export, and the settings take half of its time to import.
     from restgpt.tools.tracing.export import export_traces
 
@@ -145,6 +164,7 @@ app.command()(mcp)
 app.command()(ui)
 app.command()(studio)
 app.command()(login)
+app.command()(allow)
 app.command()(function)
 
 
@@ -155,7 +175,6 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        _read_dotenv(Path(".env"))
         app()
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
@@ -169,14 +188,6 @@ def main() -> None:
         log.debug("Unexpected error", exc_info=error)
         sys.stderr.write(_bug(error))
         sys.exit(1)
-
-
-def _read_dotenv(path: Path) -> None:
-    """Set the variables of `.env` in the working directory that the environment does not set."""
-    if path.is_file():
-        from restgpt.tools.settings.environment import load_dotenv
-
-        load_dotenv(path)
 
 
 def _refused(error: OSError) -> str:

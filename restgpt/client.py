@@ -18,14 +18,13 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord
 from restgpt.calling.session import Session
-from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals, undo_thread, undone_by
+from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
 from restgpt.calls import Calls
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
-from restgpt.graph.persistence import open_persistence, thread_config
+from restgpt.graph.persistence import open_persistence, thread_config, undo_thread, undone_by
 from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
-from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
     answered,
@@ -34,7 +33,6 @@ from restgpt.nodes.dialogue.conversation import (
     responses,
     seen_message,
 )
-from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
@@ -44,6 +42,7 @@ from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
+from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
@@ -64,7 +63,7 @@ class Client(Calls):
 
     def __init__(
         self,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
         context: Context | Mapping[str, Any] | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -91,13 +90,13 @@ class Client(Calls):
     @contextmanager
     def durable(
         cls,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
         context: Context | Mapping[str, Any] | None = None,
         settings: Settings | None = None,
     ) -> Iterator["Client"]:
         """Open a client whose changes are kept in the database of the command line; raises `PersistenceError`."""
-        settings = settings or Settings.from_env()
+        settings = settings or Settings.from_env(is_allowed=apis is not None)
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
         with open_persistence(settings) as kept:
             services = Services(apis, defaults=defaults, settings=settings, store=kept.store)
@@ -139,7 +138,10 @@ class Client(Calls):
         found = self.operation(operation)
         origin = None if conversation is None else self._origin(found, conversation)
         id = f"{self.services.new_id()}.0"
-        return self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
+        made = self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
+        if conversation is None or made.effect.is_read:
+            return made
+        return replace(made, answered=self.earlier.statuses(conversation, made.fingerprint))
 
     def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
         """Return from where the values of a model's call may come; empty for a read in which that does not matter."""

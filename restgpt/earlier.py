@@ -102,6 +102,11 @@ class Earlier:
             "turn": 1,
         }
 
+    def statuses(self, conversation: str, fingerprint: str) -> tuple[int, ...]:
+        """Return the statuses by which the very same request was answered in the conversation, the oldest first."""
+        same = (call["response"] for call in self.state(conversation)["requests"] if call["fingerprint"] == fingerprint)
+        return tuple(int(response["status"]) for response in same if "status" in response)
+
     def _others(self, conversation: str) -> "Others":
         return Others() if self._shared is None or not conversation else self._shared.others(conversation)
 
@@ -150,8 +155,13 @@ class SharedEarlier:
         )
 
     def _add_call(self, conversation: str, api: ApiRecord, record: CallRecord) -> None:
-        response = {key: record["response"][key] for key in ("handle", "headers") if key in record["response"]}
-        noted = {key: record[key] for key in ("id", "operation", "status")} | {"api": dict(api), "response": response}
+        response = {
+            key: record["response"][key] for key in ("handle", "headers", "status") if key in record["response"]
+        }
+        noted = {key: record[key] for key in ("id", "operation", "status", "fingerprint")} | {
+            "api": dict(api),
+            "response": response,
+        }
         self._put(conversation, CALLS, record["id"], {**noted, "at": self._clock()})
         kept = self._store.search(_namespace(conversation, CALLS), limit=MOST_READ)
         for old in sorted(kept, key=lambda item: item.value["at"])[:-MOST_EARLIER]:
@@ -179,7 +189,7 @@ def _request(noted: Mapping[str, Any]) -> Request:
         "arguments": {},
         "pages": 1,
         "description": "",
-        "fingerprint": "",
+        "fingerprint": noted.get("fingerprint", ""),
         "status": noted["status"],
         "note": "",
         "response": noted["response"],

@@ -107,7 +107,7 @@ class Called:
     @property
     def ok(self) -> bool:
         """Whether the API carried the call out."""
-        from restgpt.calling.call import succeeded
+        from restgpt.calling.record import succeeded
 
         return succeeded(self.record)
 

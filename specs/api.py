@@ -1,7 +1,7 @@
 """An API: its operations, servers, security and search; and `load_api`, the only way to load one."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Api:
 
     `auth` maps security schemes to credentials; `repr` never shows it. `notes` is the user's own text about the API.
     `entry` is the name of the entry of `apis.yaml` that the API was loaded from, None if it was loaded from elsewhere.
+    `given` are the places and names of what the entry sends with every request; names of headers are in lower case.
     """
 
     def __init__(
@@ -59,10 +60,12 @@ class Api:
         name: str | None = None,
         notes: str = "",
         entry: str | None = None,
+        given: Collection[tuple[str, str]] = (),
     ) -> None:
         self.document = document
         self.source = source
         self.entry = entry
+        self.given = frozenset(given)
         self.notes = notes.strip()
         if len(self.notes) > MOST_NOTES:
             raise SpecError(f"the notes have {len(self.notes):,} characters: shorten them to at most {MOST_NOTES:,}")
@@ -284,15 +287,18 @@ def load_api(
     entry: str | None = None,
     cache: Path | None = None,
     allow_external: bool = False,
+    given: Collection[tuple[str, str]] = (),
 ) -> Api:
     """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.
 
     `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `notes` is the
     user's own text about the API, which models read, `entry` is the entry of `apis.yaml` that names the source, `cache`
-    is a folder for the disk cache, and external references are read only with `allow_external`.
+    is a folder for the disk cache, and external references are read only with `allow_external`. `given` are the places
+    and names of the parameters that the entry sends with every request, so that nobody is asked for them.
     """
     label, document, index = _read(source, cache, allow_external)
-    return Api(document, index, source=label, base_url=base_url, auth=auth, name=name, notes=notes, entry=entry)
+    options: dict[str, Any] = {"base_url": base_url, "auth": auth, "name": name, "notes": notes, "entry": entry}
+    return Api(document, index, source=label, given=given, **options)
 
 
 def _read(

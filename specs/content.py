@@ -10,7 +10,8 @@ from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow, follow_safely
 
 BYTES = frozenset(
-    {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "zip", "zstd"}
+    {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "thrift"}
+    | {"zip", "zstd"}
 )
 """The subtypes, and the suffixes of subtypes, of formats that are no text."""
 

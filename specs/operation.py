@@ -222,7 +222,9 @@ class Operation:
         return tuple(item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
 
     def is_key(self, location: str, name: str) -> bool:
-        """Return whether an API key that the operation needs is sent in this place under this name."""
+        """Return whether the user's settings or an API key that the operation needs are sent here under this name."""
+        if (location, name.lower() if location == "header" else name) in self.api.given:
+            return True
         schemes = (self.api.security_schemes.get(key) for requirement in self.security for key in requirement)
         return any(scheme is not None and scheme.is_sent_as(location, name) for scheme in schemes)
 

@@ -14,9 +14,12 @@
     │       └── BoundFault         headers or data past their bounds, or an unknown compression
     └── StoppingError              the run cannot go on without the user
         ├── SettingsError          a value in the environment or apis.yaml is impossible
+        │   └── FolderError        the working directory has such a file, but nobody allowed the folder
         ├── MissingCredentialError the operation needs a credential that nobody gave
         ├── RefusedCredentialError the API does not accept the credential of the operation
         ├── LoginError             the authorization server refused, or nobody finished logging in
+        ├── OutdatedDecisionError  a person answered a question that is no longer open
+        ├── UnfinishedProgramError a thread was given a program while another one waits
         └── UnforeseenError        takes the place of an error that nobody foresaw and whose text holds a secret
 
 `tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
@@ -27,6 +30,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from restgpt.specs.reading.text.hidden import marked
 
 
 class RestgptError(RuntimeError):
@@ -52,7 +57,7 @@ class ArgumentProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: {self.message}"
+        return marked(f"{self.pointer or '/'}: {self.message}")
 
 
 class ArgumentError(RepairableError):
@@ -126,6 +131,19 @@ class SettingsError(StoppingError):
     """A value in the environment or in apis.yaml is impossible; the message names the place."""
 
 
+class FolderError(SettingsError):
+    """The working directory has `files` that RestGPT does not use, because nobody allowed the folder."""
+
+    def __init__(self, folder: Path, files: str) -> None:
+        self.folder = folder
+        self.files = files
+        super().__init__(
+            f"{folder} has {files}, which can send requests, prompts and credentials elsewhere, and change what is "
+            "asked about. If you trust this folder, run `restgpt allow` there once. Else run the command in another "
+            "folder, or name files of your own: restgpt --env-file FILE --apis FILE COMMAND."
+        )
+
+
 class MissingCredentialError(StoppingError):
     """An operation needs a credential that nobody gave; one of the environment variables in `variables` gives it."""
 
@@ -157,3 +175,23 @@ def name_and_place(error: BaseException) -> str:
         last = last.tb_next
     place = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last is not None else ""
     return f"{type(error).__name__}{place}"
+
+
+class OutdatedDecisionError(StoppingError):
+    """The question is no longer open: it was answered already, or another question has replaced it."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
+            "it. Look at the state of the thread, and decide on that. This decision sent nothing."
+        )
+
+
+class UnfinishedProgramError(StoppingError):
+    """A thread was given another program while one has not ended."""
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"The program of thread {thread} has not ended: it waits for a person's decision, or its run was stopped. "
+            "Decide it or resume the thread, or run the other program in a thread of its own. Nothing was sent."
+        )

@@ -4,10 +4,10 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from scripted import ScriptedModel
 
 from restgpt import as_tools, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.tools.model.scripted import ScriptedModel
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -15,7 +15,7 @@ from restgpt_bench.worlds.server import serve
 CALL = {"operation": "delete_task", "arguments": {"path": {"task_id": 110}}}
 REPLIES = [
     AIMessage("", tool_calls=[{"name": "find_operations", "args": {"query": "delete a task"}, "id": "call-1"}]),
-    AIMessage("", tool_calls=[{"name": "call_operation", "args": CALL, "id": "call-2"}]),
+    AIMessage("", tool_calls=[{"name": "change_operation", "args": CALL, "id": "call-2"}]),
     "Done: task 110 is gone.",
 ]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from roles import by_role, end, program
 
 from restgpt import build_graph, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.tools.model.scripted import ScriptedModel
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -17,7 +17,10 @@ CODE = """
 create_project(body={"name": "Roof garden"})
 stop("The project is created.")
 """
-REPLIES = {"express": [program(CODE), end("The project Roof garden is on the board now.")]}
+REPLIES = [
+    {"decision": "program", "text": CODE},
+    {"decision": "end", "text": "The project Roof garden is on the board now.", "fulfilled": True},
+]
 
 
 def line_of(event: dict[str, Any]) -> str:
@@ -54,7 +57,7 @@ def main() -> list[str]:
     with serve(open_world("toy")) as server:
         document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
-        graph = build_graph([api], model=by_role(REPLIES), checkpointer=InMemorySaver())
+        graph = build_graph([api], model=ScriptedModel(REPLIES), checkpointer=InMemorySaver())
         thread = {"configurable": {"thread_id": "1"}}
         modes = ["custom", "messages", "updates"]
 

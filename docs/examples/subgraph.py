@@ -3,10 +3,10 @@
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
-from roles import by_role, program
 
 from restgpt import build_graph, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.tools.model.scripted import ScriptedModel
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -15,7 +15,7 @@ CODE = """
 made = create_project(body={"name": "Roof garden"})
 print(f"The project {made['name']} is created.")
 """
-REPLIES = {"express": [program(CODE)]}
+REPLIES = [{"decision": "program", "text": CODE}]
 
 
 def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:
@@ -30,7 +30,7 @@ def main() -> list[str]:
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
         builder = StateGraph(MessagesState)
         builder.add_node("greet", greet)
-        builder.add_node("restgpt", build_graph([api], model=by_role(REPLIES)))
+        builder.add_node("restgpt", build_graph([api], model=ScriptedModel(REPLIES)))
         builder.add_edge(START, "greet")
         builder.add_edge("greet", "restgpt")
         builder.add_edge("restgpt", END)

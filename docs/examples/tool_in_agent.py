@@ -5,11 +5,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from roles import by_role, program
-from scripted import ScriptedModel
 
 from restgpt import build_graph, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.tools.model.scripted import ScriptedModel
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -18,7 +17,7 @@ CODE = """
 delete_task(task_id=110)
 print("The task 110 is deleted.")
 """
-REPLIES = {"express": [program(CODE)]}
+REPLIES = [{"decision": "program", "text": CODE}]
 REQUEST = {"name": "team_board", "args": {"request": "Delete the task 110"}, "id": "call-1", "type": "tool_call"}
 HOST_REPLIES = [AIMessage("", tool_calls=[REQUEST]), "Done: task 110 is gone."]
 
@@ -28,7 +27,7 @@ def main() -> list[str]:
     with serve(open_world("toy")) as server:
         document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL})
-        graph = build_graph([api], model=by_role(REPLIES))
+        graph = build_graph([api], model=ScriptedModel(REPLIES))
 
         @tool
         def team_board(request: str) -> str:

@@ -45,7 +45,7 @@ RecipeGraph = CompiledStateGraph[RecipeGraphState, Context, RecipeInput, OutputS
 
 def build_recipe(
     recipe: Recipe,
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     *,
     context: Context | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,

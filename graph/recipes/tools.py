@@ -36,7 +36,7 @@ class UnapprovedRecipeError(StoppingError):
 def load_recipes(
     source: Path | str | Sequence[Recipe | Path | str] | None = None,
     *,
-    apis: Sequence[Api] | None = None,
+    apis: Api | Sequence[Api] | None = None,
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
     services: Services | None = None,

@@ -124,7 +124,7 @@ def _documentation(catalogue: Any, used: Iterable[Any]) -> None:
 
 
 def _signatures(catalogue: Any, used: Sequence[Any]) -> None:
-    from restgpt.nodes.programs.stub import stub
+    from restgpt.nodes.programs.calls import stub
     from restgpt.specs.docs.interface import interface
 
     interface(used, catalogue.function_name, budget=3500, focus=INSTRUCTION)

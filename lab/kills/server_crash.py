@@ -181,14 +181,14 @@ class Caller:
                     [thread] = threads
                     is_pending = thread["status"] == "pending"
                     return await self._done(client, "pending", {"handle": thread["handle"]}) if is_pending else listed
-            result = await self._done(client, "call_operation", CALL)
+            result = await self._done(client, "change_operation", CALL)
             self.ended = time.monotonic()
             return result
 
     async def _done(self, client: Client, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         if self.era == "legacy":
             return await client.call_tool(name, arguments)
-        if name != "call_operation":
+        if name != "change_operation":
             self.again = {}
         while True:
             asked: Any = await client.session.call_tool(name, arguments, allow_input_required=True, **self.again)

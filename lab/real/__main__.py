@@ -10,17 +10,21 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
+
 from lab.kit.process import MissingServerError, ServerError
 from lab.real.check import check_task
 from lab.real.kinto.server import Kinto
 from lab.real.langgraph.server import LangGraph
-from lab.real.models import NamedModels, ReplayedModels
 from lab.real.powerdns.server import PowerDns
-from lab.real.recording import PromptWatch, Recording
-from lab.real.run import REPLY_S, Models, Outcome, run_task
+from lab.real.prompts import PromptWatch
+from lab.real.run import REPLY_S, Outcome, run_task
 from lab.real.server import Running, Server
 from lab.real.task import Task
+from restgpt.specs.docs.documentation import TOKEN
 from restgpt.tools.model.errors import ModelError
+from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.scripted import Recorder
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
 
@@ -61,8 +65,8 @@ def main(arguments: Sequence[str] | None = None, *, servers: Mapping[str, Server
     options = _parser(servers).parse_args(arguments)
     watch = PromptWatch(PHRASES if options.phrases == [] else options.phrases or ())
     try:
-        models = None if options.check else _models(options)
-        report = _run(options, servers, models, watch)
+        model = None if options.check else _model(options)
+        report = _run(options, servers, model, watch)
     except (ServerError, ModelError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -85,9 +89,13 @@ def _parser(servers: Mapping[str, Server]) -> argparse.ArgumentParser:
     parser.add_argument("--task", action="append", metavar="NAME", help="only tasks of this name; can be repeated")
     parser.add_argument("--require", action="append", choices=servers, default=[], help="fail if it is not installed")
     parser.add_argument("--check", action="store_true", help="test the judges of the tasks, without a model")
-    parser.add_argument("--recording", type=Path, default=RECORDED, metavar="FILE", help="replay these replies")
-    parser.add_argument("--model", metavar="PROVIDER:NAME", help="call this chat model instead of replaying replies")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="append the replies of --model to this file")
+    parser.add_argument(
+        "--model",
+        default=f"recorded:{RECORDED}",
+        metavar="PROVIDER:NAME",
+        help="call this chat model; recorded:FILE replays a recording (default: the one beside this program)",
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="append the prompts and replies to this file")
     parser.add_argument(
         "--phrases", nargs="*", metavar="PHRASE", help="count the prompts that hold phrases (default: empty ones)"
     )
@@ -95,16 +103,15 @@ def _parser(servers: Mapping[str, Server]) -> argparse.ArgumentParser:
     return parser
 
 
-def _models(options: argparse.Namespace) -> Models:
-    if options.model:
-        return NamedModels(options.model, record=options.record, timeout=REPLY_S)
+def _model(options: argparse.Namespace) -> BaseChatModel:
+    model = resolve_model(options.model, timeout=REPLY_S)
     if options.record is not None:
-        raise ModelError("--record saves the replies of a chat model. Name the model with --model.")
-    return ReplayedModels(Recording.from_file(options.recording))
+        model.callbacks = [Recorder(options.record)]
+    return model
 
 
 def _run(
-    options: argparse.Namespace, servers: Mapping[str, Server], models: Models | None, watch: PromptWatch
+    options: argparse.Namespace, servers: Mapping[str, Server], model: BaseChatModel | None, watch: PromptWatch
 ) -> Report:
     report = Report()
     for name in options.server or servers:
@@ -116,7 +123,7 @@ def _run(
             with server.serve() as running:
                 report.versions[name] = running.version
                 _say(options, f"{running.version}, {len(running.api(name).operations)} operations")
-                for line in _results(server, running, tasks, models, watch, report):
+                for line in _results(server, running, tasks, model, watch, report):
                     _say(options, line)
         except MissingServerError as error:
             report.skipped[name] = str(error)
@@ -125,16 +132,21 @@ def _run(
 
 
 def _results(
-    server: Server, running: Running, tasks: Sequence[Task], models: Models | None, watch: PromptWatch, report: Report
+    server: Server,
+    running: Running,
+    tasks: Sequence[Task],
+    model: BaseChatModel | None,
+    watch: PromptWatch,
+    report: Report,
 ) -> Iterator[str]:
     """Run or check the tasks, and add to the report; yields a line for each task."""
     for task in tasks:
-        if models is None:
+        if model is None:
             found = check_task(server, running, task)
             report.broken += [f"{server.name}: {line}" for line in found]
             yield f"  {'wrong' if found else 'right'}  {task.name}" + "".join(f"\n         {line}" for line in found)
         else:
-            outcome = run_task(server, running, task, models, watch=watch)
+            outcome = run_task(server, running, task, model, watch=watch)
             report.outcomes.append(outcome)
             yield _line(outcome)
 
@@ -144,9 +156,8 @@ def _line(outcome: Outcome) -> str:
         f"{outcome.calls} calls, {outcome.input_tokens:,} tokens in, {outcome.requests} requests, "
         f"{outcome.approved} approved, {outcome.rejected} rejected, {outcome.reads} reads asked about"
     )
-    changed = f", {outcome.changed_prompts} prompts not as recorded" if outcome.changed_prompts else ""
     faults = "".join(f"\n         {fault}" for fault in outcome.faults)
-    return f"  {'ok  ' if outcome.ok else 'FAIL'}  {outcome.task:<12} {counts}{changed}{faults}" + (
+    return f"  {'ok  ' if outcome.ok else 'FAIL'}  {outcome.task:<12} {counts}{faults}" + (
         f"\n         answer: {outcome.answer}" if outcome.faults else ""
     )
 
@@ -162,8 +173,7 @@ def _closing(report: Report, options: argparse.Namespace, watch: PromptWatch) ->
         calls = sum(outcome.calls for outcome in report.outcomes) / count
         tokens = sum(outcome.input_tokens for outcome in report.outcomes) / count
         yield f"{calls:.2f} model calls and {tokens:,.0f} input tokens a task"
-    if changed := sum(outcome.changed_prompts for outcome in report.outcomes):
-        yield f"{changed} prompts are not those that the replies were recorded for"
+        yield f"the {watch.prompts} prompts of this run have some {watch.characters // TOKEN:,} tokens"
     if options.phrases is not None:
         yield f"{watch.prompts} prompts; of them hold:"
         yield from (f"  {found:>4}  {phrase}" for phrase, found in watch.counts.items())

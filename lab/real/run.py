@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
@@ -21,7 +21,6 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.model.role import ROLES, Role
 from restgpt.tools.settings import ApiEntry, Settings
 
 TODAY = "2026-11-16"
@@ -31,18 +30,6 @@ REPLY_S = 1800.0
 """The timeout of one model reply, in seconds: a person may write the replies of a recording by hand."""
 
 MOST_QUESTIONS = 20
-
-
-class Models(Protocol):
-    """The source of the chat models of a run."""
-
-    def model(self, task: str, role: Role) -> BaseChatModel:
-        """Return the model of a role in a task, which is named as server/task."""
-        ...
-
-    def changed(self, task: str) -> int:
-        """Return how many prompts of a task differ from the prompts that its replies were recorded for."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +50,6 @@ class Outcome:
     approved: int
     rejected: int
     reads: int
-    changed_prompts: int
 
     @property
     def ok(self) -> bool:
@@ -76,21 +62,20 @@ class Outcome:
 
 
 def run_task(
-    server: Server, running: Running, task: Task, models: Models, *, watch: BaseCallbackHandler | None = None
+    server: Server, running: Running, task: Task, model: BaseChatModel, *, watch: BaseCallbackHandler | None = None
 ) -> Outcome:
     """Seed the server, run the agent on one task, and judge the server's state and the answer.
 
     Each task gets a home folder of its own, so that no decision of an earlier task is remembered.
     """
-    http, name = running.http, f"{server.name}/{task.name}"
+    http = running.http
     server.reset(http)
     before = server.state(http)
     person = Person(server, task, http, before)
     with tempfile.TemporaryDirectory(prefix="restgpt-home-") as home:
-        chosen: Mapping[str, str | BaseChatModel] = {role: models.model(name, role) for role in ROLES}
         entry = ApiEntry(server.name, "-", effects=server.reads)
         settings = Settings(home=Path(home), apis={server.name: entry})
-        services = Services([running.api(server.name)], models=chosen, settings=settings, recipes=())
+        services = Services([running.api(server.name)], model=model, settings=settings, recipes=())
         graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
         error = _drive(graph, task, person, watch)
         values = graph.get_state(_config(None)).values
@@ -110,7 +95,6 @@ def run_task(
         approved=person.approved,
         rejected=person.rejected,
         reads=person.reads,
-        changed_prompts=models.changed(name),
     )
 
 

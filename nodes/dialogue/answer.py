@@ -1,12 +1,12 @@
 """The end of a turn: the answer, the list of held requests of a dry run, and the doubt about an invented answer."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Request, Step
@@ -22,6 +22,12 @@ class Told(TypedDict):
 
     messages: list[AnyMessage]
     steps: list[Step]
+
+
+class Answering(Told):
+    """The state keys of an answer; `asked` is the id of the message that it answers."""
+
+    asked: NotRequired[str]
 
 
 class Asking(Told):
@@ -119,7 +125,7 @@ def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[DoubtedRe
 
 
 def ended(
-    run: Run, state: Told, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
+    run: Run, state: Answering, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
 ) -> dict[str, Any]:
     """Return the update that ends the turn with an answer; `remark` follows the list of held requests.
 
@@ -127,12 +133,13 @@ def ended(
     """
     text = f"{answer}{_held(run, steps)}{remark}".strip()
     decision: Decision = {"kind": "end", "text": text, "fulfilled": fulfilled}
-    message = run.answer.finished(answer_message([*state["steps"], *steps], state["messages"], text))
+    by = (run.agent, state.get("asked", ""))
+    message = run.answer.finished(answer_message([*state["steps"], *steps], state["messages"], text, by))
     ended = {"decision": decision, "answer": text, "messages": [message]}
     return {**ended, "hint": "", "proposal": None, "usage": run.usage()}
 
 
-def proposed_end(run: Run, state: Told, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
+def proposed_end(run: Run, state: Answering, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
     """Return the update that ends the turn with the answer that caller or parser propose."""
     if shown := proposal.get("shown"):
         run.answer.resume(shown[0], proposal["text"][: shown[1]])

@@ -54,7 +54,7 @@ def brief_turn(run: Run, state: ConversationState, task: str, *more: str) -> Hum
     text = render(
         "brief_turn",
         today=run.today(),
-        conversation=earlier_text(state["messages"], CONVERSATION),
+        conversation=earlier_text(state["messages"], state["instruction"], CONVERSATION),
         instruction=state["instruction"],
         task="" if task == state["instruction"] else f"Next: {task}\n",
         results=shown,

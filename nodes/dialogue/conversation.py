@@ -10,12 +10,12 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Draft, Problems, succeeded
+from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import CallRecord, succeeded
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
@@ -55,15 +55,18 @@ class ConversationState(TypedDict):
 
 def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> HumanMessage:
     """Return the message of a prompt with the instruction, and with the conversation before it, bounded."""
-    earlier = earlier_text(messages)
+    earlier = earlier_text(messages, instruction)
     text = render("planner_turn", today=run.today(), conversation=earlier, instruction=instruction)
     return HumanMessage(text)
 
 
-def earlier_text(messages: Sequence[AnyMessage], most: int = CONVERSATION_BUDGET) -> str:
-    """Return the conversation before the last message for a prompt, its end in `most` characters; empty if none."""
-    said = (message for message in messages[:-1] if message.type in ("human", "ai") and str(message.text))
-    earlier = "\n".join(f"{message.type}: {message.text}" for message in said)
+def earlier_text(messages: Sequence[AnyMessage], instruction: str, most: int = CONVERSATION_BUDGET) -> str:
+    """Return the conversation beside the instruction for a prompt, its end in `most` characters; empty if none."""
+    told = [message for message in messages if message.type in ("human", "ai") and str(message.text)]
+    asked = next((item for item in reversed(told) if item.type == "human"), None)
+    if asked is not None and str(asked.text).strip() == instruction:
+        told = [message for message in told if message is not asked]
+    earlier = "\n".join(f"{message.type}: {message.text}" for message in told)
     if not earlier:
         return ""
     # The agent's answers quote API responses, so the whole conversation is fenced as data.
@@ -136,12 +139,26 @@ TOLD_APIS = "restgpt_apis"
 """The key of an answer's metadata that maps the ids of the APIs that had answered by then to their names."""
 
 
-def answer_message(steps: Iterable[Step], messages: Iterable[AnyMessage], text: str) -> AIMessage:
-    """Return the message with an answer, and with the APIs that may have told something of it.
+ANSWERED = "restgpt_answered"
+"""The key of an answer's metadata with the name of its agent and the id of the message that it answers."""
+
+
+def answered_by(message: AnyMessage) -> tuple[str, str] | None:
+    """Return the agent that wrote an answer and the id of the message that it answers; None for another message."""
+    found = message.response_metadata.get(ANSWERED) if isinstance(message, AIMessage) else None
+    return (str(found[0]), str(found[1])) if isinstance(found, list | tuple) and len(found) == 2 else None
+
+
+def answer_message(
+    steps: Iterable[Step], messages: Iterable[AnyMessage], text: str, by: tuple[str, str] = ("", "")
+) -> AIMessage:
+    """Return the message with an answer, which says by whom and to what it is, and which APIs may have told of it.
 
     A host can pass it on to another graph, or to a new thread of this one, which has none of the steps.
     """
-    return seen_message(answered_apis(steps, messages=messages), text)
+    message = seen_message(answered_apis(steps, messages=messages), text)
+    message.response_metadata[ANSWERED] = list(by)
+    return message
 
 
 def seen_message(apis: Mapping[str, str], text: str = "") -> AIMessage:

@@ -7,19 +7,9 @@ from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
 from restgpt.nodes.programs.program import is_running, written
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Program, Usage
-from restgpt.tools.errors import StoppingError
+from restgpt.tools.errors import UnfinishedProgramError
 
 THOUGHT = "A client gave the program."
-
-
-class UnfinishedProgramError(StoppingError):
-    """A thread was given another program while one has not ended."""
-
-    def __init__(self, thread: str) -> None:
-        super().__init__(
-            f"The program of thread {thread} has not ended: it waits for a person's decision, or its run was stopped. "
-            "Decide it or resume the thread, or run the other program in a thread of its own. Nothing was sent."
-        )
 
 
 class GivenState(ConversationState):

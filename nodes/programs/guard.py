@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.call import seems_to_read
+from restgpt.calling.record import seems_to_read
 from restgpt.nodes.dialogue.conversation import is_answered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import Comparison, RecipeState, comparison_of, of_program, recipe_of

@@ -6,8 +6,7 @@ from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 
-from restgpt.calling.call import succeeded
-from restgpt.calling.record import UNSENT
+from restgpt.calling.record import UNSENT, succeeded
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import CallSite, Program, RecipeRun, Request, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState

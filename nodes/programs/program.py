@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from restgpt.nodes.programs.calls import WORD, functions_of, maker
+from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
-from restgpt.nodes.programs.stub import stub
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Request, Writer, spent_since

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.nodes.state.records import Request, Step
 from restgpt.nodes.state.results import RECEIVED
 from restgpt.prompts import render

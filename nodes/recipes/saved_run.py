@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.call import seems_to_read, succeeded
 from restgpt.calling.decision import EDITED
 from restgpt.calling.policy import Writes
+from restgpt.calling.record import seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
 from restgpt.nodes.run.services import Services

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from pydantic import BaseModel
 
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.state.records import RoleUsage
+from restgpt.prompts import render
 from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError, OutOfTokensError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
@@ -32,7 +33,8 @@ class ModelCalls:
 
     `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
     the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
-    took before; without it, they are not bounded. `most` bounds the tokens of a structured reply.
+    took before; without it, they are not bounded. `most` bounds the tokens of a structured reply, `host` is what the
+    application around the agent demands of all roles.
     """
 
     def __init__(
@@ -43,9 +45,11 @@ class ModelCalls:
         redactor: Callable[[], Redactor],
         *,
         tokens: int | None = None,
+        host: str = "",
         most: int | None = None,
     ) -> None:
         self._model = model
+        self._host = host
         self._context = context
         self._left = left
         self._redactor = redactor
@@ -68,16 +72,24 @@ class ModelCalls:
         A role without a model of its own asks that of the role `instead`.
         """
         model, method = self._model(role, instead), self._context.structured_output
-        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, most=self._most)
+        prompt, most = self._ruled(prompt), self._most
+        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, most=most)
         return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        return self._counted(role, partial(read_text, self._model(role, None), prompt))
+        return self._counted(role, partial(read_text, self._model(role, None), self._ruled(prompt)))
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        return self._counted(role, partial(read_tool_calls, self._model(role, None), prompt, tools))
+        return self._counted(role, partial(read_tool_calls, self._model(role, None), self._ruled(prompt), tools))
+
+    def _ruled(self, prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Return a prompt with the rules of the host at the end of its system message."""
+        if not self._host:
+            return list(prompt)
+        first, rest = (prompt[0].text, prompt[1:]) if prompt and prompt[0].type == "system" else ("", prompt)
+        return [SystemMessage("\n\n".join(filter(None, [str(first), render("host", rules=self._host)]))), *rest]
 
     def usage(self) -> dict[str, RoleUsage]:
         """Return the calls and tokens so far, by role."""

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -30,7 +31,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Request, Usage
-from restgpt.specs import Catalogue
+from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
@@ -72,13 +73,20 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
         )
 
 
+def _host_rules(services: Services, messages: Iterable[AnyMessage]) -> str:
+    """Return the rules of the host: the system messages of the thread, and the rule of the services."""
+    said = (str(message.text) for message in messages if message.type == "system")
+    return "\n".join(filter(None, [*said, services.rule]))
+
+
 @dataclass(slots=True)
 class Run:
     """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
 
     `has_reader` says whether a model may read the answers of this turn, `is_brief` whether its model is one whose
-    programs do not work, so that it gets short prompts. `answer` shows the answer while it is written,
-    `watch` the requests while they are sent.
+    programs do not work, so that it gets short prompts. `host` is what the system messages of the thread demand,
+    `agent` the name of the graph in its answers. `answer` shows the answer while it is written, `watch` the requests
+    while they are sent.
     """
 
     services: Services
@@ -90,6 +98,8 @@ class Run:
     tokens: int | None = None
     claim: Claim | None = None
     has_reader: bool = True
+    host: str = ""
+    agent: str = ""
     is_brief: bool = False
     watch: Watch = unwatched
     answer: AnswerStream = field(default_factory=AnswerStream)
@@ -138,6 +148,7 @@ class Run:
             tokens=tokens,
             claim=claim,
             has_reader=has_reader(state or {}),
+            host=_host_rules(services, (state or {}).get("messages", ())),
             is_brief=is_brief,
             watch=request_reporter(runtime.stream_writer),
         )
@@ -152,6 +163,7 @@ class Run:
             self.left,
             lambda: self.session.redactor(),
             tokens=self.tokens,
+            host=self.host,
             most=BRIEF_REPLY if self.is_brief else None,
         )
 
@@ -263,10 +275,12 @@ class Run:
 
     def learned(self, focus: str = "") -> Learned:
         """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
-        return Learned(
-            lambda operation: self.shapes.seen(operation, focus=focus) or "",
-            lambda operation: "; ".join(note.text for note in self.notes.of(operation)),
-        )
+
+        def noted(operation: Operation) -> str:
+            notes = [note.text for note in self.notes.of(operation)]
+            return "; ".join(filter(None, [*notes, self.shapes.sent(operation)]))
+
+        return Learned(lambda operation: self.shapes.seen(operation, focus=focus) or "", noted)
 
     def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.

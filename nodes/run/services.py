@@ -24,6 +24,7 @@ from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.role import Role
+from restgpt.tools.model.wrapped import ChatModel, chat_model
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache
 from restgpt.tools.sandbox.waiting import WaitingPrograms
@@ -46,10 +47,10 @@ class Services:
 
     def __init__(
         self,
-        apis: Sequence[Api] | None = None,
+        apis: Api | Sequence[Api] | None = None,
         *,
-        model: str | BaseChatModel | None = None,
-        models: Mapping[str, str | BaseChatModel] | None = None,
+        model: str | ChatModel | None = None,
+        models: Mapping[str, str | ChatModel] | None = None,
         defaults: Context | None = None,
         store: BaseStore | None = None,
         http: HttpClient | None = None,
@@ -77,6 +78,7 @@ class Services:
         self.bodies = BodyCache()
         self.waiting_programs = WaitingPrograms()
         self.claims = RunClaims()
+        self.rule = ""
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
 
@@ -84,6 +86,12 @@ class Services:
         """Return the same services with other default settings of runs."""
         other = copy(self)
         other.defaults = self.defaults.model_copy(update=settings)
+        return other
+
+    def with_rule(self, rule: str) -> "Services":
+        """Return the same services with a further rule of the host for every role."""
+        other = copy(self)
+        other.rule = rule
         return other
 
     def store_of(self, runtime: Runtime[Context]) -> BaseStore:
@@ -96,7 +104,7 @@ class Services:
         """The settings of the environment, read once."""
         with self._lock:
             if self._settings is None:
-                self._settings = Settings.from_env().beside_apis(self._apis or ())
+                self._settings = Settings.from_env(is_allowed=self._apis is not None).beside_apis(self._apis or ())
             return self._settings
 
     @property
@@ -158,12 +166,12 @@ class RoleModels:
 
     def __init__(
         self,
-        model: str | BaseChatModel | None,
-        models: Mapping[str, str | BaseChatModel],
+        model: str | ChatModel | None,
+        models: Mapping[str, str | ChatModel],
         settings: Callable[[], Settings],
     ) -> None:
-        self._model = model
-        self._models = dict(models)
+        self._model = model if model is None or isinstance(model, str) else chat_model(model)
+        self._models = {role: item if isinstance(item, str) else chat_model(item) for role, item in models.items()}
         self._settings = settings
         self._lock = Lock()
         self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
@@ -193,13 +201,13 @@ class RoleModels:
         return getattr(context, f"{role}_model") or self._models.get(role)
 
 
-def _checked(apis: Sequence[Api]) -> list[Api]:
+def _checked(apis: Api | Sequence[Api]) -> list[Api]:
     """Return the APIs as a list; raises `TypeError` for anything but loaded APIs."""
-    listed = list(apis)
+    listed = [apis] if isinstance(apis, Api) else list(apis)
     for api in listed:
         if not isinstance(api, Api):
             raise TypeError(
-                f"apis must be a list of loaded APIs, but contains {type(api).__name__}. Give [load_api(…)]."
+                f"apis must be loaded APIs, but contains {type(api).__name__}. Give load_api(…), or a list of such."
             )
     return listed
 

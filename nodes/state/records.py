@@ -10,6 +10,17 @@ from restgpt.calling.record import CallRecord
 FORMAT = 6
 """The number of the checkpoint format, the only one that this program writes and reads."""
 
+
+class StateError(ValueError):
+    """A value written to a key of the state does not have the key's type; the state was not changed."""
+
+    def __init__(self, key: str, place: str, reason: str) -> None:
+        super().__init__(
+            f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {reason}. Read "
+            "the current value with get_state, and write a value of the same form."
+        )
+
+
 DecisionKind = Literal["plan", "continue", "program", "end"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from restgpt.calling.call import succeeded
+from restgpt.calling.record import succeeded
 from restgpt.nodes.state.notices import notices_of
 from restgpt.nodes.state.records import Request, Step
 from restgpt.prompts import fenced
@@ -77,7 +77,9 @@ def told_results(steps: Iterable[Step]) -> str:
     """Return what was done and found for a person, who reads neither code nor JSON: a line for each call or report."""
     lines = []
     for step in steps:
-        if step.get("program", {}).get("end") == "report" or not (step["requests"] or "program" in step):
+        if step.get("program", {}).get("end") in ("report", "stopped", "budget") or not (
+            step["requests"] or "program" in step
+        ):
             lines.append(in_words(RECEIVED.split(step["result"], maxsplit=1)[0]))
         reads = "program" not in step
         lines += [_told(request) for request in step["requests"] if reads or not request["safe"]]

@@ -48,6 +48,7 @@ class Draft:
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
     `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
     the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
+    `answered` are the statuses of the very same request in earlier threads of the conversation.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Draft:
     description: str = ""
     confirm: bool = False
     flow: FlowRecord | None = None
+    answered: tuple[int, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -96,6 +98,8 @@ class Draft:
             record["proposed"] = True
         if self.flow is not None:
             record["flow"] = self.flow
+        if self.answered:
+            record["answered"] = list(self.answered)
         return record
 
 
@@ -204,16 +208,6 @@ SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause")
 """What a record holds only as long as its call may still be sent."""
 
 
-def succeeded(record: CallRecord) -> bool:
-    """Whether the API carried out the call of a record."""
-    return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
-
-
-def seems_to_read(record: CallRecord) -> bool:
-    """Whether the call of a record reads or seems to, so that nothing depends on its success."""
-    return record["safe"] or record.get("proposed", False)
-
-
 def sent_arguments(record: CallRecord) -> dict[str, Any]:
     """The arguments of a kept call as they are sent; raises `OutdatedCallError` if an edit has broken them."""
     try:
@@ -260,6 +254,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         description=record["description"],
         confirm=record.get("confirm", False),
         flow=record.get("flow"),
+        answered=tuple(record.get("answered", ())),
     )
 
 

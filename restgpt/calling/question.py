@@ -198,9 +198,9 @@ def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
 
 def _answered_before(session: Session, draft: Draft) -> list[str]:
     """That the very same request was approved and answered before: a program or a model may repeat it."""
-    if not (statuses := session.journal.statuses(draft.fingerprint)):
+    if not (statuses := [*draft.answered, *session.journal.statuses(draft.fingerprint)]):
         return []
-    return [f"This very request was sent in this thread before. The API answered {', then '.join(map(str, statuses))}."]
+    return [f"This very request was sent before. The API answered {', then '.join(map(str, statuses))}."]
 
 
 def _source(operation: Operation) -> str:

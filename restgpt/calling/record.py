@@ -1,8 +1,14 @@
 """The JSON form of a call, as checkpoints hold it. The command line reads it too, so it imports nothing heavy."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+from restgpt.specs.status import is_success
+
+MAX_PAGES = 20
+"""The maximum number of pages that one request may read."""
 
 Origin = Literal["user", "document", "response", "model", "program"]
 
@@ -20,12 +26,14 @@ class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
     "model" is what no source holds as such, "program" what a program computed: no source and no literal of its code
-    holds it. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
+    holds it. `forms` are the form in which the user said an id, and the one in which the document writes it, where they
+    differ. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
     the values that it contains.
     """
 
     pointer: str
     origin: Origin
+    forms: NotRequired[list[str]]
     places: NotRequired[list[Place]]
 
 
@@ -131,8 +139,9 @@ class CallRecord(TypedDict):
     not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
-    out, although no success was answered. `flow` is set if the call may send what another API answered. `pause` is the
-    id of the pause in which a person approved it; `recalled` says that the approval is decided again.
+    out, although no success was answered. `answered` are the statuses by which the very same request was answered in
+    earlier threads of the conversation. `flow` is set if the call may send what another API answered. `pause` is the id
+    of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
     id: str
@@ -158,5 +167,29 @@ class CallRecord(TypedDict):
     sends: NotRequired[int]
     outcome_unknown: NotRequired[bool]
     flow: NotRequired[FlowRecord]
+    answered: NotRequired[list[int]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
+
+
+def succeeded(record: CallRecord) -> bool:
+    """Whether the API carried out the call of a record."""
+    return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
+
+
+def seems_to_read(record: CallRecord) -> bool:
+    """Whether the call of a record reads or seems to, so that nothing depends on its success."""
+    return record["safe"] or record.get("proposed", False)
+
+
+def told(records: Sequence[CallRecord]) -> str:
+    """Return a line for each reversing call that says what became of it; empty without calls."""
+    ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
+    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
+
+
+def fault(record: CallRecord) -> str:
+    """Return why a reversing call reversed nothing."""
+    if record["status"] == "sent":
+        return f"the API answered with status {record['response']['status']}."
+    return record["note"] or "it was not sent."

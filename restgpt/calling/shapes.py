@@ -5,13 +5,15 @@ of the document they are not found any more.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
 from restgpt.specs import Operation
+from restgpt.specs.docs.shape import Shape as Field
+from restgpt.specs.docs.words.keyword import body_shape
 from restgpt.specs.effort import within
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
@@ -29,6 +31,9 @@ PAGE = 500
 
 MOST_STEPS = 50_000
 """How many steps the comparison of one shape with the document may take."""
+
+MOST_READS = 50
+"""How many reads of an API are asked for a field of a body."""
 
 MOST_ALTERNATIVES = 50
 """How many alternatives of one schema are compared with a shape."""
@@ -66,6 +71,25 @@ class Shapes:
         shape = self.shape(operation)
         return text_of(shape, budget, focus=focus) if shape is not None and differs(operation, shape) else None
 
+    def sent(self, operation: Operation, budget: int = 60) -> str:
+        """How answers of the API show fields of an operation's body that the document leaves open, by their names.
+
+        Each in about `budget` tokens; empty if the document leaves none open, or no read has shown one.
+        """
+        with within(MOST_STEPS, operation.document.allowance):
+            body = body_shape(operation)
+            wanted = [] if body is None else [name for name, field in body.fields.items() if _is_open(field)]
+        if not wanted or self._store is None:
+            return ""
+        reads = [item for item in operation.api.operations if item.method == "GET"]
+        shapes = [shape for item in reads[:MOST_READS] if (shape := self.shape(item)) is not None]
+        shown: dict[str, Shape] = {}
+        for name in wanted:
+            found = (field for shape in shapes for field in _fields_named(shape, name))
+            if (field := next(found, None)) is not None:
+                shown[name] = field
+        return "; ".join(f"{name}, as answers show it: {text_of(field, budget)}" for name, field in shown.items())
+
     def clear(self) -> int:
         """Delete the shapes of all operations of all APIs, and return the number of operations."""
         count = 0
@@ -81,6 +105,26 @@ def _key(operation: Operation) -> str:
     api = operation.api
     parts = [LAYOUT, api.source, api.base_url, api.document.digest, operation.method, operation.path]
     return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _is_open(field: Field) -> bool:
+    """Whether the document names no field and no type of a value of a body, or of its items."""
+    inner = field.items or field
+    return not (inner.fields or inner.values) and (not inner.kinds or inner.kinds == ("object",))
+
+
+def _fields_named(shape: Shape, name: str) -> Iterator[Shape]:
+    """Yield the objects and the lists of objects in a shape that are a field of this name, the outer ones first."""
+    waiting = [shape]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            fields = part.get("fields", {})
+            if name in fields and not isinstance(fields[name], str):
+                yield fields[name]
+            waiting += [*fields.values(), *(part[key] for key in ("items", "map") if key in part)]
 
 
 def differs(operation: Operation, shape: Shape) -> bool:

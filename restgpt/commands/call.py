@@ -12,7 +12,7 @@ from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
 from restgpt.commands.screen.review import Decision, confirmation, json_arguments
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.tools.text.quotation import visible_json
+from restgpt.tools.text.quotation import JsonText, visible_json
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from restgpt.tools.response.reply import Reply
 
 Writes = Literal["ask", "allow", "deny", "dry-run"]
+
+DECODED_MOST = 1_000_000
+"""How many characters of JSON are decoded, to be printed with indentation; a longer text is printed as it is."""
 
 REDIRECTED = (
     "The API redirects this request, which is not followed. Correct the path in the document, or give the right "
@@ -301,16 +304,27 @@ def _body(reply: "Reply") -> Any:
 
         return {"@bytes": base64.b64encode(reply.body).decode("ascii")}
     if "json" in reply.media_type:
-        return _strict_json(text)
+        return text if reply.truncated else _strict_json(text)
     return text
 
 
 def _strict_json(text: str) -> Any:
-    """Decode JSON; return the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN)."""
+    """Decode JSON, but for a large text, which is checked only.
+
+    Returns the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN).
+    """
     from restgpt.specs.reading.text.nesting import is_too_deep
 
     if is_too_deep(text):
         return text
+    if len(text) > DECODED_MOST:
+        import msgspec
+
+        try:
+            msgspec.json.decode(text, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            return text
+        return JsonText(text)
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)

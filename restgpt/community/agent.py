@@ -274,8 +274,8 @@ def _api_of(
     source = document_of(spec) if isinstance(spec, ReducedSpec) else spec
     name = load_api(source).name
     entry = replace(entry_of(wrapper, name), policy=(denial,))
-    settings = replace(Settings.from_env(), apis={name: entry})
-    return load_api(source, base_url=base_url, name=name, entry=name), settings
+    settings = replace(Settings.from_env(is_allowed=True), apis={name: entry})
+    return load_api(source, base_url=base_url, name=name, entry=name, given=entry.given), settings
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,6 @@ OWN_HEADERS = frozenset(
 )
 """The headers that describe the message itself; our client sets them for each request, so they are not taken over."""
 
-PAIR = "the pair of requests_wrapper.auth"
-
 MOST_SEEN = 64
 """How many values of an `auth` object are redacted, the first ones: one that signs has another value each time."""
 
@@ -58,9 +56,8 @@ def entry_of(wrapper: Wrapper, name: str) -> ApiEntry:
     elif wrapper.auth is not None and not found:
         # Any header of an entry stands in for the credential that the document asks for, which `auth` adds later.
         found["User-Agent"] = Secret(USER_AGENT)
-    # The pair is here for redaction only: no document declares a scheme of this name.
-    auth = {PAIR: Secret(":".join(pair))} if pair is not None else {}
-    return ApiEntry(name, spec="", headers=found, auth=auth)
+    hidden = (Secret(":".join(pair)),) if pair is not None else ()
+    return ApiEntry(name, spec="", headers=found, hidden=hidden)
 
 
 def _basic(auth: Any) -> tuple[str, str] | None:

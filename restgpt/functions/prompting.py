@@ -17,6 +17,7 @@ from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
 from restgpt.functions.judge import CallAnswer, Judge, Judged
 from restgpt.prompts import render
 from restgpt.specs.docs.documentation import documentation as operation_documentation
+from restgpt.specs.reading.text.hidden import marks
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
 from restgpt.tools.model.reply import read_text, reply_to, text_of
 from restgpt.tools.model.structured import ask
@@ -92,6 +93,7 @@ def _speak_structured(
     return Spoken(found[0], usage)
 
 
+@marks
 def documentation(functions: Sequence[Function]) -> str:
     """The documentation of functions for the model: one JSON object a line, operations in their own notation."""
     tools, _ = to_openai(functions)

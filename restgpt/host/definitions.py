@@ -1,21 +1,24 @@
 """Definitions of the tools that a host offers its model: a few for any document, within one budget of tokens."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.nodes.programs.calls import MAX_PAGES
+from restgpt.calling.record import MAX_PAGES
 from restgpt.prompts import render
 from restgpt.recipes.recipe import Recipe
-from restgpt.specs import Api
+from restgpt.specs import Api, Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.tools.errors import ArgumentError, ArgumentProblem
+from restgpt.specs.effect import Effect
+from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.tools.errors import ArgumentError, ArgumentProblem, RepairableError
 
 BUDGET = 1_500
-"""The tokens of all definitions together, as they are sent."""
+"""The tokens of what a model reads of all definitions together: names, descriptions and schemas of arguments."""
 
 APIS, API = 600, 140
 """The most characters of the lines about all APIs, and of the line about one."""
@@ -29,20 +32,45 @@ RECIPE_DESCRIPTION = 160
 RECIPE_NAMES = 300
 """The most characters of the names of the recipes that have no definition of their own."""
 
-CALL = "call_operation"
-"""The tool that makes one call."""
+READ, CHANGE = "read_operation", "change_operation"
+"""The tools that make one call: the first one only a call that reads, so that a client may allow it for ever."""
+
+RESERVED = (
+    "find_operations", "describe_operation", READ, CHANGE, "run_program", "read_result",
+    "ask", "pending", "undo", "run_recipe",
+)  # fmt: skip
+"""The names of the built-in tools, which no recipe and no operation can take, whether they are offered or not."""
+
+WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of a name ends."""
 
 _TEXT = {"type": "string"}
-# The hints of the protocol that a client takes for given where a definition has none.
-_GIVEN = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+
+RESULT = {
+    **dict.fromkeys(("status", "text", "operation", "thread", "handle", "result", "media_type", "note"), _TEXT),
+    "http_status": {"type": ["integer", "null"]},
+    "bytes": {"type": "integer"},
+}
+"""What a result as data may say beside the body: `handle` decides or undoes, `result` reads on."""
+
+
+class ChangeAsReadError(RepairableError):
+    """A call that changes something was to be made by the tool that only reads."""
+
+    def __init__(self, operation: str, reason: str) -> None:
+        super().__init__(
+            f"{operation} may change something ({reason}), so `{READ}` does not call it. Nothing was sent. "
+            f"Call it with `{CHANGE}`."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
     """The definition of a tool: name, description, JSON schema of the arguments, and what a call of it may do.
 
-    The four flags are the hints of MCP's tool annotations; `destructive` and `idempotent` say nothing of a tool that
-    only reads.
+    A client shows its user the `title`, by default the words of the name. The four flags are the hints of MCP's tool
+    annotations; a tool that only reads destroys nothing and may be repeated, whatever the others say. `answer` is the
+    schema of the body in a result; None if the result is nothing but a text.
     """
 
     name: str
@@ -52,34 +80,48 @@ class Definition:
     destructive: bool = True
     idempotent: bool = False
     open_world: bool = True
+    title: str = ""
+    answer: Mapping[str, Any] | None = field(default_factory=dict)
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """The hints that differ from those that a client takes for given."""
-        hints = {
+        """The hints: all of them, because clients differ in what they take for given."""
+        return {
             "readOnlyHint": self.read_only,
-            "destructiveHint": self.destructive,
-            "idempotentHint": self.idempotent,
+            "destructiveHint": self.destructive and not self.read_only,
+            "idempotentHint": self.idempotent or self.read_only,
             "openWorldHint": self.open_world,
         }
-        dropped = ("destructiveHint", "idempotentHint") if self.read_only else ()
-        return {name: hint for name, hint in hints.items() if hint != _GIVEN[name] and name not in dropped}
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What a host shows its model."""
+        described = {"description": self.description} if self.description else {}
+        return {"name": self.name, **described, "inputSchema": dict(self.input_schema)}
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The schema of the result as data: the state of a call, and the whole body or a text about it."""
+        body = dict(self.answer or {})
+        rest = {"$defs": body.pop("$defs")} if "$defs" in body else {}
+        return {"type": "object", "properties": {**RESULT, "body": body}, "required": ["status"], **rest}
 
     def to_json(self) -> dict[str, Any]:
         """Return the definition in the form of MCP's `tools/list`."""
-        described = {"description": self.description} if self.description else {}
-        hints = {"annotations": self.annotations} if self.annotations else {}
-        return {"name": self.name, **described, "inputSchema": dict(self.input_schema), **hints}
+        words = WORD_END.sub(" ", self.name).replace("_", " ").replace("-", " ").split()
+        title = self.title or " ".join(words).capitalize()
+        output = {} if self.answer is None else {"outputSchema": self.output_schema}
+        return {**self.shown, "title": title, "annotations": self.annotations, **output}
 
 
 def tokens_of(definitions: Iterable[Definition]) -> int:
-    """Return the tokens of definitions as they are sent, by the estimate of four characters for one token."""
+    """Return the tokens that a model reads of definitions, by the estimate of four characters for one token."""
     return -(-(ENVELOPE + sum(size_of(item) for item in definitions)) // TOKEN)
 
 
 def size_of(definition: Definition) -> int:
-    """Return the characters of a definition in the JSON of a list."""
-    return len(json.dumps(definition.to_json(), ensure_ascii=False, separators=(",", ":"))) + 1
+    """Return the characters of what a model reads of a definition, in the JSON of a list."""
+    return len(json.dumps(definition.shown, ensure_ascii=False, separators=(",", ":"))) + 1
 
 
 def definitions(
@@ -108,6 +150,12 @@ def call_arguments(arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> d
     return {**arguments, **beside}
 
 
+def check_reads(operation: Operation, effects: Callable[[Operation], Effect], name: str) -> None:
+    """Raise `ChangeAsReadError` for an operation that does not certainly only read."""
+    if not (effect := effects(operation)).is_read:
+        raise ChangeAsReadError(name, effect.reason)
+
+
 def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> list[Definition]:
     """Return the definitions that find, describe and call operations, run programs, and read results.
 
@@ -116,27 +164,19 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
     after_error = render("tool_program_in_thread" if has_threads else "tool_program_alone").strip()
     program = render("tool_run_program", after_error=after_error)
     thread = {"thread": _TEXT} if has_threads else {}
+    call = _object(
+        {"operation": _TEXT, "arguments": {"type": "object"}, "pages": {"type": "integer", "maximum": MAX_PAGES}},
+        "operation",
+    )
     return [
-        Definition(
+        _looking(
             "find_operations",
             render("tool_find_operations", apis=_about(apis)),
             _object({"query": _TEXT, "limit": {"type": "integer"}}, "query"),
-            read_only=True,
-            open_world=False,
         ),
         describing_definition(),
-        Definition(
-            CALL,
-            render("tool_call_operation"),
-            _object(
-                {
-                    "operation": _TEXT,
-                    "arguments": {"type": "object"},
-                    "pages": {"type": "integer", "maximum": MAX_PAGES},
-                },
-                "operation",
-            ),
-        ),
+        Definition(READ, render("tool_read_operation"), call, read_only=True),
+        Definition(CHANGE, render("tool_change_operation"), call),
         reading_definition(),
         Definition("run_program", program, _object({"code": _TEXT, **thread}, "code")),
     ]
@@ -146,13 +186,15 @@ def describing_definition() -> Definition:
     """Return the definition of `describe_operation`."""
     listed = {"type": "array", "items": _TEXT}
     schema = _object({"operations": listed}, "operations")
-    return Definition("describe_operation", render("tool_describe_operation"), schema, read_only=True, open_world=False)
+    return Definition(
+        "describe_operation", render("tool_describe_operation"), schema, read_only=True, open_world=False, answer=None
+    )
 
 
 def reading_definition() -> Definition:
     """Return the definition of `read_result`, for hosts whose model cannot read resources."""
     schema = _object({"handle": _TEXT, "pointer": _TEXT, "page": {"type": "integer"}}, "handle")
-    return Definition("read_result", render("tool_read_result"), schema, read_only=True, open_world=False)
+    return _looking("read_result", render("tool_read_result"), schema)
 
 
 def waiting_definitions() -> list[Definition]:
@@ -162,6 +204,11 @@ def waiting_definitions() -> list[Definition]:
         Definition("pending", render("tool_pending"), _object({"handle": _TEXT}), destructive=False, idempotent=True),
         Definition("undo", render("tool_undo"), _object({"handle": _TEXT}, "handle")),
     ]
+
+
+def _looking(name: str, description: str, schema: Mapping[str, Any]) -> Definition:
+    """Return a tool that sends nothing, and whose result is nothing but a text."""
+    return Definition(name, description, schema, read_only=True, open_world=False, answer=None)
 
 
 def _ask() -> Definition:
@@ -189,23 +236,28 @@ def _about(apis: Sequence[Api]) -> str:
 
 def _of_recipes(recipes: Sequence[Recipe], room: int) -> list[Definition]:
     """Return a tool for each recipe that fits, and one for all others."""
-    listed = [_of_recipe(recipe) for recipe in recipes]
+    listed = [_of_recipe(recipe, name) for name, recipe in tools_of(recipes).items()]
     if sum(map(size_of, listed)) <= room:
         return listed
     kept: list[Definition] = []
-    rest = list(recipes)
     # The definition of the others is counted with all names, so what is left out of it later is spare.
-    while rest and size_of(_others(rest)) + size_of(_of_recipe(rest[0])) <= room:
-        kept.append(_of_recipe(rest.pop(0)))
+    while len(kept) < len(listed) and size_of(_others(recipes[len(kept) :])) + size_of(listed[len(kept)]) <= room:
+        kept.append(listed[len(kept)])
         room -= size_of(kept[-1])
-    others = _others(rest)
+    others = _others(recipes[len(kept) :])
     return [*kept, others] if size_of(others) <= room else kept
 
 
-def _of_recipe(recipe: Recipe) -> Definition:
+def tools_of(recipes: Sequence[Recipe]) -> dict[str, Recipe]:
+    """Return the recipes by the names of their tools: one that is taken, also by a built-in tool, gets a number."""
+    names = UniqueNames(RESERVED)
+    return {names.claim(recipe.name.replace("-", "_")): recipe for recipe in recipes}
+
+
+def _of_recipe(recipe: Recipe, name: str) -> Definition:
     text = plain_text(recipe.description or recipe.name, RECIPE_DESCRIPTION)
     schema = {**recipe.inputs, "type": "object", "properties": dict(recipe.properties)}
-    return Definition(recipe.name.replace("-", "_"), text, schema)
+    return Definition(name, text, schema)
 
 
 def _others(recipes: Sequence[Recipe]) -> Definition:

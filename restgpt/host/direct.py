@@ -1,10 +1,10 @@
 """Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
 
 Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
-arguments, then schemas with types, and at last descriptions. `describe_operation` gives what is left out.
+arguments, then schemas with types, then descriptions, and at last the schemas of the document, whole: with bounds,
+defaults, nested fields and alternatives. `describe_operation` gives what is left out.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -13,12 +13,15 @@ from typing import Any
 from restgpt.host.definitions import (
     BUDGET,
     ENVELOPE,
+    RESERVED,
+    WORD_END,
     Definition,
     describing_definition,
     reading_definition,
     size_of,
     waiting_definitions,
 )
+from restgpt.host.document_schema import answer_schema, document_schema
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
@@ -30,6 +33,7 @@ from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.index import ILLEGAL
+from restgpt.specs.reading.text.hidden import is_hidden, marked
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.tools.errors import SettingsError
 
@@ -38,8 +42,6 @@ MOST = 40
 
 NAME, SHORT_NAME, DIGEST = 40, 24, 6
 """The most characters of a name, and of one where not all tools fit otherwise, and those of the digest of a cut one."""
-
-WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?=[_-])|(?<=[a-z0-9])(?=[A-Z])")
 
 SUMMARY, NOTE = 100, 80
 """The most characters of a summary, and of the description of an argument."""
@@ -86,21 +88,22 @@ def direct_definitions(
                 read_only=effects(operation).is_read,
                 # RFC 9110, section 9.2.2; a POST may add only, but no document says so.
                 idempotent=operation.method in ("PUT", "DELETE"),
+                title=plain_text(operation.summary, SUMMARY),
+                answer=answer_schema(operation),
             )
             for name, operation in zip(names, operations, strict=True)
         ]
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
-    for level in (_placed, _listed, _typed, _described):
+    for level in (_placed, _listed, _typed, _described, _nested, _whole):
         left = _detailed(found, operations, level, left)
     return [*found, *serving]
 
 
 def _names(catalogue: Catalogue, operations: Sequence[Operation], longest: int) -> list[str]:
     """Return unique names of letters, digits, underscores and hyphens, with at most `longest` characters."""
-    serving = (describing_definition(), reading_definition(), *waiting_definitions())
-    names = UniqueNames((item.name for item in serving), longest=longest)
+    names = UniqueNames(RESERVED, longest=longest)
     stems = (ILLEGAL.sub("_", catalogue.function_name(operation)).strip("_") or "call" for operation in operations)
     return [names.claim(stem if len(stem) <= longest else _cut(stem, longest)) for stem in stems]
 
@@ -133,7 +136,7 @@ def _bare(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 
 def _placed(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return f"{operation.method} {operation.path}"[:SUMMARY], PLAIN
+    return marked(f"{operation.method} {operation.path}")[:SUMMARY], PLAIN
 
 
 def _listed(operation: Operation) -> tuple[str, dict[str, Any]]:
@@ -157,12 +160,33 @@ def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
     return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=NOTE)
 
 
+def _nested(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, 0)
+
+
+def _whole(operation: Operation) -> tuple[str, dict[str, Any]]:
+    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, NOTE)
+
+
+def _of_document(operation: Operation, fields: int) -> dict[str, Any]:
+    """Return the schema of the document, or the short one if it is too complex; `fields` bounds texts about fields."""
+    schema = document_schema(operation, fields)
+    if schema is None:
+        return _schema(operation, notes=NOTE)
+    for item in _parameters(operation):
+        if note := plain_text(item.description, NOTE):
+            schema["properties"][GROUPS[item.location]]["properties"][item.name]["description"] = note
+    return schema
+
+
 def _parameters(operation: Operation) -> list[Parameter]:
     """Return the parameters that a caller gives."""
     return [
         item
         for item in operation.parameters
-        if item.location in GROUPS and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
+        if item.location in GROUPS
+        and not is_hidden(item.name)
+        and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
     ]
 
 
@@ -188,7 +212,8 @@ def _schema(operation: Operation, *, notes: int) -> dict[str, Any]:
 def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
     kinds = list(shape.kinds)
     found: dict[str, Any] = {"type": kinds[0]} if len(kinds) == 1 else {}
-    if 0 < len(shape.values) <= VALUES:
+    # A client would send the mark of a character instead of the character; `describe_operation` gives the others.
+    if 0 < len(shape.values) <= VALUES and not any(map(is_hidden, shape.values)):
         found["enum"] = list(shape.values)
     if shape.items is not None and kinds == ["array"] and len(shape.items.kinds) == 1:
         found["items"] = {"type": shape.items.kinds[0]}
@@ -197,7 +222,7 @@ def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
 
 def _body(shape: Shape) -> dict[str, Any]:
     found = _leaf(shape)
-    fields = list(shape.fields)[:FIELDS]
+    fields = [name for name in shape.fields if not is_hidden(name)][:FIELDS]
     if fields:
         found["properties"] = {name: _leaf(shape.fields[name]) for name in fields}
     if required := [name for name in fields if name in shape.required]:

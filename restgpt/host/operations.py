@@ -11,6 +11,7 @@ from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.example import NoExample, minimal_arguments
 from restgpt.specs.docs.interface import UNKNOWN, Learned, interface
 from restgpt.specs.effect import Effect, effect_of
+from restgpt.specs.reading.text.hidden import marks
 
 FOUND, MOST_FOUND = 10, 50
 """How many operations a list has, and how many it can have."""
@@ -155,6 +156,7 @@ def _told(effect: Effect) -> str:
     )
 
 
+@marks
 def _example(operation: Operation) -> str:
     """Return minimal arguments, grouped by place, as JSON; empty if there are none, or only long ones."""
     try:

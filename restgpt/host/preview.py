@@ -1,13 +1,16 @@
 """Previews of the outcome of a call or a program, for the model of a host: bounded, and marked as data."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from restgpt.outcome import Called, Ran
 from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.tools.response.content import UNREAD, Body
 from restgpt.tools.response.page import BUDGET, BodyPreview, preview_body, preview_text
+from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.text.storable import storable_value
 
 NOTES = 600
 """The most characters of the notes and notices of an answer."""
@@ -17,6 +20,12 @@ AROUND = 160
 
 POINTER = 120
 """The most characters of the pointer at which reading goes on; a longer one is left out."""
+
+IMAGE = 1_000_000
+"""The most bytes of an image that a model is shown."""
+
+STARTS = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+"""The first bytes of the images that models take, beside WebP."""
 
 MOST_CALLS = 8
 """How many operations the line about the calls of a program names."""
@@ -35,6 +44,15 @@ class Preview:
     is_whole: bool = False
     pointer: str = ""
     page: int = 1
+    image: "Image | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, with the type of its bytes, whatever the answer says: a wrong one ends a whole conversation."""
+
+    data: bytes
+    media_type: str
 
 
 def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Preview:
@@ -44,8 +62,9 @@ def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Previe
     """
     head = f"{called.operation}: {_outcome(called)}"
     notes = " ".join(filter(None, [called.note, *called.notices]))[:NOTES]
-    structured: dict[str, Any] = {"operation": called.operation, "state": called.state, "ok": called.ok}
-    structured |= {"status": called.status} if called.status is not None else {}
+    structured: dict[str, Any] = {"operation": called.operation, "status": called.state, "ok": called.ok}
+    structured |= {"http_status": called.status} if called.status is not None else {}
+    structured |= {"note": fenced("note", notes)} if notes else {}
     lines = [head, *([f"Note: {fenced('note', notes)}"] if notes else [])]
     try:
         body = called.body
@@ -55,8 +74,10 @@ def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Previe
         return Preview("\n".join([*lines, "No body."])[: budget * TOKEN], structured, is_whole=True)
     structured |= {"media_type": body.media_type, "bytes": body.size}
     handle = handle or called.handle
-    left = _left(budget, [*lines, handle])
-    return _with(lines, preview_body(body, budget=left), structured, handle, "response")
+    found = preview_body(body, budget=_left(budget, [*lines, handle]))
+    if found.is_whole and (value := json_value(body)) is not UNREAD:
+        structured["body"] = storable_value(value)
+    return replace(_with(lines, found, structured, handle, "response"), image=_image(body))
 
 
 def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
@@ -71,10 +92,18 @@ def preview_ran(ran: Ran, *, budget: int = BUDGET, handle: str = "") -> Preview:
     if not ran.ok and ran.end != "unknown" and ran.thread:
         lines.append(f"Correct it with thread={ran.thread}: changes that were made are not repeated.")
     thread = {"thread": ran.thread} if ran.thread else {}
-    structured = {"ok": ran.ok, "end": ran.end, **thread, "calls": len(made)}
+    structured = {"ok": ran.ok, "end": ran.end, **thread, "calls": len(made), "media_type": "text/plain"}
+    structured["bytes"] = len(ran.text.encode("utf-8", "replace"))
     handle = handle or ran.handle
     left = _left(budget, [*lines, handle])
     return _with(lines, preview_text(ran.text, budget=left), structured, handle, "report")
+
+
+def _image(body: Body) -> Image | None:
+    """Return a body as an image that models take; None for anything else, and for one of more than `IMAGE` bytes."""
+    is_webp = body.raw[:4] == b"RIFF" and body.raw[8:12] == b"WEBP"
+    kind = next((kind for start, kind in STARTS.items() if body.raw.startswith(start)), "image/webp" * is_webp)
+    return Image(body.raw, kind) if kind and body.size <= IMAGE else None
 
 
 def _left(budget: int, lines: list[str]) -> int:
@@ -105,5 +134,5 @@ def _with(lines: list[str], found: BodyPreview, structured: dict[str, Any], hand
     place = f"{f' pointer={pointer}' if pointer else ''}{f' page={page}' if page > 1 else ''}"
     text = f"{found.text}\nLeft out: {found.left_out}.{f' It goes on at{place}' if place else ''}"
     last = f"This is not the whole result. Read on with handle={handle}, by pointer and page."
-    structured = {**structured, "handle": handle, "left_out": found.left_out}
+    structured = {**structured, "result": handle, "left_out": found.left_out}
     return Preview("\n".join([*lines, fenced(label, text), last]), structured, handle, pointer=pointer, page=page)

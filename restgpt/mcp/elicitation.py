@@ -26,7 +26,12 @@ FORM: dict[str, Any] = {
             "title": "Decision",
             "description": "approve: send exactly what is shown. reject: do not send it.",
         },
-        "reason": {"type": "string", "title": "Reason", "description": "Why it is rejected. May be left out."},
+        "reason": {
+            "type": "string",
+            "title": "Reason",
+            "description": "Why it is rejected. May be left out.",
+            "default": "",
+        },
     },
     "required": ["decision"],
 }

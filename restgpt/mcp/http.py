@@ -32,11 +32,18 @@ EXPOSED = ("Mcp-Session-Id", "WWW-Authenticate")
 """Headers of answers that a client in a page reads."""
 SCOPES: list[str] = []
 
+MOST_SESSIONS = 1_000
+"""The most sessions at once, of some 40 kB each; a client that opens one more gets 503."""
 
-def make_app(server: Server[Any], host: str, tokens: Tokens, access: ServerAccess) -> ASGIApp:
+IDLE_S = 30 * 60.0
+"""After how long without a request or an open stream a session ends, in seconds; its client begins a new one."""
+
+
+def make_app(server: Server[Any], host: str, tokens: Tokens, access: ServerAccess, *, idle: float = IDLE_S) -> ASGIApp:
     """Return the application that serves a server at `/mcp`, on `host`, to those that `AccessCheck` lets pass.
 
-    Raises `SettingsError` for another address than loopback without tokens.
+    A session ends after `idle` seconds without a request. Raises `SettingsError` for another address than loopback
+    without tokens.
     """
     if not _is_loopback(host) and not tokens:
         raise SettingsError(
@@ -45,7 +52,9 @@ def make_app(server: Server[Any], host: str, tokens: Tokens, access: ServerAcces
         )
     # The SDK compares the beginnings of hosts and origins only, so its check is off.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    manager = StreamableHTTPSessionManager(server, security_settings=unchecked)
+    manager = StreamableHTTPSessionManager(
+        server, security_settings=unchecked, session_idle_timeout=idle, max_sessions=MOST_SESSIONS
+    )
     app: Any = StreamableHTTPASGIApp(manager)
     # Outside of the tokens, because a browser asks with a preflight that has none.
     pages = [str(origin) for origin in access.origins]

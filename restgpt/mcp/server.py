@@ -6,6 +6,7 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 """
 
 import logging
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -17,26 +18,26 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp import types
-from mcp.server.context import ServerRequestContext
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
-from restgpt.host.reading import TEMPLATE
+from restgpt.host.reading import TEMPLATE, ResultPage
 from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
 from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
+from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
-from restgpt.mcp.service import Said, Service, UnknownToolError
+from restgpt.mcp.service import Service, UnknownToolError
 from restgpt.mcp.threads import Left
+from restgpt.mcp.watch import Context, RequestWatch, cancel_without_client
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
-from restgpt.tools.http.cancellation import Cancellation
 
 log = logging.getLogger("restgpt.mcp")
 
-Context = ServerRequestContext[Any, Any]
 Principal = Callable[[Context], str]
 Result = TypeVar("Result")
 
@@ -44,8 +45,9 @@ NAME = "restgpt"
 MOST_ROUNDS = 10
 """The most questions that one call asks, such as anew after its target has changed."""
 
-LOOK_S = 0.5
-"""How often it is looked whether the client of a request is still there, in seconds."""
+LISTS: tuple[CacheableMethod, ...] = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+LISTS_HOLD_MS = 5 * 60 * 1_000
+"""The lists stay the same as long as the server runs; a client asks again after this time, in milliseconds."""
 
 MOST_AT_ONCE = 32
 """The most calls of all clients that are carried out at once."""
@@ -110,6 +112,8 @@ def make_server(service: Service, seals: Seals, principal: Principal, works: Wor
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LISTS_HOLD_MS)),
     )
 
 
@@ -133,11 +137,12 @@ class _Handlers:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        watch = _Watch(context)
+        watch = RequestWatch(context)
         result: types.CallToolResult | types.InputRequiredResult | MCPError
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_without_client, context, watch.cancellation)
+                group.start_soon(cancel_without_client, context, watch.cancellation)
+                group.start_soon(watch.beat)
                 try:
                     result = await self._called(context, params, watch)
                 except MCPError as error:
@@ -160,7 +165,7 @@ class _Handlers:
         return result
 
     async def _called(
-        self, context: Context, params: types.CallToolRequestParams, watch: "_Watch"
+        self, context: Context, params: types.CallToolRequestParams, watch: RequestWatch
     ) -> types.CallToolResult | types.InputRequiredResult:
         principal = self._principal(context)
         if params.request_state is not None:
@@ -177,7 +182,7 @@ class _Handlers:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return await self._settled(context, params, principal, left, watch)
 
-    async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: "_Watch") -> Said | Left:
+    async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: RequestWatch) -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
 
         A state decides once, and only the question that it was sealed with. Any other use returns the
@@ -209,7 +214,7 @@ class _Handlers:
         params: types.CallToolRequestParams,
         principal: str,
         left: Said | Left,
-        watch: "_Watch",
+        watch: RequestWatch,
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Ask about a change as long as the client can be asked and answers; then return the result."""
         for _ in range(MOST_ROUNDS):
@@ -221,9 +226,14 @@ class _Handlers:
                 return self._input_required(params, principal, left.standing)
             if not context.session.can_send_request:
                 break
-            answer = await context.session.elicit_form(
-                question(left.standing), FORM, related_request_id=context.request_id
-            )
+            try:
+                answer = await context.session.elicit_form(
+                    question(left.standing), FORM, related_request_id=context.request_id
+                )
+            except MCPError as error:
+                # Its client has no window, say, so the change waits for another way.
+                log.info("A client answered a question with an error", exc_info=error)
+                break
             decision = decision_of(answer)
             if decision is None:
                 break
@@ -231,7 +241,8 @@ class _Handlers:
             left = await self._followed(watch, decide)
         if isinstance(left, Left):
             left = await self._in_thread(partial(self._service.said, principal, left))
-        return _result(left)
+        data = await self._in_thread(partial(self._service.data, params.name, _tags(context), left))
+        return _result(left, data)
 
     def _input_required(
         self, params: types.CallToolRequestParams, principal: str, pending: Pending
@@ -244,6 +255,11 @@ class _Handlers:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[])
+
+    async def list_prompts(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[])
 
     async def list_templates(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -263,10 +279,15 @@ class _Handlers:
             page = await self._in_thread(partial(self._service.resource, self._principal(context), uri))
         except RestgptError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
-        content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
+        content: types.TextResourceContents | types.BlobResourceContents
+        if isinstance(page, ResultPage):
+            content = types.TextResourceContents(uri=uri, mime_type=page.mime_type, text=page.text)
+        else:
+            blob = b64encode(page.raw).decode()
+            content = types.BlobResourceContents(uri=uri, mime_type=page.media_type or None, blob=blob)
         return types.ReadResourceResult(contents=[content])
 
-    async def _followed(self, watch: "_Watch", work: Callable[[], Result]) -> Result:
+    async def _followed(self, watch: RequestWatch, work: Callable[[], Result]) -> Result:
         """Do work in a thread; its steps are reported as progress, and a cancelled request stops it after a step."""
 
         def run() -> Result:
@@ -294,34 +315,6 @@ class _Handlers:
         raise failed
 
 
-async def _cancel_without_client(context: Context, cancellation: Cancellation) -> None:
-    """Cancel the work of a request over HTTP once its client is gone: nobody reads the result."""
-    request = context.request
-    while request is not None and not cancellation.is_cancelled:
-        if await request.is_disconnected():
-            cancellation.cancel()
-        await anyio.sleep(LOOK_S)
-
-
-class _Watch:
-    """Reports the steps of a request to the client, if it asked for progress, until the client takes no answer."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._steps = 0
-        self.is_over = False
-        self.cancellation = Cancellation()
-
-    def step(self, name: str) -> None:
-        """Report one more step; called in the thread of the run."""
-        self._steps += 1
-        if not self.cancellation.is_cancelled:
-            anyio.from_thread.run(self._report, self._steps, name)
-
-    async def _report(self, steps: int, name: str) -> None:
-        await self._context.session.report_progress(float(steps), message=name)
-
-
 def _tags(context: Context) -> tuple[str, ...]:
     """Return the tags in the URL of an HTTP request, of its query or its path; empty over stdio."""
     request = context.request
@@ -335,12 +328,17 @@ def _tool(definition: Definition) -> types.Tool:
     return types.Tool.model_validate(definition.to_json())
 
 
-def _result(said: Said) -> types.CallToolResult:
+def _result(said: Said, data: dict[str, Any] | None) -> types.CallToolResult:
     content: list[Any] = [types.TextContent(text=said.text)]
-    if said.link:
-        content.append(types.ResourceLink(name="result", uri=said.link, description="The whole result, by parts."))
-    # `_meta` is for programs; what the model has to know is in the text.
-    return types.CallToolResult(content=content, is_error=said.is_error, _meta={"restgpt": dict(said.facts)})
+    if said.seen and (image := said.seen.image):
+        content.append(types.ImageContent(data=b64encode(image.data).decode(), mime_type=image.media_type))
+    if said.seen and said.link:
+        whole = {"mime_type": said.seen.structured["media_type"] or None, "size": said.seen.structured["bytes"]}
+        about = "The whole result: a file, or by parts."
+        content.append(types.ResourceLink(name="result", uri=said.link, description=about, **whole))
+    # `_meta` is for programs; what the model has to know is in the text, and again in the data.
+    facts = {"restgpt": dict(said.facts)}
+    return types.CallToolResult(content=content, structured_content=data, is_error=said.is_error, _meta=facts)
 
 
 def _digest_of_call(params: types.CallToolRequestParams) -> str:

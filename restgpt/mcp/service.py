@@ -8,15 +8,17 @@ from typing import Any
 
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
-from restgpt.host.definitions import CALL, Definition, call_arguments, definitions
+from restgpt.host.arguments import in_types, taken_arguments
+from restgpt.host.definitions import CHANGE, READ, Definition, call_arguments, check_reads, definitions, tools_of
 from restgpt.host.direct import MOST, direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
-from restgpt.host.preview import Preview, preview, preview_ran
-from restgpt.host.reading import ResultPage, parse_uri, read, result_uri
-from restgpt.mcp.arguments import check_arguments
+from restgpt.host.preview import preview, preview_ran
+from restgpt.host.reading import ResultPage, parse_uri, read
 from restgpt.mcp.failure import explained, foreseen, unforeseen
 from restgpt.mcp.runs import Answer
+from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Seals
+from restgpt.mcp.shell import Shell
 from restgpt.mcp.threads import Answered, Left, ServedThreads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
@@ -24,6 +26,7 @@ from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
+from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import preview_text
 
 log = logging.getLogger("restgpt.mcp")
@@ -33,6 +36,9 @@ MOST_WAITING = 10
 
 MOST_SHOWN = 8_000
 """The most characters that a model is shown of what waits; the person sees all of it."""
+
+MOST_FILE = 16 * 1024 * 1024
+"""The most bytes of a file that a client reads at once, and not by pages."""
 
 MOST_LISTS = 100
 """The most lists of direct tools that are kept, one for each choice of tags in a URL."""
@@ -47,20 +53,10 @@ JOINED = (
     "If you want it twice, make the call once more."
 )
 
+DECISIONS = (("--approve",), ("--reject", "why"))
+"""The options of `restgpt resume` that a client is told."""
+
 Arguments = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The result of a tool: a text, whether it is an error, the URI of a result, and facts for programs.
-
-    A model does not read the facts.
-    """
-
-    text: str
-    is_error: bool = False
-    link: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class UnknownToolError(RestgptError):
@@ -83,9 +79,11 @@ class Tools:
 class Offer:
     """What a server offers: its recipes, and `ask` if it has a model.
 
-    With `is_direct` it offers a tool for each operation that has one of the `tags`; without tags, for every operation.
+    `shell` has the commands by which a person decides. With `is_direct` it offers a tool for each operation that has
+    one of the `tags`; without tags, for every operation.
     """
 
+    shell: Shell = field(default_factory=Shell)
     recipes: Sequence[Recipe] = ()
     has_model: bool = False
     is_direct: bool = False
@@ -104,12 +102,13 @@ class Service:
         self._threads = threads
         self._seals = seals
         self._offer = offer
-        self._recipes = {recipe.name.replace("-", "_"): recipe for recipe in offer.recipes}
+        self._recipes = tools_of(offer.recipes)
         self._listed: dict[tuple[str, ...], Tools] = {}
         self._tools: dict[str, Callable[[str, Arguments], Said | Left]] = {
             "find_operations": self._find,
             "describe_operation": self._describe,
-            CALL: self._call,
+            READ: self._read,
+            CHANGE: self._call,
             "run_program": self._run_program,
             "run_recipe": self._run_recipe,
             "read_result": self._read_result,
@@ -164,9 +163,8 @@ class Service:
             # The schema of a direct tool may be shortened, so the document decides whether the arguments fit.
             return self._threads.call(principal, self._catalogue.name_of(operation), arguments)
         if (tool := self._tools.get(name)) is None:
-            return self._run_recipe(principal, {"name": name, "inputs": arguments})
-        check_arguments(tools.definitions[name], arguments)
-        return tool(principal, arguments)
+            return self._run(principal, self._recipes[name], arguments)
+        return tool(principal, taken_arguments(tools.definitions[name], arguments))
 
     def _find(self, principal: str, given: Arguments) -> Said:
         return Said(
@@ -180,6 +178,11 @@ class Service:
             )
         )
 
+    def _read(self, principal: str, given: Arguments) -> Left:
+        operation = self._catalogue.operation(given["operation"])
+        check_reads(operation, self._client.effect, self._catalogue.name_of(operation))
+        return self._call(principal, given)
+
     def _call(self, principal: str, given: Arguments) -> Left:
         beside = dict(given)
         operation, pages = beside.pop("operation"), int(beside.pop("pages", 1))
@@ -192,11 +195,15 @@ class Service:
         return self._threads.run(principal, "program", started)
 
     def _run_recipe(self, principal: str, given: Arguments) -> Said | Left:
-        recipe = self._recipes.get(given["name"].replace("-", "_"))
+        recipes = {recipe.name: recipe for recipe in self._offer.recipes}
+        recipe = recipes.get(given["name"]) or self._recipes.get(given["name"])
         if recipe is None:
-            near = get_close_matches(given["name"], list(self._recipes), n=3) or list(self._recipes)[:20]
+            near = get_close_matches(given["name"], list(recipes), n=3) or list(recipes)[:20]
             return Said(f"There is no recipe {given['name'][:100]!r}. Near names: {', '.join(near)}.", is_error=True)
-        inputs = dict(given.get("inputs", {}))
+        return self._run(principal, recipe, given.get("inputs", {}))
+
+    def _run(self, principal: str, recipe: Recipe, given: Arguments) -> Left:
+        inputs = in_types({**recipe.inputs, "properties": recipe.properties}, given)
         # Inputs that do not fit begin no thread.
         filled(recipe, inputs)
         started = {"recipe": recipe.to_json(), "inputs": inputs}
@@ -258,14 +265,27 @@ class Service:
         """Return the question of a thread that a decision answers, without going on with the thread."""
         return self._threads.question(thread)
 
+    def data(self, name: str, tags: tuple[str, ...], said: Said) -> dict[str, Any] | None:
+        """Return the result of a tool as data that fits its output schema; None for an error, and without a schema."""
+        answer = self.tools(tags).definitions[name].answer
+        return None if said.is_error or answer is None else said.structured(answer)
+
     def standing(self, principal: str, thread: str, decision: Mapping[str, Any] | None = None) -> Said | Left:
         """Return the state of a thread, after a `decision` on a question that it does not have; or the error's text."""
         return _or_error(lambda: Left(self._threads.standing(principal, thread, decision=decision)))
 
-    def resource(self, principal: str, uri: str) -> ResultPage:
-        """Read a result by its URI; raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise."""
+    def resource(self, principal: str, uri: str) -> ResultPage | Body:
+        """Read a result by its URI: a page, or the whole body if it is a file of at most `MOST_FILE` bytes.
+
+        Raises `SealError`, `UnknownHandleError` and what `parse_uri` and `read` raise.
+        """
         text, pointer, page = parse_uri(uri)
-        return read(self._client.body, self._seals.open("result", principal, text).subject, pointer, page)
+        handle = self._seals.open("result", principal, text).subject
+        if not pointer and page == 1:
+            body = self._client.body(handle)
+            if body.is_binary and body.size <= MOST_FILE:
+                return body
+        return read(self._client.body, handle, pointer, page)
 
     def said(self, principal: str, left: Left) -> Said:
         """Return the result of a tool that tells a client the state of a thread."""
@@ -281,25 +301,26 @@ class Service:
                 said = _of_undo(standing)
             case Answer():
                 said = self._of_run(principal, standing)
-        return replace(said, text=f"{JOINED}\n\n{said.text}") if left.is_joined else said
+        if not left.is_joined:
+            return said
+        return replace(said, text=f"{JOINED}\n\n{said.text}", facts={**said.facts, "note": JOINED})
 
     def _of_pending(self, principal: str, pending: Pending) -> Said:
         handle = self._seals.seal("waiting", principal, pending.thread)
         change, _, undo = pending.thread.partition("/")
-        commands = (
-            f"restgpt undo {change}"
-            if undo
-            else f'restgpt resume {change} --approve\n  restgpt resume {change} --reject "why"'
-        )
+        line = self._offer.shell.line
+        decided = [("undo", change)] if undo else [("resume", change, *way) for way in DECISIONS]
+        commands = "".join(f"\n  {line(*words)}" for words in decided)
         # The question shows values of APIs and texts of documents, so it is data to the model.
         shown = fenced("question", pending.description[:MOST_SHOWN])
         if len(pending.description) > MOST_SHOWN:
-            shown = f"{shown}\n\nThis is a part; `restgpt threads {change}` shows all."
+            shown = f"{shown}\n\nThis is a part; `{line('threads', change)}` shows all."
         elsewhere = "" if self.offers(pending) else "This server does not offer its operation, so it cannot send it. "
         text = (
             f"{elsewhere}What is shown below waits for a person, and is sent only if the person approves it; no "
-            f"argument of a tool can do that. The person decides with:\n  {commands}\n"
-            f"To learn the decision and get the result, call `pending` with this handle: {handle}\n\n{shown}"
+            f"argument of a tool can do that. The person decides with:{commands}\n"
+            f"{self._offer.shell.needs}To learn the decision and get the result, call `pending` with this handle: "
+            f"{handle}\n\n{shown}"
         )
         return Said(text, facts={"status": "pending", "thread": pending.thread, "handle": handle})
 
@@ -310,13 +331,13 @@ class Service:
         undo = self._undoable(principal, called.thread, facts) if called.ok else ""
         # A person or a rule that says no is no error of the tool.
         is_error = called.state == "failed" or (called.state == "sent" and not called.ok)
-        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, _link(seen), facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), is_error, seen, facts)
 
     def _of_program(self, principal: str, ran: Ran) -> Said:
         seen = preview_ran(ran, handle=self._seals.seal("result", principal, ran.handle) if ran.handle else "")
         facts = {"status": "done" if ran.ok else "failed", "thread": ran.thread}
         undo = self._undoable(principal, ran.thread, facts)
-        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, _link(seen), facts)
+        return Said("\n\n".join(filter(None, [seen.text, undo])), not ran.ok, seen, facts)
 
     def _undoable(self, principal: str, thread: str, facts: dict[str, Any]) -> str:
         """Return how the changes of a thread are reversed, and add the handle to the facts; empty without changes."""
@@ -332,7 +353,7 @@ class Service:
         seen = preview_text(answer.text)
         more = "" if seen.is_whole else f"This is a part; `restgpt threads {answer.thread}` shows all."
         parts = [fenced("answer", seen.text), more, undo]
-        return Said("\n\n".join(filter(None, parts)), not answer.ok, "", facts)
+        return Said("\n\n".join(filter(None, parts)), not answer.ok, facts=facts)
 
 
 def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
@@ -347,11 +368,6 @@ def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
         # The SDK would send its text to the client's model.
         log.error("A tool failed", exc_info=error)
         return Said(unforeseen(error), is_error=True)
-
-
-def _link(seen: Preview) -> str:
-    """Return the URI at which a result goes on that its preview does not show whole."""
-    return "" if seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
 
 
 def _of_undo(undone: Undone) -> Said:

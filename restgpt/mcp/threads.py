@@ -14,18 +14,15 @@ from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
 from restgpt.calling.idempotency import identity_of
-from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client
-from restgpt.graph.persistence import Persistence
-from restgpt.graph.resumption import OutdatedDecisionError
+from restgpt.graph.persistence import Persistence, undo_thread
 from restgpt.mcp.runs import Answer, RunKind, Watch, watching
 from restgpt.mcp.seal import digest_of
-from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.threads import RecipeOfThread, SavedStates, ThreadRecord, UnknownThreadError
-from restgpt.tools.errors import RestgptError
+from restgpt.tools.errors import OutdatedDecisionError, RestgptError, UnfinishedProgramError
 
 Standing = Pending | Called | Ran | Undone | Answer
 """The state of a thread: it waits for a person, or it is over."""

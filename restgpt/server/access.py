@@ -52,6 +52,9 @@ class AccessCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         is_request = scope["type"] in ("http", "websocket") and scope.get("root_path") != IN_PROCESS
+        if is_request:
+            # A blank after a value is no part of it (RFC 9110, section 5.5), and not every HTTP server takes it off.
+            scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         if not is_request or (refusal := self.refusal(scope)) is None:
             await self._app(scope, receive, send)
             return

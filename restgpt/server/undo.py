@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals, undo_thread_id
+from restgpt.calling.undo.reversal import reversals
+from restgpt.graph.persistence import undo_thread_id
 from restgpt.nodes.run.services import Services
 from restgpt.server.kept import Kept, ServerKept, kept_journal
 from restgpt.specs import SpecError

@@ -24,6 +24,7 @@ from restgpt.specs.docs.words.sentences import prose
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
+from restgpt.specs.reading.text.hidden import marks
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How many steps the documentation of one operation may take; what is below the schemas read by then is `any`.
@@ -51,6 +52,7 @@ _EMPTY_STEMS = frozenset(
 _STATUSES = frozenset(str(int(status)) for status in HTTPStatus)
 
 
+@marks
 def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") -> str:
     """Document the parameters, body and response of an operation in about `budget` tokens of four characters.
 
@@ -68,6 +70,7 @@ def documentation(operation: Operation, *, budget: int = 1500, focus: str = "") 
         return f"{text}\nanswers {_response(operation, response, left, relevance)}"
 
 
+@marks
 def response_documentation(
     operation: Operation, status: int | None = None, *, budget: int = 800, focus: str = "", received: Any = None
 ) -> str:
@@ -84,6 +87,7 @@ def response_documentation(
         return _response(operation, response, budget * TOKEN, relevance, received)
 
 
+@marks
 def described_status(operation: Operation, status: int) -> str:
     """Return the document's description of a response status, empty if it only says that the request succeeded."""
     response = operation.response(status)

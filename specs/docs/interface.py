@@ -26,6 +26,7 @@ from restgpt.specs.docs.words.sentences import Sentence, is_common_rule, sentenc
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.text.hidden import marks
 
 # How many levels of a result, and how many fields of a level, are searched for types.
 DEEPEST, FIELDS_MOST = 4, 80
@@ -57,7 +58,7 @@ class Learned(NamedTuple):
     """What earlier calls taught of operations, as text, each empty if there is nothing.
 
     `seen` is the shape of an operation's answers where the document lacks it, `noted` what its server demanded beyond
-    the document.
+    the document, and what answers showed of fields of its body.
     """
 
     seen: Told
@@ -70,6 +71,7 @@ UNKNOWN = Learned(lambda operation: "", lambda operation: "")
 _UNNAMED = re.compile(r"\W+", re.ASCII)
 
 
+@marks
 def interface(
     operations: Sequence[Operation],
     name_of: Callable[[Operation], str],

@@ -160,6 +160,8 @@ def _form_body(forms: list[dict[str, Any]], consumes: list[str]) -> dict[str, An
         if item.get("type") == "array":
             style, explode = COLLECTIONS.get(str(item.get("collectionFormat") or "csv"), ("form", False))
             encoding[name] = {"style": style, "explode": explode}
+        if item.get("allowEmptyValue") is True:
+            encoding[name] = {**encoding.get(name, {}), "allowEmptyValue": True}
     required = [str(item.get("name")) for item in forms if item.get("required") is True]
     if required:
         schema["required"] = required

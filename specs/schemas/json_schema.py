@@ -59,8 +59,9 @@ def json_schema(
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
     becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf`
-    becomes `anyOf`, because alternatives overlap in real documents and a value that fits two of them is valid. With
-    `hints`, scalar examples and discriminators are kept, which `docs/example.py` builds values from. Without
+    becomes `anyOf`, because alternatives overlap in real documents and a value that fits two of them is valid. A
+    discriminator is kept as a note, with the value that names each alternative: it refuses nothing. With
+    `hints`, scalar examples are kept, which `docs/example.py` builds values from. Without
     `patterns`, regular expressions are left out.
     """
     raw = schema or {}
@@ -202,6 +203,7 @@ class _Closure:
         self._convert_object(node, out)
         self._convert_array(node, out)
         self._convert_applicators(node, out, in_place)
+        self._convert_discriminator(node, out)
         if self._hints:
             self._convert_hints(node, out)
         return _nullable(out) if is_true(node.get("nullable")) or is_true(node.get("x-nullable")) else out
@@ -348,6 +350,8 @@ class _Closure:
         scalars = [value for value in found if value is not None and not isinstance(value, dict | list)]
         if scalars:
             out["examples"] = scalars
+
+    def _convert_discriminator(self, node: dict[str, Any], out: dict[str, Any]) -> None:
         discriminator = node.get("discriminator")
         if isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str):
             mapping = discriminator.get("mapping")

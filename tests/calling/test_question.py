@@ -242,7 +242,7 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
 
 
 def test_a_question_about_the_same_request_says_how_it_was_answered_before() -> None:
-    said = "This very request was sent in this thread before. The API answered "
+    said = "This very request was sent before. The API answered "
     assert f"{said}409." in described(answers=(409,))
     assert f"{said}503, then 409." in described(answers=(503, 409))
     assert said not in described()

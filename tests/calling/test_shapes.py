@@ -174,3 +174,30 @@ def test_a_schema_that_contains_itself_is_compared_to_the_depth_of_the_shape() -
     assert not differs(operation("list", text), shape_of(nested))
     nested["rows"][0]["row"]["loop"]["row"]["more"] = 4  # type: ignore[index]
     assert differs(operation("list", text), shape_of(nested))
+
+
+CART = """
+openapi: 3.1.0
+info: {title: Cart, version: "1"}
+servers: [{url: "https://cart.example"}]
+paths:
+  /cart: {get: {operationId: read_cart, responses: {"200": {description: ok}}}}
+  /orders:
+    post:
+      operationId: order
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+      responses: {"201": {description: ok}}
+components:
+  schemas:
+    Order:
+      type: object
+      properties: {items: {type: array, items: {}}, note: {type: string}, tags: {type: array, items: {type: string}}}
+"""
+
+
+def test_fields_of_a_body_that_the_document_leaves_open_are_known_from_answers(store: BaseStore) -> None:
+    shapes, order = Shapes(store), operation("order", CART)
+    assert shapes.sent(order) == ""
+    answer = {"tags": [{"id": 1}], "cart": {"items": [{"sku": "A-1", "count": 2}], "note": {"by": "me"}}}
+    shapes.learn(operation("read_cart", CART), answer)
+    assert shapes.sent(order) == "items, as answers show it: [{sku: str, count: int}]"

@@ -6,7 +6,7 @@ import pytest
 from board import CALLS, Agent, Board, served_board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of, select
+from roles import by_role, call, end, go_on, missing, no_call, plan, program, prompts_of, select
 from scripted import Reply
 
 from lab.kit.port import held_port
@@ -504,3 +504,10 @@ def test_an_empty_instruction_is_refused(board: Board) -> None:
 
     with pytest.raises(EmptyInstructionError, match="instruction"):
         board.agent(by_role({})).ask("   ")
+
+
+def test_one_api_needs_no_list(board: Board) -> None:
+    model = by_role({"express": [program('print(find_tasks()["total"])')]})
+    # The input is a literal, so that the type checker reads it as it reads the example of README.md.
+    found = build_graph(board.api, model=model).invoke({"messages": [("user", "How many tasks?")]})
+    assert found["answer"] == "24"

@@ -8,7 +8,7 @@ from board import CALLS, TOY, Agent, Board
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, missing, no_call, plan, program, prompts_of, role_of, select
+from roles import by_role, call, end, missing, plan, program, prompts_of, role_of, select
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
@@ -223,7 +223,7 @@ def test_an_id_of_the_notes_may_be_used_but_a_change_is_still_asked_about() -> N
     code = "return_order(order_id='c-771')\nprint('Done.')"
     asked = agent(by_role({"express": [program(code)]}), shop("A shop.", notes=NOTE)).ask("Return Ann's order")
     assert asked["__interrupt__"]
-    unknown = by_role({"express": [program(code)] * 2, "selector": [no_call("No.")], "planner": [end("No.")]})
+    unknown = by_role({"express": [program(code), end("No.")]})
     assert agent(unknown, shop("A shop.")).ask("Return Ann's order")["answer"] == "No."
     assert "c-771" in str(prompts_of(unknown, "express")[1][-1].text)
 

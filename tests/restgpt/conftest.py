@@ -11,6 +11,7 @@ from chatserver import ChatServer, script_by_role
 from cli import Cli
 from pair import Pair, served_pair
 
+from restgpt.tools.settings.folder import AllowedFolders
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 
@@ -37,6 +38,7 @@ def pair() -> Iterator[Pair]:
 def cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cli]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
+    AllowedFolders(tmp_path / "home").allow(tmp_path)
     yield Cli(home=tmp_path / "home")
     logger = logging.getLogger("restgpt")
     logger.handlers.clear()

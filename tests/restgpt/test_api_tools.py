@@ -28,7 +28,7 @@ from restgpt.tools.errors import SettingsError
 
 CONFIG: Any = {"configurable": {"thread_id": "host"}}
 DELETE = {"operation": "delete_task", "arguments": {"path": {"task_id": 102}}}
-NAMES = ["find_operations", "describe_operation", "call_operation", "read_result", "run_program"]
+NAMES = ["find_operations", "describe_operation", "read_operation", "change_operation", "read_result", "run_program"]
 
 
 def tool(board: Board, name: str, **options: Any) -> Any:
@@ -63,7 +63,7 @@ def test_there_are_few_tools_within_the_budget(board: Board) -> None:
 def test_operations_are_found_described_and_read(board: Board) -> None:
     assert "delete_task" in tool(board, "find_operations").invoke({"query": "remove a task"})
     assert "task_id" in tool(board, "describe_operation").invoke({"operations": ["delete_task"]})
-    text = tool(board, "call_operation").invoke({"operation": "get_task", "arguments": {"path": {"task_id": 103}}})
+    text = tool(board, "change_operation").invoke({"operation": "get_task", "arguments": {"path": {"task_id": 103}}})
     assert "HTTP 200" in text
     assert "Paint the maps" in text
 
@@ -72,25 +72,26 @@ def test_a_long_result_is_read_on_by_its_handle(board: Board) -> None:
     tools = {item.name: item for item in as_tools([board.api])}
     board.world.call("PATCH /tasks/{task_id}", path={"task_id": 103}, body={"notes": "x" * 20_000})
     given = {"operation": "get_task", "arguments": {"path": {"task_id": 103}}}
-    shown = tools["call_operation"].invoke(given)
+    shown = tools["change_operation"].invoke(given)
     handle = shown.partition("handle=")[2].partition(",")[0]
     assert len(shown) < 5000
     assert "xxx" in tools["read_result"].invoke({"handle": handle, "pointer": "/notes"})
 
 
 def test_a_mistake_of_the_model_is_the_result_of_the_tool(board: Board) -> None:
-    call = tool(board, "call_operation")
+    call = tool(board, "change_operation")
     assert "delete_task" in call.invoke({"operation": "delete_tusk"})
     assert "task_id" in call.invoke({"operation": "delete_task", "arguments": {"path": {"task_id": "none"}}})
-    assert "was not called" in call.invoke({"operations": "delete_task"})
-    assert "was not called" in call.invoke({"operation": 7, "pages": "many"})
-    assert "pages: Input should be less than or equal to 20" in call.invoke({"operation": "list_tags", "pages": 300})
+    assert "operation is missing" in call.invoke({"operations": "delete_task"})
+    assert "pages must be a whole number" in call.invoke({"operation": 7, "pages": "many"})
+    assert "Call it with `change_operation`" in tool(board, "read_operation").invoke(DELETE)
+    assert "pages must be at most 20" in call.invoke({"operation": "list_tags", "pages": 300})
     assert "no response is kept" in tool(board, "read_result").invoke({"handle": "body-0"})
     assert board.calls() == []
 
 
 def test_a_change_pauses_the_agent_and_is_sent_once(board: Board) -> None:
-    agent = host(board, calls(("call_operation", DELETE)))
+    agent = host(board, calls(("change_operation", DELETE)))
     [pause] = agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)["__interrupt__"]
     assert "DELETE" in pause.value["action_requests"][0]["description"]
     assert "102" in board.tasks()
@@ -99,7 +100,7 @@ def test_a_change_pauses_the_agent_and_is_sent_once(board: Board) -> None:
 
 
 def test_a_rejected_change_is_told_to_the_model(board: Board) -> None:
-    agent = host(board, calls(("call_operation", DELETE)))
+    agent = host(board, calls(("change_operation", DELETE)))
     agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)
     told = results(agent.invoke(Command(resume={"decisions": [{"type": "reject", "message": "Keep it."}]}), CONFIG))
     assert "not sent" in told[0]
@@ -108,7 +109,7 @@ def test_a_rejected_change_is_told_to_the_model(board: Board) -> None:
 
 
 def test_an_asynchronous_agent_pauses_too(board: Board) -> None:
-    agent = host(board, calls(("call_operation", DELETE)))
+    agent = host(board, calls(("change_operation", DELETE)))
 
     async def run() -> dict[str, Any]:
         paused = await agent.ainvoke({"messages": [("user", "Delete task 102")]}, CONFIG)
@@ -122,7 +123,7 @@ def test_an_asynchronous_agent_pauses_too(board: Board) -> None:
 
 def test_changes_of_one_reply_are_asked_about_each_for_itself(board: Board) -> None:
     other = {"operation": "delete_task", "arguments": {"path": {"task_id": 103}}}
-    agent = host(board, calls(("call_operation", DELETE), ("call_operation", other)))
+    agent = host(board, calls(("change_operation", DELETE), ("change_operation", other)))
     pauses = agent.invoke({"messages": [("user", "Delete 102 and 103")]}, CONFIG)["__interrupt__"]
     assert len(pauses) == 2
     kinds = {pause.id: "approve" if "/tasks/102" in str(pause.value) else "reject" for pause in pauses}
@@ -132,7 +133,7 @@ def test_changes_of_one_reply_are_asked_about_each_for_itself(board: Board) -> N
 
 def test_an_approval_counts_for_the_question_that_was_shown_in_whatever_order_a_node_calls(board: Board) -> None:
     """`ToolNode` calls all tools of a reply in threads of one node, which start in another order when it resumes."""
-    call, order = tool(board, "call_operation"), [102, 103]
+    call, order = tool(board, "change_operation"), [102, 103]
 
     def node(state: dict[str, Any]) -> dict[str, Any]:
         told, pauses = {}, []
@@ -163,7 +164,9 @@ def test_an_approval_counts_for_the_question_that_was_shown_in_whatever_order_a_
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_changes_of_one_tool_node_are_asked_about_one_after_the_other(board: Board, is_async: bool) -> None:
-    wanted = [("call_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103, 104)]
+    wanted = [
+        ("change_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103, 104)
+    ]
     program = ("run_program", {"code": "delete_task(task_id=105)\nprint('ok')"})
     builder = StateGraph(MessagesState)
     builder.add_node("tools", ToolNode(as_tools([board.api])))
@@ -216,7 +219,7 @@ def listed(value: Any) -> Any:
 
 def test_an_answered_change_is_not_cut_off_by_the_question_of_another_call(board: Board) -> None:
     """`ToolNode` ends at the first pause of its tools, and the calls that are still under way are cancelled then."""
-    wanted = [("call_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103)]
+    wanted = [("change_operation", {**DELETE, "arguments": {"path": {"task_id": number}}}) for number in (102, 103)]
     saver = LateSaver()
     builder = StateGraph(MessagesState)
     builder.add_node("tools", ToolNode(as_tools([board.api])))
@@ -234,7 +237,7 @@ def test_an_answered_change_is_not_cut_off_by_the_question_of_another_call(board
 
 
 def test_equal_calls_of_one_node_are_each_sent(board: Board) -> None:
-    again = ("call_operation", {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}})
+    again = ("change_operation", {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}})
     agent = host(board, calls(again, again))
     pauses = agent.invoke({"messages": [("user", "Twice")]}, CONFIG)["__interrupt__"]
     agent.invoke(Command(resume={pause.id: {"decisions": [{"type": "approve"}]} for pause in pauses}), CONFIG)
@@ -243,8 +246,8 @@ def test_equal_calls_of_one_node_are_each_sent(board: Board) -> None:
 
 def test_the_middleware_of_the_host_and_the_tools_ask_in_one_form(board: Board) -> None:
     """A host that already shows the questions of the middleware shows these too."""
-    middleware = HumanInTheLoopMiddleware(interrupt_on={"call_operation": True})
-    agent = host(board, calls(("call_operation", DELETE)), middleware=[middleware])
+    middleware = HumanInTheLoopMiddleware(interrupt_on={"change_operation": True})
+    agent = host(board, calls(("change_operation", DELETE)), middleware=[middleware])
     [of_host] = agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)["__interrupt__"]
     [of_tool] = agent.invoke(approve(), CONFIG)["__interrupt__"]
     assert of_host.value.keys() <= of_tool.value.keys()
@@ -271,20 +274,20 @@ def test_a_program_with_an_error_is_told_to_the_model(board: Board) -> None:
 
 def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
     with pytest.raises(UnapprovedCallError, match="create_agent"):
-        tool(board, "call_operation").invoke(DELETE)
+        tool(board, "change_operation").invoke(DELETE)
     with pytest.raises(UnapprovedCallError):
         asyncio.run(tool(board, "run_program").ainvoke({"code": "delete_task(task_id=102)"}))
     assert "102" in board.tasks()
 
 
 def test_changes_are_sent_where_the_settings_allow_them(board: Board) -> None:
-    assert "HTTP 204" in tool(board, "call_operation", context={"writes": "allow"}).invoke(DELETE)
+    assert "HTTP 204" in tool(board, "change_operation", context={"writes": "allow"}).invoke(DELETE)
     assert "102" not in board.tasks()
 
 
 def test_a_change_of_an_agent_is_undone_by_a_client(board: Board) -> None:
     store = InMemoryStore()
-    agent = host(board, calls(("call_operation", DELETE)), store=store)
+    agent = host(board, calls(("change_operation", DELETE)), store=store)
     agent.invoke({"messages": [("user", "Delete task 102")]}, CONFIG)
     agent.invoke(approve(), CONFIG)
     client = Client([board.api], store=store)
@@ -304,7 +307,7 @@ def test_operations_are_direct_tools_on_request(board: Board) -> None:
 
 
 def test_an_argument_is_placed_or_refused_and_never_left_out(board: Board) -> None:
-    call = tool(board, "call_operation", context={"writes": "allow"})
+    call = tool(board, "change_operation", context={"writes": "allow"})
     assert "Paint the maps" in call.invoke({"operation": "get_task", "task_id": 103})
     assert "given twice" in call.invoke({"operation": "get_task", "arguments": {"task_id": 103}, "task_id": 102})
     assert "'tsk'" in call.invoke({"operation": "get_task", "arguments": {"task_id": 103}, "tsk": 1})
@@ -322,8 +325,8 @@ def test_too_many_direct_tools_are_refused() -> None:
 
 def test_a_value_of_another_api_pauses_the_agent_even_for_a_read(pair: Pair) -> None:
     services = Services([pair.crm, pair.collector], settings=pair.settings())
-    read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
-    drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+    read = ("read_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
+    drop = ("read_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
     model = ScriptedModel([calls(read), calls(drop), "Done."])
     agent: Any = create_agent(model, as_tools(services=services), checkpointer=InMemorySaver())
     assert agent.invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
@@ -339,8 +342,8 @@ def test_a_read_that_a_person_was_asked_about_waits_for_the_answer_after_a_resta
         model = ScriptedModel([*replies, "Done."])
         return create_agent(model, as_tools(services=services), checkpointer=saver, store=store)
 
-    read = ("call_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
-    drop = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+    read = ("read_operation", {"operation": "get_customer", "arguments": {"path": {"customer": 7}}})
+    drop = ("read_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
     assert started(calls(read), calls(drop)).invoke({"messages": [("user", "Go")]}, CONFIG)["__interrupt__"]
     told = results(started().invoke(Command(resume={"decisions": [{"type": decision}]}), CONFIG))[-1]
     assert pair.paths == ([f"GET /drop/{SECRET}"] if decision == "approve" else [])
@@ -354,7 +357,7 @@ def test_a_host_with_a_new_store_for_each_run_makes_the_tools_keep_few_clients(b
     for _ in range(MOST_CLIENTS + 4):
         store = InMemoryStore()
         opened.append(weakref.ref(store))
-        read = calls(("call_operation", {"operation": "get_task", "arguments": {"task_id": 103}}))
+        read = calls(("read_operation", {"operation": "get_task", "arguments": {"task_id": 103}}))
         agent: Any = create_agent(ScriptedModel([read, "Done."]), tools, checkpointer=InMemorySaver(), store=store)
         assert "HTTP 200" in results(agent.invoke({"messages": [("user", "Read it")]}, CONFIG))[0]
         del store, agent
@@ -369,7 +372,7 @@ def test_an_http_error_is_an_error_of_its_tool(
     board: Board, direct: bool, in_async: bool, number: int, status: str
 ) -> None:
     one = {"operation": "delete_task", "arguments": {"path": {"task_id": number}}}
-    name, args = ("delete_task", {"task_id": number}) if direct else ("call_operation", one)
+    name, args = ("delete_task", {"task_id": number}) if direct else ("change_operation", one)
     found = {item.name: item for item in as_tools([board.api], direct=direct, context={"writes": "allow"})}[name]
     made: Any = {"name": name, "args": args, "id": "1", "type": "tool_call"}
     message = asyncio.run(found.ainvoke(made)) if in_async else found.invoke(made)

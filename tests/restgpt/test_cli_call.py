@@ -52,7 +52,7 @@ def test_a_change_is_journalled_and_undone(cli: Cli, toy: WorldServer) -> None:
     assert (made["status"], made["response"]["body"]["title"]) == ("done", "Moss")
     thread = made["thread"]
     assert f"call POST {toy.url}/projects/1/tasks" in cli("threads").out
-    undone = cli("undo", thread, "--yes")
+    undone = cli("undo", thread, "--approve")
     assert undone.code == 0, undone.err
     assert changes(toy) == [MADE, "DELETE /tasks/{task_id} 204"]
 
@@ -62,7 +62,7 @@ def test_the_same_change_can_be_made_again_and_undone_again(cli: Cli, toy: World
     second = cli(*change(toy, "--approve", "--json")).document
     assert first["thread"] == second["thread"]
     assert changes(toy) == [MADE, MADE]
-    assert cli("undo", first["thread"], "--steps", "1", "--yes").code == 0
+    assert cli("undo", first["thread"], "--steps", "1", "--approve").code == 0
     kept = [task["title"] for task in toy.world.dump()["tasks"].values()]
     assert kept.count("Moss") == 1
 
@@ -242,6 +242,22 @@ def test_a_body_cannot_reorder_or_hide_the_output_for_machines(json_option: list
     assert (ran.document["response"]["body"] if json_option else ran.document) == value
     assert not set("\u202e\u2066\x9b\U000e0041\ud800") & set(ran.out)
     assert "größe" in ran.out
+
+
+@pytest.mark.parametrize("json_option", [["--json"], []])
+def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_text(
+    json_option: list[str], cli: Cli
+) -> None:
+    body = b'{"a": 1.10,\r\n "b": "gr\xc3\xb6\xe2\x80\xaee", "c": [' + b'{"d": "x"}, ' * 100_000 + b"0]}"
+    with EchoServer() as echo:
+        echo.script([Canned(body), Canned(body[:-1])])
+        whole, half = (
+            cli("call", "list_projects", "--spec", TOY, "--base-url", echo.url, *json_option) for _ in range(2)
+        )
+    assert (whole.document["response"]["body"] if json_option else whole.document) == json.loads(body)
+    assert ('"a": 1.10' in whole.out, "\u202e" in whole.out) == (True, False)
+    shown = half.document["response"]["body"] if json_option else half.out
+    assert shown.startswith('{"a": 1.10')
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -162,7 +162,7 @@ def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: Worl
     cli("ask", "Create Moss, Fern and Ivy", *at(toy), "--thread", "three", "--writes", "allow")
     assert names(toy.world) == [*before, "Moss", "Fern", "Ivy"]
     made = {item["name"]: item["id"] for item in toy.world.call("GET /projects").body["items"]}
-    ran = cli("undo", "three", "--yes", "--json")
+    ran = cli("undo", "three", "--approve", "--json")
     assert ran.code == 0, ran.err
     undone = [item["arguments"]["path"]["project_id"] for item in ran.document["undone"]]
     assert undone == [made["Ivy"], made["Fern"], made["Moss"]]

@@ -9,8 +9,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
 from scripted import ScriptedModel
+from wire.echo import Canned, EchoServer
 
-from restgpt import Client, as_tools
+from restgpt import Client, as_tools, load_api
 from restgpt.earlier import MOST_EARLIER, NAMESPACE
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending
@@ -55,7 +56,7 @@ def test_tools_of_a_host_that_is_started_again_know_what_its_thread_has_read(pai
         return as_tools(services=Services([pair.crm, pair.collector], settings=pair.settings()))
 
     def told(made: list[Any], operation: str, arguments: dict[str, Any]) -> Any:
-        call = {"name": "call_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}
+        call = {"name": "change_operation", "args": {"operation": operation, "arguments": arguments}, "id": operation}
         model = ScriptedModel([AIMessage("", tool_calls=[call]), "Done."])
         agent: Any = create_agent(model, made, checkpointer=saver, store=store)
         return agent.invoke({"messages": [("user", "Go")]}, config)
@@ -64,3 +65,29 @@ def test_tools_of_a_host_that_is_started_again_know_what_its_thread_has_read(pai
     told(first, "get_customer", CUSTOMER)
     stolen = told(tools() if is_restarted else first, "get_drop", {"path": {"what": SECRET}})
     assert (bool(stolen.get("__interrupt__")), pair.log) == (True, [])
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_question_says_how_the_very_same_change_was_answered_in_the_conversation(is_restarted: bool) -> None:
+    paths = {"/things": {"post": {"operationId": "add", "requestBody": {"content": {"application/json": {}}}}}}
+    store = InMemoryStore()
+
+    def opened() -> Client:
+        api = load_api({"openapi": "3.0.3", "info": {"title": "things"}, "paths": paths}, base_url=echo.url)
+        return Client(services=Services([api], store=store), checkpointer=InMemorySaver(), store=store)
+
+    def question(client: Client, name: str, conversation: str) -> tuple[str, Pending]:
+        asked = client.call("add", {"body": {"name": name}}, conversation=conversation)
+        assert isinstance(asked, Pending)
+        return str(asked.actions[0]["description"]), asked
+
+    with EchoServer() as echo:
+        echo.script([Canned(status=409)])
+        client = opened()
+        text, asked = question(client, "Moss", "host")
+        assert "sent before" not in text
+        client.decide(asked, "approve")
+        client = opened() if is_restarted else client
+        assert "This very request was sent before. The API answered 409." in question(client, "Moss", "host")[0]
+        assert "sent before" not in question(client, "Fern", "host")[0]
+        assert "sent before" not in question(client, "Moss", "guest")[0]

@@ -129,7 +129,7 @@ def as_mcp(api: Api, home: Path) -> str:
     async def run(server: Any) -> str:
         async with connected(server, "2026-07-28") as client:
             call = {"operation": "add_thing", "arguments": ADDED}
-            made = await client.call_tool("call_operation", call)
+            made = await client.call_tool("change_operation", call)
             told = repr(made) + repr(await client.call_tool("run_program", {"code": "print(list_things())"}))
             assert "a bug in restgpt" not in told
             return told

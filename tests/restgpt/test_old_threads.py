@@ -20,7 +20,7 @@ from restgpt_bench.worlds.server import WorldServer
 
 Model = Callable[[dict[str, Any]], ChatServer]
 WAYS = [["resume", "old"], ["ask", "And again", "--thread", "old"], ["threads", "old"]]
-UNDO = ["undo", "old", "--yes"]
+UNDO = ["undo", "old", "--approve"]
 
 
 @pytest.fixture

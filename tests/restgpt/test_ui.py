@@ -338,7 +338,7 @@ def test_an_undo_begun_in_the_page_is_the_undo_of_the_commands(page: Page, cli: 
     assert (listed["thread_id"], listed["status"]) == (undo, "interrupted")
     assert changes(configured) == ["POST 201"]
     # The command finds its question, and the page what the command did.
-    assert cli("undo", thread, "--yes").code == 0
+    assert cli("undo", thread, "--approve").code == 0
     assert changes(configured) == ["POST 201", "DELETE 204"]
     [human, ai] = page.get(f"/threads/{undo}/state")["values"]["messages"]
     assert (human["type"], "Done." in ai["content"]) == ("human", True)

@@ -1,11 +1,12 @@
 """An MCP server in a test: `restgpt mcp` in a process of its own, or the same server in this one."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,6 +81,45 @@ def with_client(
 
     with opened as server:
         return asyncio.run(run(server))
+
+
+class Wire:
+    """A client that writes the messages of the protocol itself, over stdio."""
+
+    def __init__(self, toy: WorldServer, home: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "restgpt", "mcp", *at(toy), *options]
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, env=environment(home), **pipes)
+
+    def __enter__(self) -> "Wire":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def send(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def read(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def call(self, id: int, method: str, **params: Any) -> Any:
+        self.send(id=id, method=method, params=params)
+        return self.read()
+
+    def open(self, version: str, **capabilities: Any) -> Any:
+        about = {"clientInfo": {"name": "wire", "version": "1"}, "capabilities": capabilities}
+        answer = self.call(1, "initialize", protocolVersion=version, **about)
+        self.send(method="notifications/initialized")
+        return answer
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """Scripted replies for tasks on real servers: written for the tests, not recorded from a model."""
 
 import json
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
+
+from scripted import ScriptedModel
 
 
 def program(code: str) -> dict[str, Any]:
@@ -174,15 +175,9 @@ REPLIES = {
 """The planner's replies in each task, in their order."""
 
 
-def write_recording(path: Path, **values: str) -> None:
-    """Write the replies as a recording, with names in them replaced by values."""
-    lines = []
-    for task, replies in REPLIES.items():
-        for number, reply in enumerate(replies, 1):
-            text = json.dumps(reply)
-            for name, value in values.items():
-                text = text.replace(name, value)
-            lines.append(
-                json.dumps({"task": task, "role": "caller", "number": number, "prompt": "scripted", "reply": text})
-            )
-    path.write_text("\n".join(lines), encoding="utf-8")
+def model_for(task: str, **values: str) -> ScriptedModel:
+    """Return a model that gives the replies of a task, with names in them replaced by values."""
+    replies = json.dumps(REPLIES[task])
+    for name, value in values.items():
+        replies = replies.replace(name, value)
+    return ScriptedModel(json.loads(replies))

@@ -1,6 +1,7 @@
 """Guards text for a person: nothing in it is invisible, no line of it lacks its mark, and a terminal wraps none."""
 
 import json
+import tracemalloc
 import unicodedata
 
 import pytest
@@ -14,6 +15,7 @@ from restgpt.tools.text.quotation import (
     MOST_LINES,
     MOST_NAME,
     WIDTH,
+    JsonText,
     named,
     quotation,
     quoted,
@@ -81,6 +83,20 @@ def test_any_json_for_machines_is_visible_and_the_same_value(value: object) -> N
 def test_json_for_machines_keeps_the_letters_of_all_languages() -> None:
     assert visible_json({"größe": "東京 👩‍💻"}) == '{\n  "größe": "東京 👩‍💻"\n}'
     assert visible_json(["größe"], is_ascii=True).isascii()
+
+
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_a_json_text_stays_as_it_is_written_in_little_memory(is_ascii: bool) -> None:
+    text = '[1.10,\r\n"gr\u00f6\u202ee"' + ', {"d": "x"}' * 100_000 + "]"
+    value = {"body": JsonText(text), "after": 1}
+    tracemalloc.start()
+    shown = visible_json(value, is_ascii=is_ascii)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert json.loads(shown) == {"body": json.loads(text), "after": 1}
+    assert ("[1.10," in shown, "\u202e" in shown, shown.isascii()) == (True, False, is_ascii)
+    # Decoded, the text takes thirty times its size.
+    assert used < 12 * len(text)
 
 
 def test_json_for_machines_may_be_nested_more_deeply_than_its_indented_form() -> None:

@@ -13,11 +13,14 @@ from paths import openapi
 
 from restgpt.sources import Sources
 from restgpt.specs import load_api
-from restgpt.tools.errors import SettingsError
+from restgpt.tools.auth.credentials import Credentials
+from restgpt.tools.errors import ArgumentError, SettingsError
 from restgpt.tools.model.role import ROLES
+from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.environment import auth_variable, load_dotenv
+from restgpt.tools.settings.folder import AllowedFolders
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
@@ -250,6 +253,8 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_variable_names_the_file_of_the_apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
     write(tmp_path, "here: {spec: x.json}")
     named = tmp_path / "other.yaml"
     named.write_text("there: {spec: x.json}")
@@ -263,6 +268,8 @@ def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
     values = {"RESTGPT_HOME": str(home)}
@@ -325,3 +332,22 @@ def test_from_names_entries_however_they_are_spelled(tmp_path: Path) -> None:
 def test_an_unknown_or_ambiguous_name_in_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(said)):
         load_apis(write(tmp_path, text), {})
+
+
+def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(tmp_path: Path) -> None:
+    asked = [("X-Tenant", "header"), ("key", "query"), ("session", "cookie"), ("X-Other", "header")]
+    parameters = [{"name": name, "in": place, "required": True, "schema": {"type": "string"}} for name, place in asked]
+    paths = {"/a": {"get": {"operationId": "a", "parameters": parameters, "responses": {}}}}
+    (tmp_path / "api.json").write_text(
+        json.dumps({"openapi": "3.0.3", "servers": [{"url": "https://a.test"}], "paths": paths})
+    )
+    own = "headers: {x-tenant: t}, query: {key: k}, cookies: {session: s}"
+    file = write(tmp_path, f"a: {{spec: api.json, {own}}}\nb: {{spec: api.json}}")
+    settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, apis=file)
+    operation = settings.load("a").operation("a")
+    assert [item.name for item in operation.parameters] == ["X-Other"]
+    request = build_request(operation, {"header": {"X-Other": "o"}})
+    assert Credentials(settings).auth_for(operation).apply(request).headers["x-tenant"] == "t"
+    with pytest.raises(ArgumentError, match="/header/X-Tenant: is set by the program"):
+        build_request(operation, {"header": {"X-Other": "o", "X-Tenant": "mine"}})
+    assert len(settings.load("b").operation("a").parameters) == 4

@@ -201,8 +201,7 @@ class Credentials:
         known = sorted({*api.security_schemes, *needed})
         parts = ("", *(f"_{part}" for part in (*BASIC_PARTS, *OAUTH_PARTS)))
         fitting = {variable_part(f"{name}{part}") for name in known for part in parts}
-        # An entry without a document is no person's: it holds what another program signs requests with.
-        for name in [*api.auth, *(entry.auth if entry and entry.spec else ())]:
+        for name in [*api.auth, *(entry.auth if entry else ())]:
             if variable_part(name) not in fitting:
                 schemes = ", ".join(known) or "none"
                 raise SettingsError(f"auth names {name}, but the security schemes of {api.name} are: {schemes}")

@@ -60,7 +60,7 @@ def resolve_model(
         options["temperature"] = temperature
     if provider == "openai" and name:
         # For a server at another address than OpenAI's, LangChain leaves out the tokens of a reply that it streams.
-        options |= {"stream_usage": True, **openai_options(Settings.from_env())}
+        options |= {"stream_usage": True, **openai_options(Settings.from_env(is_allowed=True))}
     try:
         chat_model: BaseChatModel = init_chat_model(model, **options)
     except ImportError as error:

@@ -24,6 +24,7 @@ from restgpt.tools.model.dialect import spoken
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import cut_off, model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
+from restgpt.tools.request.arguments import exact_float
 
 MOST_PRINTED = 100_000
 """The most characters of a printed dict that is read."""
@@ -135,12 +136,13 @@ def _is_object(text: str) -> bool:
 
 
 def json_in(text: str) -> Any:
-    """The first JSON object in a text that may hold fences or prose around it; raises `ValueError` if there is none.
+    """The first JSON object in a text that may hold fences or prose around it.
 
-    An object as Python prints or writes it is taken too: with single quotes, or a comma after its last entry.
+    An object as Python prints or writes it is taken too: with single quotes, or a comma after its last entry. Raises
+    `ValueError` if there is none, and for a decimal number that would be sent as another one.
     """
     stripped = without_thoughts(text)
-    decoder = json.JSONDecoder(strict=False)
+    decoder = json.JSONDecoder(strict=False, parse_float=exact_float)
     for number, start in enumerate(match.start() for match in re.finditer(r"\{", stripped)):
         try:
             return decoder.raw_decode(stripped, start)[0]

@@ -1,13 +1,17 @@
 """Chat models that ask no provider: they give the replies of a script, or replay those of a recording.
 
+`ScriptedModel` is for the tests of programs that embed the agent.
+
 A recording is a JSON Lines file, made while a run is answered by a model. Each line holds a key made of the role and of
 what was asked, the last message for the human reader, the reply and what it cost. The documents and rules in the prompt
-of a role are no part of the key: a replay never answers what was not asked, and outlives a better wording.
+of a role are no part of the key, nor are values that differ from run to run, such as the ids that a server chooses: a
+replay never answers what was not asked, and outlives a better wording.
 """
 
 import json
+import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -20,7 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
 from langchain_core.runnables import Runnable
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 
 from restgpt.tools.model.errors import ModelError, NotRecordedError
 from restgpt.tools.model.reply import json_in
@@ -74,6 +78,53 @@ class ScriptedChatModel(BaseChatModel):
         return AIMessage("", tool_calls=[call], usage_metadata=usage)
 
 
+Script = Callable[[list[BaseMessage]], "Reply | BaseModel | BaseException"]
+"""Gives the reply to a prompt."""
+
+
+class ScriptedModel(ScriptedChatModel):
+    """Gives its replies in order, or asks a function for each; keeps every prompt in `prompts`.
+
+    A pydantic reply becomes a JSON object, an exception is raised. After the last reply, the model raises
+    `AssertionError`.
+    """
+
+    _replies: Any = PrivateAttr()
+    _prompts: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+
+    def __init__(self, replies: "Iterable[Reply | BaseModel | BaseException] | Script", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._replies = replies if callable(replies) else iter(replies)
+
+    @property
+    def prompts(self) -> list[list[BaseMessage]]:
+        """The prompts so far."""
+        return self._prompts
+
+    @property
+    def texts(self) -> list[str]:
+        """The prompts so far, each as one text."""
+        return ["\n".join(str(message.text) for message in prompt) for prompt in self._prompts]
+
+    def _next(self, messages: list[BaseMessage]) -> "Reply | BaseModel | BaseException":
+        if callable(self._replies):
+            found: Reply | BaseModel | BaseException = self._replies(messages)
+            return found
+        try:
+            found = next(self._replies)
+        except StopIteration:
+            raise AssertionError(f"the script is over, but the model was asked:\n{messages[-1].text}") from None
+        return found
+
+    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
+        """The next reply of the script."""
+        self._prompts.append(list(messages))
+        reply = self._next(messages)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply.model_dump() if isinstance(reply, BaseModel) and not isinstance(reply, AIMessage) else reply
+
+
 def _name_of(tool: Any) -> str:
     if isinstance(tool, dict):
         return str(tool.get("title") or tool.get("name") or tool.get("function", {}).get("name"))
@@ -94,13 +145,20 @@ COUNTS: tuple[Literal["input_tokens", "output_tokens", "total_tokens"], ...] = (
 ROLE = 40
 """The number of characters at the beginning of the system message that tell a role from another."""
 
+_CHANGING = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|(?<=127\.0\.0\.1:)\d+"
+    r"|\b1[6-9]\d{11}\b"
+    r"|(?<=-)[0-9a-f]{16}(?=>)"
+)
+"""UUIDs, times, ports on loopback, milliseconds since 1970, and the names of fences, which are hashes of content."""
+
 
 def key_of(messages: Sequence[BaseMessage]) -> str:
     """The SHA-256 of the role and of what was asked: the types and texts of all messages but the system message."""
-    parts = [
-        [message.type, str(message.text)[:ROLE] if message.type == "system" else str(message.text)]
-        for message in messages
-    ]
+    texts = [(message.type, str(message.text)) for message in messages]
+    parts = [[kind, text[:ROLE] if kind == "system" else _CHANGING.sub("…", text)] for kind, text in texts]
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -178,9 +236,6 @@ class Recorder(BaseCallbackHandler):
         counts = message.usage_metadata
         usage: dict[str, int] | None = {name: counts[name] for name in COUNTS} if counts else None
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(self.line(self._prompts.pop(run_id), reply, usage) + "\n")
-
-    def line(self, prompt: Sequence[BaseMessage], reply: str, usage: Mapping[str, int] | None) -> str:
-        """The line for a reply to a prompt; a subclass may write another one."""
-        found = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
-        return json.dumps(found, ensure_ascii=False)
+            prompt = self._prompts.pop(run_id)
+            line = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -9,7 +9,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -249,7 +249,7 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     Such a value is sent, because the author of the schema could just as well have accepted every value.
     """
     # With the first validation, because the import takes long.
-    from jsonschema.exceptions import SchemaError, best_match
+    from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
 
     # The exceptions of invalid schemas: bad patterns and references, keywords of the wrong type, recursion without end,
@@ -257,7 +257,7 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     builtin = (re.error, TypeError, ValueError, AttributeError, RecursionError)
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
-        chosen = [error if _wanted(error) else best_match([error]) for error in errors[:MOST_PROBLEMS]]
+        chosen = [fault for error in errors for fault in _faults(error)][:MOST_PROBLEMS]
     except (*builtin, Unresolvable, SchemaError, TooComplex):
         return []
     found = [_problem(error, pointer) for error in chosen if not isinstance(error.instance, BlobText)]
@@ -300,8 +300,49 @@ def _problem(error: "ValidationError", pointer: str) -> ArgumentProblem:
     if keyword in ("anyOf", "oneOf"):
         if alternatives := _wanted(error):
             return ArgumentProblem(place, f"must be {alternatives}, not {_named(instance)}")
+        name, values = _variants(error)
+        if known := [json.dumps(value) for value in values if value is not None]:
+            told = "must be one of" if isinstance(instance, Mapping) and name in instance else "is required:"
+            return ArgumentProblem(f"{place}/{pointer_part(name)}", f"{told} {', '.join(known[:20])}")
         return ArgumentProblem(place, f"{_short(instance)} fits none, or several, of the alternatives")
     return ArgumentProblem(place, _cut(error.message, 200))
+
+
+def _faults(error: "ValidationError") -> "list[ValidationError]":
+    """The errors within the alternative that the caller meant; the error itself if none is nearer than the others."""
+    if not error.context or _wanted(error):
+        return [error]
+    groups: dict[Any, list[ValidationError]] = {}
+    for inner in error.context:
+        groups.setdefault(inner.relative_schema_path[0], []).append(inner)
+    chosen = groups.get(_discriminated(error))
+    if chosen is None:
+        nearest, *others = sorted(groups.values(), key=_distance)
+        chosen = [] if others and _distance(others[0]) == _distance(nearest) else nearest
+    return [fault for inner in chosen for fault in _faults(inner)] or [error]
+
+
+def _variants(error: "ValidationError") -> tuple[str, list[str | None]]:
+    """The name of the discriminator, and the value that it has for each alternative; without one, no name."""
+    schema: Any = error.schema
+    hint = schema.get("discriminator") if isinstance(schema, Mapping) and isinstance(error.instance, Mapping) else None
+    variants: Any = error.validator_value
+    references = [item.get("$ref") if isinstance(item, Mapping) else None for item in variants]
+    return (hint["propertyName"], [hint["names"].get(item) for item in references]) if hint else ("", [])
+
+
+def _discriminated(error: "ValidationError") -> int | None:
+    """The index of the alternative that the value names by the discriminator of the schema, if it has one."""
+    name, values = _variants(error)
+    named = error.instance.get(name) if isinstance(error.instance, Mapping) else None
+    return values.index(named) if named is not None and named in values else None
+
+
+def _distance(errors: "Sequence[ValidationError]") -> tuple[int, int, int, int]:
+    """How far a value is from an alternative: by its type, its fixed values, its unknown names, all its errors."""
+    here = [error.validator for error in errors if not error.path]
+    fixed = sum(error.validator in ("const", "enum") for error in errors if len(error.path) == 1)
+    return here.count("type"), fixed, here.count("additionalProperties"), len(errors)
 
 
 def _wanted(error: "ValidationError") -> str:

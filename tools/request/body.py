@@ -8,6 +8,7 @@ import base64
 import csv
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +32,7 @@ from restgpt.tools.request.arguments import (
     validate,
 )
 from restgpt.tools.request.files import OCTETS, Blob
-from restgpt.tools.request.serialization import Style, query_pairs, scalar
+from restgpt.tools.request.serialization import Style, joined, query_pairs, scalar
 from restgpt.tools.request.xml_body import XmlEncodingError, write_xml
 
 FORM = "application/x-www-form-urlencoded"
@@ -41,6 +42,15 @@ LINES = frozenset(
     | {"application/x-jsonlines", "application/json-lines", SEQUENCE}
 )
 """The media types of JSON values one after the other: a line each, or a record each (RFC 7464)."""
+JSON = re.compile(r"application/json.*|.*[/+.-]json(?:-[\d.]+)?")
+"""JSON by its name, of which vendors have own ones: application/x-amz-json-1.1."""
+TABLES = {"csv": ",", "tab-separated-values": "\t"}
+"""The formats of rows, and what separates the cells of a row."""
+GRAMMARS = frozenset(
+    {"calendar", "css", "graphql", "html", "javascript", "markdown", "n3", "n-triples", "rtf", "sparql-query", "sql"}
+    | {"sparql-update", "toml", "trig", "turtle", "vcard"}
+)
+"""The formats of text that no JSON fits, whatever the schema is."""
 # The preferred kinds of media type for each kind of value, best first.
 PREFERENCES = {
     "blob": ("binary", "any", "text", "xml", "multipart"),
@@ -87,7 +97,7 @@ def kind_of(media_type: str) -> str:
     name = essence(media_type)
     if name in LINES:
         return "lines"
-    if name in ("application/json", "text/json") or name.endswith("+json") or name.startswith("application/json"):
+    if JSON.fullmatch(name):
         return "json"
     if name == FORM:
         return "form"
@@ -168,24 +178,39 @@ def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBo
         mark = "\x1e" if essence(media.media_type) == SEQUENCE else ""
         records = [f"{mark}{json_text(item)}\n" for item in (value if isinstance(value, list) else [value])]
         return EncodedBody("".join(records).encode(), media.media_type)
-    if essence(media.media_type) == "text/csv" and isinstance(value, list):
-        return _raw(media.media_type, _csv(value))
-    is_bytes = media.is_of_bytes
-    if isinstance(value, Mapping | list) and not is_bytes and _wants_structure(operation, media):
-        return EncodedBody(json_text(value).encode(), media.media_type)
-    if is_bytes and not isinstance(value, Blob) and not (isinstance(value, str) and media.media_type == OCTETS):
-        raise BodyEncodingError(f"{media.media_type} takes bytes, as a file: {FILE_FORMS}")
-    return _raw(media.media_type, value)
+    written = _written(media.media_type, value)
+    if isinstance(written, Mapping | list) and _wants_structure(operation, media):
+        return EncodedBody(json_text(written).encode(), media.media_type)
+    return _raw(media.media_type, written)
 
 
-def _csv(rows: list[Any]) -> str:
-    """Write rows as CSV (RFC 4180): lists as they are, objects below a row of their names."""
+def _written(media_type: str, value: Any) -> Any:
+    """Write rows as the text of their table; return any other value that may be written as text, JSON or bytes.
+
+    Raises BodyEncodingError for a value that the format cannot have.
+    """
+    name, is_structure = essence(media_type), isinstance(value, Mapping | list)
+    subtype = name.partition("/")[2].removeprefix("x-")
+    if is_structure and subtype in TABLES:
+        return _table(value if isinstance(value, list) else [value], name, TABLES[subtype])
+    is_octets = isinstance(value, str) and media_type == OCTETS
+    if MediaType(media_type).is_of_bytes and not isinstance(value, Blob) and not is_octets:
+        raise BodyEncodingError(f"{media_type} takes bytes, as a file: {FILE_FORMS}")
+    if is_structure and subtype in GRAMMARS:
+        raise BodyEncodingError(f"{media_type} takes text, or a file: {FILE_FORMS}")
+    return value
+
+
+def _table(rows: list[Any], name: str, delimiter: str) -> str:
+    """Write rows as CSV (RFC 4180) or with tabs: lists as they are, objects below a row of their names."""
     names = list(dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row))
     table = [[row.get(name) for name in names] if isinstance(row, Mapping) else row for row in rows]
     if not all(isinstance(row, list) for row in table) or (names and not all(isinstance(row, Mapping) for row in rows)):
-        raise BodyEncodingError("text/csv takes text, or rows that are all objects or all lists")
+        raise BodyEncodingError(f"{name} takes text, or rows that are all objects or all lists")
     text = StringIO(newline="")
-    csv.writer(text).writerows([[scalar(item) for item in row] for row in ([names] if names else []) + table])
+    csv.writer(text, delimiter=delimiter).writerows(
+        [[scalar(item) for item in row] for row in ([names] if names else []) + table]
+    )
     return text.getvalue()
 
 
@@ -224,13 +249,16 @@ def _raw(media_type: str, value: Any) -> EncodedBody:
     return EncodedBody(scalar(value).encode(), f"{media_type}; charset=utf-8" if is_plain else media_type)
 
 
-def _fields(media: MediaType, value: Any) -> dict[str, Any]:
+def _fields(operation: Operation, media: MediaType, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise BodyEncodingError(f"{media.media_type} takes an object of named fields")
-    return {str(name): item for name, item in value.items() if item is not None}
+    schemas = (media.schema or {}).get("properties") if operation.document.is_swagger2 else None
+    known = schemas if isinstance(schemas, Mapping) else {}
+    return {str(name): joined(item, known.get(name)) for name, item in value.items() if item is not None}
 
 
-def _encoding(media: MediaType, name: str) -> Mapping[str, Any]:
+def encoding_of(media: MediaType, name: str) -> Mapping[str, Any]:
+    """The Encoding Object of a field; empty if it has none."""
     found = media.encoding.get(name)
     return found if isinstance(found, Mapping) else {}
 
@@ -252,16 +280,16 @@ def _style(encoding: Mapping[str, Any]) -> Style | None:
 def _form(operation: Operation, media: MediaType, value: Any) -> str:
     """Encode a urlencoded form: arrays repeat their name and objects become JSON, unless an Encoding Object differs."""
     pairs: list[str] = []
-    for name, item in _fields(media, value).items():
+    for name, item in _fields(operation, media, value).items():
         if isinstance(item, Blob):
             item = base64.b64encode(item.content).decode("ascii")
-        style = _style(_encoding(media, name))
+        style = _style(encoding_of(media, name))
         if style is not None:
             written = query_pairs(name, item, style, plus=True)
             if isinstance(item, Mapping):
                 _refuse_others(operation, media, name, [unquote_plus(pair.partition("=")[0]) for pair in written])
             pairs += written
-        elif isinstance(item, Mapping) or (isinstance(item, list) and _is_json_part(_encoding(media, name))):
+        elif isinstance(item, Mapping) or (isinstance(item, list) and _is_json_part(encoding_of(media, name))):
             pairs += query_pairs(name, json_text(item), Style(), plus=True)
         elif isinstance(item, list):
             texts = [json_text(part) if isinstance(part, Mapping | list) else part for part in item]
@@ -289,8 +317,8 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
         return [_part("file", value, {}, {"format": "binary"})]
     known = properties_of(schema, schema)
     parts: list[Part] = []
-    for name, item in _fields(media, value).items():
-        encoding = _encoding(media, name)
+    for name, item in _fields(operation, media, value).items():
+        encoding = encoding_of(media, name)
         node = follow(known.get(name), schema)
         style = None if _holds_blob(item) else _style(encoding)
         if style is not None and isinstance(item, Mapping | list):
@@ -321,6 +349,7 @@ def _part(name: str | None, value: Any, encoding: Mapping[str, Any], schema: Any
     if isinstance(value, Blob):
         is_fit = not exact or not value.is_guessed or _is_among(value.media_type, declared)
         return Part(name, value.content, value.media_type if is_fit else exact, value.filename or name or "file")
+    value = value if exact is None else _written(exact, value)
     if isinstance(value, Mapping | list):
         return Part(name, json_text(value).encode(), exact or "application/json")
     content = scalar(value).encode("utf-8", "replace")

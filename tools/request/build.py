@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from restgpt.specs.content import MediaType
 from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import SAFE, Operation
@@ -39,6 +40,7 @@ from restgpt.tools.request.body import (
     EncodedBody,
     choose_media,
     encode_body,
+    encoding_of,
     essence,
     json_text,
     kind_of,
@@ -51,6 +53,7 @@ from restgpt.tools.request.serialization import (
     breaks_header,
     cookie_pairs,
     header_text,
+    joined,
     path_text,
     query_pairs,
     scalar,
@@ -248,7 +251,7 @@ class _Builder:
             if parameter.name.lower() in _IDENTITY:
                 self._add(pointer, "is set by the program; leave it out")
             return
-        if value == "" and parameter.allow_empty:
+        if value in ("", []) and parameter.allow_empty:
             self._given.setdefault(group, {})[parameter.name] = self._values[(parameter.location, parameter.name)] = ""
             return
         value = coerce(value, schema, schema)
@@ -257,7 +260,9 @@ class _Builder:
         if not found and _lookup(given, parameter) is not None:
             self._given.setdefault(group, {})[parameter.name] = value
         if not found:
-            self._values[(parameter.location, parameter.name)] = value
+            is_swagger2 = self._operation.document.is_swagger2
+            written = joined(value, parameter.schema) if is_swagger2 else value
+            self._values[(parameter.location, parameter.name)] = written
 
     def _absent(self, parameter: Parameter, given: Mapping[str, Any], schema: Mapping[str, Any], pointer: str) -> Any:
         """The default of a required parameter, or its only value; without either it is a problem."""
@@ -282,7 +287,9 @@ class _Builder:
             if value not in (None, {}, ""):
                 self._add("/body", f"this operation takes no body{self._body_home(value)}")
             return
-        if value is None and not (body.required and "body" in groups):
+        schemas = (self._operation.json_schema(media.schema, request=True) for media in body.content.values())
+        takes_null = body.required or any("null" in (types_of(schema, schema) or ()) for schema in schemas)
+        if value is None and not ("body" in groups and takes_null):
             if body.required:
                 self._add("/body", "is required")
             return
@@ -314,7 +321,8 @@ class _Builder:
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
             self._problems += unknown_fields(self._operation, media, value)
             if _is_validated(media.media_type, value) or (is_whole and isinstance(value, list)):
-                self._problems += validate(value, schema, "/body")
+                empty = {f"/body/{pointer_part(name)}" for name in _empty_fields(media, value)}
+                self._problems += [item for item in validate(value, schema, "/body") if item.pointer not in empty]
             if len(self._problems) == count:
                 self._body = encode_body(self._operation, media, value)
         except BodyEncodingError as error:
@@ -519,6 +527,14 @@ def _write_querystring(parameter: Parameter, value: Any) -> list[str]:
     if kind_of(parameter.content_type or "") == "form" and isinstance(value, Mapping):
         return _form_pairs(value)
     return [quote(_content_text(parameter, value), safe="")]
+
+
+def _empty_fields(media: MediaType, value: Any) -> list[str]:
+    """The fields of a form that are empty, and may be by the `allowEmptyValue` of Swagger 2.0."""
+    fields = value.items() if isinstance(value, Mapping) else ()
+    return [
+        str(name) for name, item in fields if item == "" and encoding_of(media, name).get("allowEmptyValue") is True
+    ]
 
 
 def _form_pairs(value: Mapping[str, Any]) -> list[str]:

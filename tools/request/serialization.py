@@ -16,6 +16,8 @@ RESERVED_IN_QUERY = ":/?@!$'()*,;="
 # A slash, or an escape that a server may read as one, would add a segment.
 RESERVED_IN_PATH = ":@!$&'()*+,;="
 SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
+NESTED = {"ssv": " ", "tsv": "\t", "pipes": "|"}
+"""What separates the values of an array in an array, by the `collectionFormat` of Swagger 2.0; else a comma."""
 _TRIPLET = re.compile(r"%[0-9A-Fa-f]{2}")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _COOKIE_BREAK = re.compile(r"[\x00-\x20\x7f\";,\\]")
@@ -37,6 +39,16 @@ def scalar(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def joined(value: Any, schema: Any) -> Any:
+    """Write the arrays in an array as texts, as a schema of Swagger 2.0 says; the outer one has a style of its own."""
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    if not isinstance(value, list) or not isinstance(items, Mapping) or items.get("type") != "array":
+        return value
+    mark = NESTED.get(str(items.get("collectionFormat")), ",")
+    nested = (joined(item, items) for item in value)
+    return [mark.join(map(scalar, item)) if isinstance(item, list) else item for item in nested]
 
 
 def reserved(text: str, safe: str) -> str:

@@ -33,6 +33,12 @@ _SENTENCES = {
 """What is wrong by the types of pydantic's errors, whose own sentences show values."""
 
 
+def references(path: Path | None) -> frozenset[str]:
+    """Return the names of the environment variables that a file refers to, which `load_apis` can read."""
+    text = "" if path is None else path.read_text(encoding="utf-8-sig")
+    return frozenset(match[1] for match in _REFERENCE.finditer(text))
+
+
 def load_apis(path: Path | None, environ: Mapping[str, str]) -> Mapping[str, ApiEntry]:
     """Read `apis.yaml`: names of APIs with their spec, base URL, credentials and policy.
 
@@ -140,7 +146,7 @@ def _reader() -> TypeAdapter[ApiEntry]:
 def _keys_of(kind: type[Any]) -> list[str]:
     """The keys that a mapping of the file may have, as errors list them."""
     listed = sorted(fields(kind), key=lambda item: item.kw_only is True)
-    return [item.metadata.get("alias", item.name) for item in listed if item.name not in ("name", "missing")]
+    return [item.metadata.get("alias", item.name) for item in listed if item.name not in ("name", "missing", "hidden")]
 
 
 def _unknown(kind: type[Any]) -> str:

@@ -170,7 +170,8 @@ class ApiEntry:
     are the client certificate. Without `retry_429` a change that the API answers 429 is not sent again. `missing` lists
     unset environment variables that the secrets need; a request to the API then fails, but the other APIs work. `notes`
     is the user's own text about the API, which models read. `sources` are the entries whose values requests to this API
-    may hold unasked, and `MODEL`. All fields but `name` and `missing` are keys of the file.
+    may hold unasked, and `MODEL`. `hidden` are secrets that another program gave, which are redacted only. All fields
+    but `name`, `missing` and `hidden` are keys of the file.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -196,6 +197,13 @@ class ApiEntry:
     cert_file: File | None = None
     key_file: Annotated[File, AfterValidator(_beside_certificate)] | None = None
     missing: tuple[str, ...] = ()
+    hidden: tuple[SecretText, ...] = ()
+
+    @property
+    def given(self) -> frozenset[tuple[str, str]]:
+        """The places and names of what is sent with every request; names of headers are in lower case."""
+        places = {"header": map(str.lower, self.headers), "query": self.query, "cookie": self.cookies}
+        return frozenset((place, name) for place, names in places.items() for name in names)
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
@@ -223,7 +231,7 @@ class ApiEntry:
     def secrets(self) -> list[Secret]:
         """All values that must be redacted: not those of headers that are public by their name, such as Accept."""
         headers = [value for name, value in self.headers.items() if not is_public_header(name)]
-        return [*self.auth.values(), *headers, *self.query.values(), *self.cookies.values()]
+        return [*self.auth.values(), *self.hidden, *headers, *self.query.values(), *self.cookies.values()]
 
     def credentials(self) -> dict[str, str]:
         """The credentials by scheme as plain text, for `load_api(auth=…)`."""

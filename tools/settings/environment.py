@@ -7,6 +7,7 @@ from pathlib import Path
 
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.settings.folder import DOTENV
 from restgpt.tools.settings.secret import Secret
 
 AUTH_PREFIX = "RESTGPT_AUTH_"
@@ -48,7 +49,7 @@ def read_dotenv(path: Path | None) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def load_dotenv(path: Path = Path(".env")) -> None:
+def load_dotenv(path: Path) -> None:
     """Add the variables of a `.env` file to the environment of the process; existing variables are kept.
 
     Only entry points call it, because model libraries read their keys from the environment.
@@ -57,7 +58,7 @@ def load_dotenv(path: Path = Path(".env")) -> None:
         os.environ.setdefault(name, value)
 
 
-def addresses_of_dotenv(path: Path = Path(".env"), environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+def addresses_of_dotenv(path: Path = DOTENV, environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     """The addresses of models' servers in effect that a `.env` file sets, each in a sentence; raises SettingsError.
 
     The sentence names the variable of the provider's key too, if the environment has it from elsewhere.

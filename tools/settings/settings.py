@@ -10,13 +10,13 @@ from restgpt.specs.api import Api, load_api, slug
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model.role import ROLES
-from restgpt.tools.settings.apis_file import load_apis
+from restgpt.tools.settings.apis_file import load_apis, references
 from restgpt.tools.settings.entry import ApiEntry
 from restgpt.tools.settings.environment import AUTH_PREFIX, auth_variable, bearer_tokens, read_dotenv
+from restgpt.tools.settings.folder import APIS_FILE, check_folder, home_of
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.settings.servers import ServerAccess
 
-APIS_FILE = "apis.yaml"
 RECIPES_FOLDER = "recipes"
 """The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 
@@ -28,7 +28,8 @@ class Settings:
     `beside` holds the documents in use that are no entries of `apis.yaml`, by identity and base URL. `recipes` is the
     folder of the recipes, which may not exist. `mcp_key` seals the handles of MCP servers, which make a key of their
     own without it; `mcp_tokens` are the bearer tokens of their clients, by subject. `server` says who else may talk to
-    servers. `allow_external` lets every document refer to files beside it.
+    servers. `allow_external` lets every document refer to files beside it. `variables` are the names of the environment
+    variables in use that may hold a secret.
     """
 
     model: str | None = None
@@ -48,15 +49,23 @@ class Settings:
     mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
     server: ServerAccess = field(default_factory=ServerAccess)
     allow_external: bool = False
+    apis_file: Path | None = None
+    variables: tuple[str, ...] = ()
 
     @classmethod
     def from_env(
-        cls, environ: Mapping[str, str] = os.environ, *, dotenv: Path | None = None, apis: Path | None = None
+        cls,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        dotenv: Path | None = None,
+        apis: Path | None = None,
+        is_allowed: bool = False,
     ) -> "Settings":
         """Read settings from `environ` (default: the process's), a `.env` file below it, and `apis.yaml`.
 
         `apis` defaults to the file in `RESTGPT_APIS`, else `apis.yaml` in the working directory, else in the home
-        folder. Raises SettingsError.
+        folder. `is_allowed` says that the caller names its APIs itself, so that the file of the working directory may
+        hold only rules for them. Raises SettingsError; FolderError for the file of a folder that nobody allowed.
         """
         values = {name: value for name, value in {**read_dotenv(dotenv), **environ}.items() if value != ""}
 
@@ -66,8 +75,16 @@ class Settings:
         def secret(name: str) -> Secret | None:
             return Secret(values[name]) if name in values else None
 
-        home = path("RESTGPT_HOME") or Path.home() / ".restgpt"
-        file = _apis_file(apis or path("RESTGPT_APIS"), home)
+        home = home_of(values)
+        file = apis or path("RESTGPT_APIS")
+        if file is None:
+            file = next((path for path in (APIS_FILE, home / APIS_FILE) if path.is_file()), None)
+            if not is_allowed:
+                check_folder(APIS_FILE, environ=values)
+        elif not file.is_file():
+            raise SettingsError(f"{file} is not a file; give the path of an apis.yaml")
+        entries = load_apis(file, values)
+        named = {"RESTGPT_DATABASE_URL", *references(file)}
         return cls(
             model=values.get("RESTGPT_MODEL"),
             models={role: values[name] for role in ROLES if (name := f"RESTGPT_MODEL_{role.upper()}") in values},
@@ -82,13 +99,15 @@ class Settings:
                 for name, value in values.items()
                 if name.upper().startswith(AUTH_PREFIX)
             },
-            apis=load_apis(file, values),
+            apis=entries,
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
             recipes=path("RESTGPT_RECIPES") or (file.parent if file else Path()) / RECIPES_FOLDER,
             mcp_key=secret("RESTGPT_MCP_KEY"),
             mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
             server=ServerAccess.from_env(values),
             allow_external=values.get("RESTGPT_ALLOW_EXTERNAL", "").lower() in ("1", "true"),
+            apis_file=file,
+            variables=tuple(sorted(name for name in values if name.upper().startswith(AUTH_PREFIX) or name in named)),
         )
 
     def load(self, name: str, *, base_url: str | None = None) -> Api:
@@ -101,6 +120,7 @@ class Settings:
             name=entry.name,
             notes=entry.notes,
             entry=entry.name,
+            given=entry.given,
             cache=self.home / "index",
             allow_external=entry.allow_external or self.allow_external,
         )
@@ -207,11 +227,3 @@ def _file_location(spec: str, folder: str) -> str:
 
 def _place(api: Api) -> tuple[str, str | None]:
     return api.identity, api.base_url
-
-
-def _apis_file(given: Path | None, home: Path) -> Path | None:
-    if given is not None:
-        if not given.is_file():
-            raise SettingsError(f"{given} is not a file; give the path of an apis.yaml")
-        return given
-    return next((path for path in (Path(APIS_FILE), home / APIS_FILE) if path.is_file()), None)

@@ -9,7 +9,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 Escape = Callable[[str], str]
 """Writes one character as an escape."""
@@ -45,6 +47,7 @@ MOST_NAME = 60
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
 _JOINER = "\u200d"
 _BEYOND_ASCII = re.compile(r"[^\n\t\x20-\x7e]+")
+_BEYOND = re.compile(r"[^\x00-\x7e]")
 _ODD_BLANKS = re.compile("[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{2,}")
 _RUN_OF_BLANKS = re.compile(f"(?<=[^ ]) {{{MOST_BLANKS + 1},}}|^ {{{WIDTH + 1},}}")
 _SPACES = " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -57,17 +60,36 @@ def visible(text: str) -> str:
     return _with_escapes(text, _escaped)
 
 
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """A large JSON value as its text, since the value itself takes up to thirty times as much memory."""
+
+    text: str
+
+
 def visible_json(value: Any, *, is_ascii: bool = False) -> str:
     """A value as indented JSON with the escapes of JSON for what `visible` escapes, so that it is the same value.
 
-    With `is_ascii` everything beyond ASCII is escaped. Raises the errors of `json.dumps`.
+    A `JsonText` in it stays as it is written. With `is_ascii` everything beyond ASCII is escaped. Raises the errors of
+    `json.dumps`.
     """
+    place, texts = uuid4().hex, []
+
+    def hold(item: Any) -> str:
+        if not isinstance(item, JsonText):
+            raise TypeError(f"{type(item).__name__} is no JSON")
+        # Between the values of a JSON text, a carriage return is a blank.
+        texts.append(item.text.replace("\r", ""))
+        return place
+
     try:
-        text = json.dumps(value, ensure_ascii=is_ascii, indent=2)
+        text = json.dumps(value, ensure_ascii=is_ascii, indent=2, default=hold)
     except RecursionError:
         # The encoder without indentation is in C, which takes three times as many levels.
-        text = json.dumps(value, ensure_ascii=is_ascii)
-    return _with_escapes(text, _json_escaped)
+        text = json.dumps(value, ensure_ascii=is_ascii, default=hold)
+    for whole in texts:
+        text = text.replace(f'"{place}"', whole, 1)
+    return _BEYOND.sub(lambda match: _json_escaped(match[0]), text) if is_ascii else _with_escapes(text, _json_escaped)
 
 
 def _with_escapes(text: str, escape: Escape) -> str:

@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.call import succeeded
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import api_record
+from restgpt.calling.record import succeeded
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run

@@ -103,18 +103,20 @@ class Evidence:
             return all(self.has_id(part) for part in parts)
         return _URI.split(text)[-1] in self._words
 
-    def has_form(self, text: str) -> bool:
-        """Whether the texts contain an id but for case, hyphens, blanks, signs around it and zeros before it.
+    def form(self, text: str) -> str:
+        """The text in which the texts contain an id but for case, hyphens, blanks, signs around it and zeros before it.
 
-        Its letters and digits are the same, and no digit stands beside them; another number never counts.
+        Its letters and digits are the same, and no digit stands beside them; another number never counts. It is empty
+        if there is none.
         """
         signs = [char for char in text if char.isalnum()]
         significant = "".join(signs).lstrip("0")
         if len(significant) < _SHORTEST_FORM or not any(map(str.isdigit, significant)):
-            return False
+            return ""
         inner = "[- ]?".join(map(re.escape, significant))
         pattern = rf"(?<!\w)(?<!\d[-., ])0*{inner}(?!\w|[-., ]\d)"
-        return re.search(pattern, self._text, re.IGNORECASE) is not None
+        found = re.search(pattern, self._text, re.IGNORECASE)
+        return found[0] if found else ""
 
     @cached_property
     def _words(self) -> frozenset[str]:

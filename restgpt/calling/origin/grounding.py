@@ -10,10 +10,64 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from restgpt.calling.origin.evidence import Evidence, text_of
-from restgpt.calling.origin.id_form import sayings
 from restgpt.specs import Operation
+from restgpt.specs.docs.shape import Shape
 from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.tree import values_in
+from restgpt.specs.schemas.pattern import is_found
+
+LEVELS = 4
+"""How many levels of a body are searched for the schema of an id."""
+
+_QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\s]{3,60})['\"`’”]")
+_BEFORE_DIGITS = re.compile(r"\D*")
+
+
+def sayings(operation: Operation, place: str, name: str, text: str) -> list[str]:
+    """Return the texts as one of which a person may have said an id: itself, and it without its documented prefix.
+
+    There are none unless an example, a quoted text in a description, a pattern or the format `uuid` shows the form that
+    the id has.
+    """
+    found: list[str] = []
+    for schema in _schemas(operation, place, name):
+        pattern = schema.get("pattern")
+        is_shown = schema.get("format") == "uuid" or (isinstance(pattern, str) and is_found(pattern, text) is True)
+        alike = [item for item in _examples(schema) if _outline(item) == _outline(text)]
+        found += [text] if alike or is_shown else []
+        prefixes = {match[0] for item in alike if (match := _BEFORE_DIGITS.match(item))}
+        found += [text.removeprefix(prefix) for prefix in prefixes if prefix and text.startswith(prefix)]
+    return list(dict.fromkeys(found))
+
+
+def _schemas(operation: Operation, place: str, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the schemas of an argument, each with the example and the description of its parameter."""
+    for item in operation.parameters:
+        if (item.location, item.name) == (place, name):
+            texts = f"{item.description} {item.schema.get('description', '')}"
+            yield {**Shape(operation.document, item.schema).flat, "description": texts, "x-example": item.example}
+    if place == "body" and operation.body is not None:
+        yield from _inner(Shape(operation.document, operation.body.preferred.schema, request=True), name, LEVELS)
+
+
+def _inner(shape: Shape, name: str, levels: int) -> Iterator[dict[str, Any]]:
+    fields = shape.fields
+    yield from [fields[name].flat] if name in fields else []
+    inside = [*fields.values(), *([shape.items] if shape.items is not None else [])] if levels else []
+    for inner in inside:
+        yield from _inner(inner, name, levels - 1)
+
+
+def _examples(schema: dict[str, Any]) -> list[str]:
+    listed = schema.get("examples")
+    given = [schema.get("example"), schema.get("x-example"), *(listed if isinstance(listed, list) else ())]
+    return [str(item) for item in given if item is not None] + _QUOTED.findall(str(schema.get("description") or ""))
+
+
+def _outline(text: str) -> str:
+    """A text with one sign for each run of digits, of capital and of small letters."""
+    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"[0-9]+", "0", text)))
+
 
 _ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
 _LIST = re.compile(r"[,\s]+")
@@ -37,8 +91,8 @@ class IdSource(Protocol):
     def has_id(self, value: Any) -> bool:
         """Whether the source contains an id: alone, as each id of a list, or as the last part of a URI."""
 
-    def has_form(self, text: str) -> bool:
-        """Whether the source contains an id in another form."""
+    def form(self, text: str) -> str:
+        """Another form in which the source contains an id, or an empty text."""
 
 
 class IdSources:
@@ -54,9 +108,9 @@ class IdSources:
         parts = _parts(text_of(value), _LIST)
         return len(parts) > 1 and all(self.has_id(part) for part in parts)
 
-    def has_form(self, text: str) -> bool:
-        """Whether one of the sources contains an id in another form."""
-        return any(source.has_form(text) for source in self._sources)
+    def form(self, text: str) -> str:
+        """Another form in which one of the sources contains an id, or an empty text."""
+        return next(filter(None, (source.form(text) for source in self._sources)), "")
 
 
 class Answers:
@@ -95,9 +149,9 @@ class Answers:
             self._known[text] = self._has(text)
         return self._known[text]
 
-    def has_form(self, text: str) -> bool:
-        """Whether the answers contain an id in another form: never, because an API writes its ids as it takes them."""
-        return False
+    def form(self, text: str) -> str:
+        """No other form, because an API writes its ids as it takes them."""
+        return ""
 
     def _has(self, text: str) -> bool:
         if text in self._texts or text in self._joined:
@@ -151,7 +205,7 @@ def ungrounded(operation: Operation, arguments: Mapping[str, Any], evidence: IdS
         documented = [*schema.get("enum", ()), schema.get("default")] if isinstance(schema, Mapping) else []
         if value in documented or evidence.has_id(value):
             continue
-        if not any(map(evidence.has_form, sayings(operation, place, name, text_of(value)))):
+        if not any(map(evidence.form, sayings(operation, place, name, text_of(value)))):
             found.append(f"{place}.{name} = {json.dumps(value, ensure_ascii=False)}")
     return found
 

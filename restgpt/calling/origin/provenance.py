@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
+from restgpt.calling.origin.grounding import sayings
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
@@ -99,7 +100,19 @@ def trace(
             found[item.pointer] |= {"origin": "response", "places": list(item.places.values())}
         elif item.pointer in computed:
             found[item.pointer] |= {"origin": "program", "places": item.parts()}
+        elif forms := _forms(operation, item, evidence):
+            found[item.pointer]["forms"] = forms
     return list(found.values())
+
+
+def _forms(operation: Operation, item: "_Sought", evidence: Evidence) -> list[str]:
+    """The form in which the user said an id, and the one in which it is sent; none if the user did not say it."""
+    place, *parts = parse_pointer(item.pointer)
+    name = next(filter(_is_name, reversed(parts)), "")
+    if not any(map(str.isdigit, item.wanted)):
+        return []
+    said = next(filter(None, map(evidence.form, sayings(operation, place, name, item.wanted))), "")
+    return [said, item.wanted] if said not in ("", item.wanted) else []
 
 
 def _keys(operation: Operation, pointer: str) -> Iterator[str]:
@@ -393,6 +406,9 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
 def described(item: Provenance) -> str:
     """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
     name = named(".".join(parse_pointer(item["pointer"])))
+    if forms := item.get("forms"):
+        said, sent = (json.dumps(form, ensure_ascii=False) for form in forms)
+        return f"{name}: you said {said}, and the model wrote {sent}"
     places = _places_text(item.get("places", ()))
     origin = {
         "user": "you said it",

@@ -3,31 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
-from restgpt.calling.call import Draft, Problems, succeeded
+from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import CallRecord, succeeded
 from restgpt.specs import Catalogue
 
 UNSURE = "whether it was carried out is not known"
-
-
-def undo_thread(thread: str) -> str:
-    """Return the id of the thread that saves the undo of a thread; it has its own journal."""
-    return f"{thread}/undo"
-
-
-def undone_by(thread: str) -> str | None:
-    """Return the thread whose undo a thread saves; None for any other thread."""
-    whole = thread.removesuffix("/undo")
-    return whole if undo_thread(whole) == thread else None
-
-
-def undo_thread_id(thread: str) -> str:
-    """Return the id of the thread that saves the undo of a thread of a LangGraph server, whose ids are UUIDs."""
-    return str(uuid5(NAMESPACE_URL, f"restgpt:{undo_thread(thread)}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +77,3 @@ def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
             journal.note(change, undone=True)
         elif record["status"] in ("sent", "failed", "rejected"):
             journal.note(change, undo_tries=tries.get(change, 0) + 1)
-
-
-def told(records: Sequence[CallRecord]) -> str:
-    """Return a line for each reversing call that says what became of it; empty without calls."""
-    ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
-    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
-
-
-def fault(record: CallRecord) -> str:
-    """Return why a reversing call reversed nothing."""
-    if record["status"] == "sent":
-        return f"the API answered with status {record['response']['status']}."
-    return record["note"] or "it was not sent."

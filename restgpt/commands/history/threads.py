@@ -249,7 +249,7 @@ def _show_request(
 
 def _waiting(persistence: "Persistence", record: "ThreadRecord") -> "list[CallRecord]":
     """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
-    from restgpt.calling.undo.reversal import undo_thread
+    from restgpt.graph.persistence import undo_thread
     from restgpt.threads import SavedStates, Threads
 
     states, undo = SavedStates(persistence), Threads(persistence.store).find(undo_thread(record.thread))

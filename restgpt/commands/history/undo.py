@@ -28,7 +28,7 @@ def undo(
         int | None,
         typer.Option(help="Undo only this many changes, the newest ones.", min=1, metavar="N", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Send the reversing requests without asking.")] = False,
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the reversing requests.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
@@ -42,7 +42,7 @@ def undo(
         with open_persistence(settings) as persistence:
             record = Threads(persistence.store).get(thread)
             with persistence.lock(thread):
-                _Undoing(terminal, record, settings, persistence, steps).run(yes=yes)
+                _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
 
 
 class _Undoing:
@@ -63,10 +63,10 @@ class _Undoing:
         self._thread = record.thread
         self._client = client_of(record, settings, persistence)
 
-    def run(self, *, yes: bool) -> None:
+    def run(self, *, approve: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
-        from restgpt.calling.undo.reversal import undo_thread
         from restgpt.commands.history.client_thread import decided
+        from restgpt.graph.persistence import undo_thread
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []
@@ -77,14 +77,14 @@ class _Undoing:
             for line in _left_lines(found):
                 self._terminal.say(line)
         begun = self._client.undo(self._thread, steps=self._steps)
-        outcome = decided(self._client, begun, partial(self._decide, yes=yes))
+        outcome = decided(self._client, begun, partial(self._decide, approve=approve))
         if isinstance(outcome, Pending):
             self._wait(outcome)
         self._report(found, [call.record for call in outcome.calls])
 
-    def _decide(self, pending: "Pending", *, yes: bool) -> dict[str, Any] | None:
-        """Return the decisions; `--yes` does not decide whether to repeat a request of unknown outcome."""
-        if yes and pending.allows("edit"):
+    def _decide(self, pending: "Pending", *, approve: bool) -> dict[str, Any] | None:
+        """Return the decisions; `--approve` does not decide whether to repeat a request of unknown outcome."""
+        if approve and pending.allows("edit"):
             return Verdict(approve=True).answers([pending])
         return ask_person(self._terminal, [pending]) if self._terminal.is_interactive else None
 
@@ -99,12 +99,11 @@ class _Undoing:
             f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run: restgpt undo {self._thread}"
         )
         if pending.allows("edit"):
-            self._terminal.say("To send them without a question, add --yes.")
+            self._terminal.say("To send them without a question, add --approve.")
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
-        from restgpt.calling.call import succeeded
-        from restgpt.calling.undo.reversal import fault, told
+        from restgpt.calling.record import fault, succeeded, told
 
         undone = [request for request in requests if succeeded(request)]
         failed = [request for request in requests if not succeeded(request)]

@@ -11,6 +11,7 @@ import typer
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, pairs
 from restgpt.commands.screen.terminal import Terminal
+from restgpt.tools.extras import extra_command
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -60,7 +61,7 @@ def mcp(
     terminal = Terminal()
     with reported(terminal):
         if find_spec("mcp") is None:
-            raise UsageError("The packages for MCP are not installed. Install them with: pip install 'restgpt[mcp]'")
+            raise UsageError(f"The packages for MCP are not installed. Install them with: {extra_command('mcp')}")
         if tags and not direct:
             raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
         from restgpt.sources import Sources
@@ -100,6 +101,7 @@ def open_server(
     from restgpt.mcp.seal import Seals, key_of_text
     from restgpt.mcp.server import Works, make_server
     from restgpt.mcp.service import Offer, Service
+    from restgpt.mcp.shell import Shell
     from restgpt.mcp.threads import ServedThreads
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.services import Services
@@ -119,7 +121,7 @@ def open_server(
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()
-        offer = Offer(recipes, has_model, is_direct, tuple(tags))
+        offer = Offer(Shell.of(settings), recipes, has_model, is_direct, tuple(tags))
         service = Service(client, threads, seals, offer, apis=apis)
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:

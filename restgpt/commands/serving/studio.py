@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -57,14 +58,21 @@ def studio(
             )
         from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
+        settings = Settings.from_env(is_allowed=True)
         say_address_of_dotenv(terminal)
         environment = QUIET | model_variables(settings, terminal)
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))
-        terminal.say("The local page is at /debug of the server's address, such as http://127.0.0.1:2024/debug.")
+        terminal.say(f"The local page: {page_address(further or ())}")
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *(further or ())]
         raise typer.Exit(_run(command, os.environ | environment))
+
+
+def page_address(further: Sequence[str]) -> str:
+    """Return the address of the local page of a server with these options of `langgraph dev`."""
+    options = " ".join(further).replace("=", " ").split()
+    given = dict(pairwise(options))
+    return f"http://{given.get('--host', '127.0.0.1')}:{given.get('--port', '2024')}/debug"
 
 
 def model_variables(settings: "Settings", terminal: Terminal) -> dict[str, str]:

@@ -15,7 +15,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
-from restgpt.calling.undo.reversal import told, undo_thread, undone_by
+from restgpt.calling.record import told
 from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
@@ -32,13 +32,13 @@ from restgpt.commands.recipes.run import (
 )
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Part, Runs, Work, text_of
-from restgpt.graph.channels import StateError
 from restgpt.graph.history import history_of
-from restgpt.graph.persistence import Persistence, thread_config
+from restgpt.graph.persistence import Persistence, thread_config, undo_thread, undone_by
 from restgpt.graph.program import ended
 from restgpt.graph.undo import NOTHING
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import filled
+from restgpt.nodes.state.records import StateError
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.sources import Sources

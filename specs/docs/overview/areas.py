@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.text.hidden import marks
 
 MOST_AREAS = 24
 """The maximum number of areas in the list."""
@@ -25,6 +26,7 @@ _PREFIX = re.compile(r"v?\d[\d._-]*|v\d+\w*|api|apis|rest|latest", re.IGNORECASE
 _VARIABLE = "{}"
 
 
+@marks
 def areas(operations: Sequence[Operation], *, most: int) -> str:
     """List the areas of operations, most frequent first, in about `most` characters; empty if there are none.
 

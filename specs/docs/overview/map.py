@@ -9,6 +9,7 @@ from itertools import islice
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError
+from restgpt.specs.reading.text.hidden import marks
 
 OWN_SHARE = 3
 """The part of the budget for the operations of a part's own path, where those below it do not fit."""
@@ -109,6 +110,7 @@ class Part:
         """Yield the operations of this part and of all parts below it."""
         return self._node.everything()
 
+    @marks
     def text(self, budget: int) -> str:
         """Write the part in about `budget` tokens: a line for each operation if they fit, else the paths below it."""
         room = budget * TOKEN

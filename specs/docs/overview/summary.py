@@ -1,10 +1,12 @@
 """The summary line of an operation, for lists of operations in prompts."""
 
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.text.hidden import marks
 
 LONGEST = 120
 
 
+@marks
 def summary_line(operation: Operation) -> str:
     """Return method, path and summary of an operation, or the first sentence of its description, on one line."""
     text = " ".join((operation.summary or first_sentence(operation.description)).split())

@@ -1,6 +1,7 @@
 """Keywords: the parameters of an operation as the keyword arguments of a Python function."""
 
 import difflib
+import json
 import keyword
 import re
 import unicodedata
@@ -14,6 +15,7 @@ from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.text.nesting import is_too_deep
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.schemas.types import only_value
 
@@ -114,7 +116,8 @@ def arguments_of(
 def grouped(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments grouped by their place in the request, which are given so, or by name as those of the function.
 
-    Raises SignatureError for names that the function does not have, and for a place that is no object.
+    A place may also be null, or an object as JSON text, as some clients write it. Raises SignatureError for names that
+    the function does not have, and for a place that is no object.
     """
     places = [key for key in given if key in GROUPS.values()]
     wrong = [key for key in places if not isinstance(given[key], Mapping)]
@@ -124,10 +127,24 @@ def grouped(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return arguments_of(operation, given)
     except SignatureError:
+        read = {key: _place_of(given[key]) for key in wrong}
+        if wrong and None not in read.values():
+            return grouped(operation, {**given, **read})
         if has_names or not wrong:
             raise
         problems = [f"{key!r} must be an object with the {key} arguments by their names." for key in wrong]
         raise SignatureError(problems, "A place without arguments is left out.") from None
+
+
+def _place_of(value: Any) -> Mapping[str, Any] | None:
+    """Return the arguments of a place that are null or JSON text; None if they are neither."""
+    if value is None:
+        return {}
+    try:
+        found = json.loads(value) if isinstance(value, str) and not is_too_deep(value) else None
+    except ValueError:
+        return None
+    return found if isinstance(found, Mapping) else None
 
 
 class _Call:

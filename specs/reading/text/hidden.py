@@ -4,13 +4,21 @@ They are control characters but white space, marks of direction, characters with
 Standard 51). A joiner between two letters or emoji beyond ASCII stays, because it changes their form.
 """
 
+import json
 import re
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
 
 from restgpt.specs.reading.tree import values_in
 
-TEXTS = ("description", "summary")
-"""The keys of texts for readers; all other values are names, or are sent or compared as they are."""
+TEXTS = ("description", "summary", "title")
+"""The keys of texts for readers; all other values are names, or are sent or compared as they are.
+
+Where a model or another client reads those, the characters are marked.
+"""
+
+P = ParamSpec("P")
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
@@ -26,6 +34,21 @@ _IN_JSON = re.compile(
 def without_hidden(text: str) -> str:
     """Return a text without the characters that nobody sees."""
     return _HIDDEN.sub("", text)
+
+
+def is_hidden(text: Any) -> bool:
+    """Whether a value is a text with such characters."""
+    return isinstance(text, str) and _HIDDEN.search(text) is not None
+
+
+def marked(text: str) -> str:
+    """Return a text with such characters as the escapes of JSON, which Python reads alike."""
+    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+def marks(write: Callable[P, str]) -> Callable[P, str]:
+    """Mark such characters in what a function writes of a document."""
+    return wraps(write)(lambda *args, **kwargs: marked(write(*args, **kwargs)))
 
 
 def take_out_hidden(node: Any, raw: bytes) -> None:

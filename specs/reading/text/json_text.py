@@ -34,13 +34,21 @@ REPEATED = "x-restgpt-repeated"
 """The key at the root of a document for the keys that stand twice in one object of it."""
 # A text, or a comment of JavaScript; one without an end reaches to the end.
 COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-# A key that may be a path or the key of all paths, before an object.
-PATH_KEY = re.compile(rb'"(/[^"\\]*|paths)"\s*:\s*\{')
+# A key that may be a path, the key of all paths or a method, before an object.
+PATH_KEY = re.compile(rb'"(/[^"\\]*|paths|get|put|post|delete|patch|head|options|trace|query)"\s*:\s*\{')
+# In a longer JSON text only paths and their methods are looked at, since decoding all of it takes long.
+ALL_KEYS_MOST = 200_000
 BRACKET = re.compile(r"[\[\]{}]")
 # Merge keys belong to YAML 1.1, but documents that share parts by aliases rely on them.
 MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
 # An alias in the place of a value; ryaml writes aliases out before their size can be checked.
 ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
+# A number or boolean that has another form than its text: 1.10, 1e3, +1, .5, True. Under `type: string` it is a text.
+ODD_FORM = re.compile(
+    r"[:,\[{-][ \t]+(?:[-+]?[0-9]*\.[0-9]*0|[-+]?[0-9]*\.?[0-9]+[eE][-+]?[0-9]+|\+[0-9.]+|-?\.[0-9]+|-?[0-9]+\."
+    r"|0x[0-9a-fA-F]+|0o[0-7]+|True|TRUE|False|FALSE)[ \t]*(?:[,\]}#\r]|$)|\[[0-9.+-]*[.+eExo]",
+    re.MULTILINE,
+)
 ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
 
 
@@ -85,9 +93,8 @@ def _without_comments(text: bytes) -> bytes:
 
 
 def _repeated_keys(text: bytes) -> list[str]:
-    """The keys that stand twice in one object, if a path or a key of the root may."""
-    keys = [match[1] for match in PATH_KEY.finditer(text)]
-    if len(keys) == len(set(keys)) or is_too_deep(text):
+    """The keys that stand twice in one object; of a large document only if a path or a method of a path may."""
+    if (len(text) > ALL_KEYS_MOST and not _may_repeat(text)) or is_too_deep(text):
         return []
     repeated: list[str] = []
 
@@ -96,6 +103,19 @@ def _repeated_keys(text: bytes) -> list[str]:
 
     json.loads(text, object_pairs_hook=read)
     return repeated
+
+
+def _may_repeat(text: bytes) -> bool:
+    """Whether a path stands twice in a text, or a method twice between two paths."""
+    path, seen = b"", set()
+    for match in PATH_KEY.finditer(text):
+        is_path = match[1].startswith(b"/") or match[1] == b"paths"
+        path = match[1] if is_path else path
+        key = match[1] if is_path else (path, match[1])
+        if key in seen:
+            return True
+        seen.add(key)
+    return False
 
 
 def _json_fault(text: bytes) -> str:
@@ -163,7 +183,7 @@ def decode_yaml(text: bytes, repeated: list[str]) -> Any:
     except UnicodeDecodeError:
         decoded = text.decode("cp1252", "replace")
     _check_nesting(decoded)
-    if MERGE.search(decoded) or (ANCHOR.search(decoded) and ALIAS.search(decoded)):
+    if MERGE.search(decoded) or ODD_FORM.search(decoded) or (ANCHOR.search(decoded) and ALIAS.search(decoded)):
         return _decode_by_events(decoded, repeated)
     try:
         return ryaml.loads(decoded)  # type: ignore[attr-defined]

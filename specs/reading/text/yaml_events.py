@@ -1,7 +1,8 @@
 """A YAML document built from the events of libyaml: ten times as fast as PyYAML, with the scalars of YAML 1.2.
 
 It reads what JSON can say and more: integers of any size, aliases, merge keys, repeated keys and unknown tags, but no
-dates, sexagesimal numbers, octals and yes/no booleans of YAML 1.1.
+dates, sexagesimal numbers, octals and yes/no booleans of YAML 1.1. A value that the document declares to be text is the
+text that it has: `1.10` is the version 1.10, not the number 1.1.
 """
 
 import re
@@ -28,6 +29,11 @@ _KINDS = {
     ),
     "null": re.compile(r"~|null|Null|NULL|"),
 }
+_DATA_KEYS = frozenset({"default", "example", "examples", "const", "enum", "x-example", "x-examples"})
+"""The keys of values that have the type of the schema beside them."""
+_SEVERAL = frozenset({"enum", "examples", "x-examples"})
+"""Those that hold several such values, in a list or each in an object with the key `value`."""
+_TEXT = {"type": "string"}
 _TYPED = frozenset(f"tag:yaml.org,2002:{kind}" for kind in _KINDS)
 
 
@@ -85,18 +91,28 @@ class _Builder:
         self._keys: list[Any] = [_NO_KEY]
         self._merges: list[list[Any]] = [[]]
         self._merged = 0
+        # Of each open collection its key, and as they are written its values that are neither texts nor null.
+        self._names: list[Any] = [_NO_KEY]
+        self._written: list[dict[Any, Any]] = [{}]
+        self._open_data = 0
 
     def build(self, events: Iterator[yaml.Event]) -> Any:
         """Return the value of the only document among the events."""
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
-                self._add(event, scalar(event))
+                value = scalar(event)
+                self._note(event.value if value is not None and value is not event.value else None)
+                self._add(event, value)
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in self._anchors:
                     raise _fault(f"found undefined alias {event.anchor}", event)
+                self._note(None)
                 self._put(event, self._anchors[event.anchor])
             elif isinstance(event, yaml.CollectionStartEvent):
-                value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+                value = {} if isinstance(event, yaml.MappingStartEvent) else []
+                self._names.append(self._note(None))
+                self._written.append({})
+                self._open_data += self._names[-1] in _DATA_KEYS
                 self._add(event, value)
                 self._open.append(value)
                 self._keys.append(_NO_KEY)
@@ -106,6 +122,15 @@ class _Builder:
             elif isinstance(event, yaml.DocumentStartEvent) and self._root:
                 raise _fault("found another document", event)
         return self._root[0] if self._root else None
+
+    def _note(self, text: str | None) -> Any:
+        """Keep the text of the next value, and return its key or index in the open object or array."""
+        place = len(self._open[-1]) if isinstance(self._open[-1], list) else self._keys[-1]
+        if text is None:
+            self._written[-1].pop(place, None)
+        elif place is not _NO_KEY and place is not _MERGE:
+            self._written[-1][place] = text
+        return place
 
     def _add(self, event: Any, value: Any) -> None:
         if event.anchor is not None:
@@ -139,6 +164,42 @@ class _Builder:
                     raise _fault("the merge keys expand to too many pairs", event)
                 for key, value in pairs:
                     closed.setdefault(key, value)
+        self._keep_texts(closed)
+
+    def _keep_texts(self, closed: Any) -> None:
+        """Give values of an object their texts, if a schema in it or its place says that they are texts."""
+        name, written = self._names.pop(), self._written.pop()
+        if self._open_data and written and name is not _NO_KEY and name is not _MERGE:
+            self._written[-1][name] = written
+        self._open_data -= name in _DATA_KEYS
+        if not written or not isinstance(closed, dict):
+            return
+        if name == "info":
+            _as_written(closed, written, {"properties": dict.fromkeys(written, _TEXT)})
+        # The object of server variables, whose values are texts, has the key `variables`.
+        schema = _TEXT if self._names[-1] == "variables" else closed.get("schema", closed)
+        for key in _DATA_KEYS & written.keys():
+            value, texts, kind = closed[key], written[key], schema
+            if key in _SEVERAL and isinstance(value, list):
+                kind = {"items": schema}
+            elif key in _SEVERAL and isinstance(value, dict):
+                kind = {"properties": {name: {"properties": {"value": schema}} for name in texts}}
+            closed[key] = _as_written(value, texts, kind)
+
+
+def _as_written(value: Any, texts: Any, schema: Any) -> Any:
+    """Return a value with its texts, instead of what they look like, wherever the schema says that it is a text."""
+    if not isinstance(schema, dict):
+        return value
+    if not isinstance(texts, dict):
+        kinds = schema.get("type")
+        is_text = kinds == "string" or kinds in (["string"], ["string", "null"], ["null", "string"])
+        return texts if is_text else value
+    parts = schema.get("properties")
+    for key, text in texts.items():
+        part = schema.get("items") if isinstance(value, list) else parts.get(key) if isinstance(parts, dict) else None
+        value[key] = _as_written(value[key], text, part)
+    return value
 
 
 def _fault(message: str, event: Any) -> yaml.MarkedYAMLError:

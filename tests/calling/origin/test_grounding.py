@@ -7,6 +7,7 @@ from paths import operation_of
 
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.grounding import Answers, IdSources, ungrounded
+from restgpt.calling.origin.provenance import described, foreign, trace
 from restgpt.specs import load_api
 
 API = load_api(
@@ -215,6 +216,26 @@ def test_an_id_that_was_said_in_another_form_than_the_documented_one_is_accepted
 )
 def test_another_number_or_a_form_that_no_document_shows_is_invented(said: str, name: str, value: str) -> None:
     assert ungrounded(ORDER, {"query": {name: value}}, IdSources(Evidence(said), Answers([]))) != []
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "told"),
+    [
+        ("Cancel order W5061109.", "#W5061109", 'query.order_id: you said "W5061109", and the model wrote "#W5061109"'),
+        (
+            "My order 5061109 is late",
+            "#W5061109",
+            'query.order_id: you said "5061109", and the model wrote "#W5061109"',
+        ),
+        ("Cancel order W5061108.", "#W5061109", "query.order_id: the model wrote it"),
+        ("Cancel order #W5061109.", "#W5061109", "query.order_id: you said it"),
+    ],
+)
+def test_a_question_shows_the_form_that_was_said_and_the_one_that_is_sent(said: str, value: str, told: str) -> None:
+    [item] = trace(ORDER, {"query": {"order_id": value}}, said=said)
+    assert described(item) == told
+    # A rule that wants the user's own words takes them as they are only.
+    assert bool(foreign({"query": {"order_id": value}}, [item], ["query.*"])) == ("you said it" not in told)
 
 
 def test_the_form_of_an_id_deep_in_a_body_counts() -> None:

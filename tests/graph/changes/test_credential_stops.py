@@ -13,10 +13,9 @@ from langgraph.types import Command
 from roles import by_role, call, end, plan, program, select
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
-from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, StoppingError
+from restgpt.tools.errors import MissingCredentialError, OutdatedDecisionError, RefusedCredentialError, StoppingError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Secret, Settings
 from restgpt.tools.text.exits import sent_before

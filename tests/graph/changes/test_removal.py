@@ -8,9 +8,8 @@ from board import CALLS, Board
 from roles import by_role, call, end, plan, select
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import undo_thread
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import Persistence, open_persistence
+from restgpt.graph.persistence import Persistence, open_persistence, undo_thread
 from restgpt.graph.removal import PAGE, is_unsettled, remove_bodies, remove_thread
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError, handles_in
 from restgpt.tools.settings import Settings

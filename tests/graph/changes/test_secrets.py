@@ -211,7 +211,7 @@ def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: py
             cli("call", "read", *at, "--args", '{"path": {"id": 5}}', "--json"),
             cli("--debug", "call", "change", *at, "--args", '{"path": {"id": 5}, "body": {"k": 1}}', "--approve"),
         ]
-        calls += [cli("threads", "t", "--json"), cli("undo", "t", "--json"), cli("undo", "t", "--yes")]
+        calls += [cli("threads", "t", "--json"), cli("undo", "t", "--json"), cli("undo", "t", "--approve")]
     printed = "".join(ran.out + ran.err for ran in calls)
     assert [form for form in found_in(printed) if form != EXTRA] == []
     assert "redacted" in calls[0].out

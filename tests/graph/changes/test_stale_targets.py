@@ -9,7 +9,7 @@ from question import unmarked
 from roles import by_role, call, end, plan, select
 
 from lab.kit.port import held_port
-from restgpt.graph.channels import StateError
+from restgpt.nodes.state.records import StateError
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.request.build import PreparedRequest
 from restgpt_bench.worlds.server import serve

@@ -15,11 +15,10 @@ from wire.echo import EchoServer
 
 from lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import undo_thread
 from restgpt.client import Client
 from restgpt.graph.build import build_graph
 from restgpt.graph.calls import build_calls
-from restgpt.graph.persistence import open_persistence
+from restgpt.graph.persistence import open_persistence, undo_thread
 from restgpt.host.preview import preview
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
@@ -61,7 +60,7 @@ def test_all_changes_of_a_thread_go_back_newest_first(board: Board, home: Path) 
     before = board.world.dump()
     carry_out(board, home, board_errand())
     assert board.world.dump() != before
-    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert (ran.code, ran.document["status"]) == (0, "done"), ran.err
     assert changes(board)[4:] == [
         "PATCH /projects/{project_id} 200",
@@ -79,11 +78,11 @@ def test_all_changes_of_a_thread_go_back_newest_first(board: Board, home: Path) 
 
 def test_what_was_undone_is_not_undone_again(board: Board, home: Path) -> None:
     carry_out(board, home, board_errand())
-    assert Cli(home)("undo", THREAD, "--yes", "--steps", "1").code == 0
+    assert Cli(home)("undo", THREAD, "--approve", "--steps", "1").code == 0
     assert changes(board)[4:] == ["PATCH /projects/{project_id} 200"]
-    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert Cli(home)("undo", THREAD, "--approve").code == 0
     assert len(changes(board)) == 8
-    ran = Cli(home)("undo", THREAD, "--yes")
+    ran = Cli(home)("undo", THREAD, "--approve")
     assert (ran.code, ran.out.strip()) == (0, "There is nothing to undo.")
     assert len(changes(board)) == 8
 
@@ -95,7 +94,7 @@ def test_without_approval_nothing_goes_back(board: Board, home: Path) -> None:
     [pause] = ran.document["pending"]
     assert 'owner: "Noor" → ' in pause["actions"][0]["description"]
     assert len(changes(board)) == 4
-    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert Cli(home)("undo", THREAD, "--approve").code == 0
     assert len(changes(board)) == 8
 
 
@@ -147,7 +146,7 @@ def test_what_cannot_be_undone_is_said_and_the_rest_goes_back(board: Board, home
     [entry] = [entry for entry in entries(home) if entry["request"]["method"] == "PATCH"]
     with open_persistence(Settings(home=home)) as kept:
         Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the document shows no way back"})
-    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert ran.code == 1
     assert [left["reason"] for left in ran.document["left"]] == ["the document shows no way back"]
     assert ran.document["undone"][0]["operation"] == "create_task"
@@ -164,7 +163,7 @@ def test_a_deleted_thing_comes_back_with_its_values(board: Board, home: Path) ->
     errand = Errand("toy", "Delete task 102.", (Step("delete_task", {"path": {"task_id": 102}}, stage=1),))
     carry_out(board, home, errand)
     assert "102" not in board.tasks()
-    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert Cli(home)("undo", THREAD, "--approve").code == 0
     [back] = [task for task in board.tasks().values() if task["title"] == gone["title"]]
     assert {**back, "id": 102} == gone
 
@@ -237,11 +236,11 @@ def test_a_change_that_may_have_been_made_is_not_made_again_by_a_corrected_progr
 def test_an_undo_that_the_api_refuses_is_told_and_may_be_tried_again(board: Board, home: Path) -> None:
     carry_out(board, home, board_errand(name="Shed"))
     board.world.call("POST /projects/{project_id}/tasks", path={"project_id": 201}, body={"title": "In the way"})
-    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert (ran.code, ran.document["failed"][0]["operation"]) == (1, "delete_project")
     [task] = [task for task in board.tasks().values() if task["title"] == "In the way"]
     board.world.call("DELETE /tasks/{task_id}", path={"task_id": task["id"]})
-    ran = Cli(home)("undo", THREAD, "--yes", "--json")
+    ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert (ran.code, len(ran.document["undone"])) == (0, 1)
 
 
@@ -254,7 +253,7 @@ def test_an_undo_of_unknown_outcome_is_not_sent_again_by_yes(board: Board, home:
         [request] = graph.get_state(config).values["requests"]  # type: ignore[arg-type]
         shown = {"method": "PATCH", "url": "…"}
         Journal(kept.store, undo_thread(THREAD)).intend(request["id"], request["fingerprint"], shown)
-    ran = Cli(home)("undo", THREAD, "--yes")
+    ran = Cli(home)("undo", THREAD, "--approve")
     assert ran.code == 3
     assert "may or may not have been carried out" in ran.err
     assert len(changes(board)) == 4
@@ -262,7 +261,7 @@ def test_an_undo_of_unknown_outcome_is_not_sent_again_by_yes(board: Board, home:
 
 def test_a_held_or_refused_change_is_none(board: Board, home: Path) -> None:
     carry_out(board, home, board_errand(), writes="deny")
-    assert Cli(home)("undo", THREAD, "--yes").out.strip() == "There is nothing to undo."
+    assert Cli(home)("undo", THREAD, "--approve").out.strip() == "There is nothing to undo."
 
 
 def test_whether_a_change_can_be_undone_is_said_before_it_is_approved(board: Board) -> None:
@@ -282,5 +281,5 @@ def test_a_change_of_odd_values_keeps_its_outcome_and_goes_back(board: Board, ho
     carry_out(board, home, Errand("toy", "Set the hours of task 101 to 3.", (step,)))
     [entry] = entries(home)
     assert (entry["outcome"]["status"], entry["outcome"]["response"]["status"]) == ("sent", 200)  # type: ignore[index]
-    assert Cli(home)("undo", THREAD, "--yes").code == 0
+    assert Cli(home)("undo", THREAD, "--approve").code == 0
     assert board.tasks()["101"]["hours"] == 2**70

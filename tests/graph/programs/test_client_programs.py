@@ -15,10 +15,10 @@ from pair import Pair
 from restgpt.calling.origin.flow import api_record
 from restgpt.graph.program import Ended, build_program, ended
 from restgpt.nodes.dialogue.conversation import TOLD_APIS
-from restgpt.nodes.programs.client import UnfinishedProgramError
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.tools.errors import UnfinishedProgramError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

@@ -47,10 +47,5 @@ def test_a_server_that_is_not_installed_is_skipped_with_its_reason_and_nothing_h
 
 
 def test_without_a_recording_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--recording", str(tmp_path / "none.jsonl")], servers={"absent": Absent()}) == 2
+    assert main(["--model", f"recorded:{tmp_path / 'none.jsonl'}"], servers={"absent": Absent()}) == 2
     assert "cannot be read" in capsys.readouterr().err
-
-
-def test_replies_are_recorded_from_a_model_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--record", str(tmp_path / "new.jsonl")], servers={"absent": Absent()}) == 2
-    assert "Name the model with --model" in capsys.readouterr().err

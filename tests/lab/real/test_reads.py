@@ -9,6 +9,7 @@ from cli import Cli
 
 from lab.real.langgraph.server import LangGraph
 from lab.real.server import Running
+from restgpt.tools.settings.folder import AllowedFolders
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +29,7 @@ def running() -> Iterator[Running]:
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     monkeypatch.setenv("RESTGPT_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(tmp_path / "home").allow(tmp_path)
     return Cli(tmp_path / "home")
 
 

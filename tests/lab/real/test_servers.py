@@ -1,19 +1,17 @@
 """Guards the tasks on real servers: their judges judge, and scripted programs fulfil them on the way of every run."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from realprograms import REPLIES, write_recording
+from realprograms import REPLIES, model_for
 
 from lab.kit.process import MissingServerError
 from lab.real.__main__ import SERVERS
 from lab.real.check import check_task
 from lab.real.kinto.tasks import FEE_VERSION
-from lab.real.models import ReplayedModels
-from lab.real.recording import Recording
-from lab.real.run import run_task
+from lab.real.run import Outcome, run_task
 from lab.real.server import Running, Server
+from lab.real.task import Task
 
 pytestmark = pytest.mark.slow
 
@@ -31,10 +29,8 @@ def served(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Running]]:
         pytest.skip(str(error))
 
 
-@pytest.fixture
-def models(tmp_path: Path) -> ReplayedModels:
-    write_recording(tmp_path / "scripted.jsonl", VERSION=str(FEE_VERSION))
-    return ReplayedModels(Recording.from_file(tmp_path / "scripted.jsonl"))
+def outcome_of(server: Server, running: Running, task: Task) -> Outcome:
+    return run_task(server, running, task, model_for(f"{server.name}/{task.name}", VERSION=str(FEE_VERSION)))
 
 
 def test_every_judge_passes_the_gold_calls_and_fails_everything_else(served: tuple[Server, Running]) -> None:
@@ -44,26 +40,22 @@ def test_every_judge_passes_the_gold_calls_and_fails_everything_else(served: tup
 
 
 def test_scripted_programs_fulfil_tasks_with_exactly_the_approvals_that_they_need(
-    served: tuple[Server, Running], models: ReplayedModels
+    served: tuple[Server, Running],
 ) -> None:
     server, running = served
     scripted = [task for task in server.tasks if f"{server.name}/{task.name}" in REPLIES.keys() - {TOO_MUCH}]
     assert len(scripted) >= 3
-    outcomes = [run_task(server, running, task, models) for task in scripted]
+    outcomes = [outcome_of(server, running, task) for task in scripted]
     assert [(outcome.task, outcome.faults) for outcome in outcomes if not outcome.ok or outcome.rejected] == []
     assert [outcome.calls for outcome in outcomes] == [len(REPLIES[f"{server.name}/{task.name}"]) for task in scripted]
     assert all(outcome.requests and outcome.input_tokens for outcome in outcomes)
-    # The scripted replies were recorded for no prompt at all.
-    assert all(outcome.changed_prompts == outcome.calls for outcome in outcomes)
 
 
-def test_a_change_that_the_task_does_not_want_is_rejected_and_the_task_fails(
-    served: tuple[Server, Running], models: ReplayedModels
-) -> None:
+def test_a_change_that_the_task_does_not_want_is_rejected_and_the_task_fails(served: tuple[Server, Running]) -> None:
     server, running = served
     if server.name != "powerdns":
         pytest.skip("the program that changes too much is one for PowerDNS")
     [task] = [task for task in server.tasks if f"{server.name}/{task.name}" == TOO_MUCH]
-    outcome = run_task(server, running, task, models)
+    outcome = outcome_of(server, running, task)
     assert (outcome.approved, outcome.rejected, outcome.ok) == (0, 1, False)
     assert "/servers/localhost/zones/example.org./www.example.org./A" in server.state(running.http)

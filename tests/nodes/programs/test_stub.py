@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from paths import read_paths
 
-from restgpt.nodes.programs.stub import FIELDS_MOST, stub
+from restgpt.nodes.programs.calls import FIELDS_MOST, stub
 
 UPDATE = """
 /lists/{id}/{from}:

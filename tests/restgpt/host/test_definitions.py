@@ -12,8 +12,16 @@ from paths import api_of
 from recipes import recipe
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
 from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions
+from restgpt.host.operations import description
 from restgpt.specs import Api, Catalogue, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
+from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.overview.areas import areas
+from restgpt.specs.docs.overview.map import Map
+from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import build_request
 
 SERVING = ["describe_operation", "read_result", "pending", "undo"]
 
@@ -30,13 +38,17 @@ def made(count: int, *, title: str = "Zoo", name: str = "get_thing_", descriptio
     return api_of(paths, info=info, base_url="http://[::1]")
 
 
+def hints(reads: bool, destroys: bool, repeats: bool, world: bool) -> dict[str, bool]:
+    return {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats, "openWorldHint": world}
+
+
 def names(found: list[Definition]) -> list[str]:
     return [item.name for item in found]
 
 
 def sent(found: list[Definition]) -> int:
-    """Return the tokens of a list of definitions as a server sends it."""
-    text = json.dumps({"tools": [item.to_json() for item in found]}, ensure_ascii=False, separators=(",", ":"))
+    """Return the tokens that a model reads of a list of definitions."""
+    text = json.dumps({"tools": [item.shown for item in found]}, ensure_ascii=False, separators=(",", ":"))
     return -(-len(text) // 4)
 
 
@@ -45,7 +57,8 @@ def test_few_tools_serve_every_operation() -> None:
     assert names(found) == [
         "find_operations",
         "describe_operation",
-        "call_operation",
+        "read_operation",
+        "change_operation",
         "read_result",
         "run_program",
         "pending",
@@ -65,9 +78,27 @@ def test_every_schema_is_a_schema_and_nothing_in_it_approves_a_change() -> None:
 
 def test_only_tools_that_send_nothing_say_that_they_only_read() -> None:
     found = {item.name: item.annotations for item in definitions([bundled()], has_model=True)}
-    reading = {name for name, hints in found.items() if hints.get("readOnlyHint")}
-    assert reading == {"find_operations", "describe_operation", "read_result"}
-    assert found["call_operation"] == {}  # The protocol's defaults: it may change, destroy, and reach the world.
+    reading = {name for name, hints in found.items() if hints["readOnlyHint"]}
+    assert reading == {"find_operations", "describe_operation", "read_result", "read_operation"}
+    assert found["change_operation"] == hints(False, True, False, True)
+
+
+def test_every_tool_has_a_title_and_all_hints() -> None:
+    catalogue = Catalogue([bundled()])
+    few = definitions([bundled()], has_model=True, recipes=[recipe(bundled())])
+    for item in [*few, *direct_definitions(catalogue, list(catalogue))]:
+        shown = item.to_json()
+        assert shown["title"][0].isupper(), shown
+        assert "_" not in shown["title"]
+        assert set(shown["annotations"]) == set(hints(True, True, True, True)), shown
+
+
+@pytest.mark.parametrize("name", ["pending", "undo", "read-operation", "ask", "run-recipe"])
+def test_a_recipe_does_not_take_the_name_of_another_tool(name: str) -> None:
+    found = definitions([bundled()], recipes=[recipe(bundled(), name=name)] * 2)
+    tool = name.replace("-", "_")
+    assert names(found)[-2:] == [f"{tool}_2", f"{tool}_3"]
+    assert len(set(names(found))) == len(found)
 
 
 @pytest.mark.parametrize("count", [1, 7, 300])
@@ -124,9 +155,53 @@ def test_direct_tools_of_a_small_group_have_types_and_descriptions() -> None:
     assert schema["required"] == ["path", "body"]
     assert schema["properties"]["path"]["required"] == ["project_id"]
     assert schema["properties"]["body"]["properties"]["hours"]["type"] == "integer"
-    assert found["list_projects"].annotations == {"readOnlyHint": True}
-    assert found["delete_task"].annotations == {"idempotentHint": True}
-    assert found["create_task"].annotations == {}
+    assert found["list_projects"].annotations == hints(True, False, True, True)
+    assert found["delete_task"].annotations == hints(False, True, True, True)
+    assert found["create_task"].annotations == hints(False, True, False, True)
+
+
+def test_direct_tools_give_the_schema_of_the_document() -> None:
+    fixed = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
+    cat = {**fixed, "properties": {**fixed["properties"], "lives": {"type": "integer", "minimum": 1, "title": "L"}}}  # type: ignore[dict-item]
+    place = {"type": "object", "properties": {"street": {"type": "string", "maxLength": 9, "description": "Where"}}}
+    dog = {**fixed, "properties": {**fixed["properties"], "home": {"$ref": "#/components/schemas/Place"}}}  # type: ignore[dict-item]
+    variants = [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}]
+    names = {"cat": "#/components/schemas/Cat", "dog": "#/components/schemas/Dog"}
+    pet = {"oneOf": variants, "discriminator": {"propertyName": "kind", "mapping": names}}
+    count = {"type": "integer", "minimum": 1, "maximum": 50, "default": 10}
+    post = {
+        "operationId": "add_pet",
+        "parameters": [{"in": "query", "name": "count", "description": "How many", "schema": count}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": pet}}},
+    }
+    schemas = {"Cat": cat, "Dog": dog, "Place": place}
+    api = api_of({"/pets": {"post": post}}, base_url="http://[::1]", components={"schemas": schemas})
+    [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
+    shown = tool.input_schema
+    assert shown["properties"]["query"]["properties"]["count"] == {**count, "description": "How many"}
+    assert (shown["required"], "$defs" in shown) == (["body"], False)
+    first, second = shown["properties"]["body"]["anyOf"]
+    assert first["properties"] == {
+        "kind": {"type": "string", "const": "cat"},
+        "lives": {"type": "integer", "minimum": 1},
+    }
+    assert second["properties"]["kind"]["const"] == "dog"
+    assert second["properties"]["home"]["properties"]["street"] == {
+        "type": "string",
+        "maxLength": 9,
+        "description": "Where",
+    }
+    Draft202012Validator.check_schema(shown)
+
+
+def test_a_schema_that_refers_to_itself_keeps_its_definitions() -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/components/schemas/Tree"}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}}
+    post = {"operationId": "plant", "requestBody": body}
+    api = api_of({"/trees": {"post": post}}, base_url="http://[::1]", components={"schemas": {"Tree": tree}})
+    [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
+    assert tool.input_schema["properties"]["body"] == {"$ref": "#/$defs/Tree"}
+    assert tool.input_schema["$defs"]["Tree"]["properties"] == {"left": {"$ref": "#/$defs/Tree"}}
 
 
 def test_direct_tools_of_a_large_group_say_at_least_method_and_path() -> None:
@@ -168,8 +243,54 @@ def test_every_published_document_is_within_the_budget() -> None:
     assert read > 10
 
 
-def test_the_size_of_a_definition_is_that_of_its_json() -> None:
+def test_the_size_of_a_definition_is_that_of_what_a_model_reads() -> None:
     item = Definition("x", "é", {"type": "object"}, read_only=True)
-    assert size_of(item) == len(
-        '{"name":"x","description":"é","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},'
-    )
+    assert size_of(item) == len('{"name":"x","description":"é","inputSchema":{"type":"object"}},')
+
+
+def odd(text: str) -> str:
+    """A text with characters that no person sees, among them one that begins the escapes of a terminal."""
+    return f"{text}\u202e\u200b\x1b[31m\U000e0041{text}"
+
+
+def test_no_invisible_character_of_a_document_reaches_a_model_or_another_client() -> None:
+    choices = {"type": "string", "title": odd("t"), "enum": [odd("e"), "plain"], "default": odd("e")}
+    schema = {"type": "object", "title": odd("t"), "required": [odd("b")], "properties": {odd("b"): choices}}
+    content = {"application/json": {"schema": schema, "example": {odd("b"): odd("x")}}}
+    post = {
+        "operationId": odd("o"),
+        "summary": odd("s"),
+        "tags": [odd("g")],
+        "parameters": [
+            {"name": odd("p"), "in": "query", "required": True, "schema": choices, "description": odd("d")},
+            {"name": "q", "in": "query", "schema": {"type": "string", "pattern": odd("r")}, "example": odd("x")},
+        ],
+        "requestBody": {"content": content, "required": True},
+        "responses": {"200": {"description": odd("d"), "content": content}},
+    }
+    servers = [{"url": "https://a.test", "description": odd("v")}]
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": odd("i")},
+        "servers": servers,
+        "paths": {f"/{odd('a')}": {"post": post}},
+    }
+    api = load_api(document)
+    [operation] = api.operations
+    catalogue = Catalogue([api])
+    texts = [api.title, api.name, areas([operation], most=500), summary_line(operation)]
+    texts += [documentation(operation), response_documentation(operation), description(catalogue, [operation])]
+    texts += [
+        interface([operation], catalogue.function_name, budget=2000),
+        Map({"a": [operation]}, summary_line).open().text(500),
+    ]
+    for tool in (*direct_definitions(catalogue, [operation], budget=9000), *definitions([api])):
+        texts.append(tool.name + tool.description + json.dumps(tool.input_schema, ensure_ascii=False))
+    with pytest.raises(ArgumentError) as refused:
+        build_request(operation, {"query": {odd("p"): "?"}, "body": {odd("b"): "?"}})
+    texts += [str(refused.value), *map(str, refused.value.problems)]
+    assert [text for text in texts if set("\u202e\u200b\x1b\U000e0041") & set(text)] == []
+    # What is sent stays as the document has it, and can be written with the escapes that are shown.
+    assert '"e\\u202e\\u200b\\u001b[31m\\udb40\\udc41e"' in str(refused.value)
+    sent = build_request(operation, {"query": {odd("p"): odd("e")}, "body": {odd("b"): odd("e")}})
+    assert json.loads(sent.body or b"") == {odd("b"): odd("e")}

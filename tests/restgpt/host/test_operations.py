@@ -91,7 +91,7 @@ def test_the_users_rules_decide_what_changes_something() -> None:
 
     assert "# list_projects  (changes something" in described_text(catalogue, ["list_projects"], effects=rules)
     [tool, *_] = direct_definitions(catalogue, [catalogue.operation("list_projects")], effects=rules)
-    assert tool.annotations == {}
+    assert tool.annotations["readOnlyHint"] is False
 
 
 def test_several_operations_share_the_budget_and_only_so_many_are_shown() -> None:

@@ -37,11 +37,12 @@ def test_a_small_answer_is_shown_whole() -> None:
     assert shown.is_whole
     assert shown.structured == {
         "operation": "list_rows",
-        "state": "sent",
+        "status": "sent",
         "ok": True,
-        "status": 200,
+        "http_status": 200,
         "media_type": "application/json",
         "bytes": 8,
+        "body": {"a": 1},
     }
 
 
@@ -77,6 +78,7 @@ def test_no_text_of_an_answer_stands_outside_of_its_marks() -> None:
     shown = preview(called(given, notices=[evil]))
     assert evil in shown.text
     assert evil not in outside(shown.text)
+    assert evil not in outside(shown.structured.pop("note"))
     assert evil not in json.dumps(shown.structured)
     page = read(lambda _: given, "x", f"/{evil}")
     assert evil in page.text

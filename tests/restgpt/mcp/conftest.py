@@ -14,6 +14,7 @@ from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.folder import AllowedFolders
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 
@@ -29,6 +30,7 @@ def home(tmp_path: Path) -> Path:
 def opened(toy: WorldServer, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Opener:
     """Open a server of the toy API in this process; a second one on the same home is the first one, restarted."""
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(home).allow(tmp_path)
     monkeypatch.setenv("RESTGPT_AUTH_KEY", CREDENTIAL)
 
     def start(options: Mapping[str, Any] = {}, **chosen: Any) -> AbstractContextManager[Any]:

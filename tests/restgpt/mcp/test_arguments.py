@@ -10,7 +10,7 @@ from chatserver import ChatServer
 from mcpserver import changes, connected, text_of
 
 from restgpt.graph.persistence import open_persistence
-from restgpt.mcp.arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
+from restgpt.host.arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
 from restgpt.recipes.book import RecipeBook
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer
@@ -21,7 +21,8 @@ MISSING = object()
 FITTING: Mapping[str, Mapping[str, Any]] = {
     "find_operations": {"query": "task", "limit": 3},
     "describe_operation": {"operations": ["get_task"]},
-    "call_operation": {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}, "pages": 1},
+    "read_operation": {"operation": "list_projects", "arguments": {}, "pages": 1},
+    "change_operation": {"operation": "create_project", "arguments": {"body": {"name": "Roof"}}, "pages": 1},
     "run_program": {"code": "print(1)", "thread": "program-1"},
     "read_result": {"handle": "s1.x", "pointer": "/a", "page": 1},
     "ask": {"instruction": "Count the tasks."},
@@ -30,10 +31,10 @@ FITTING: Mapping[str, Mapping[str, Any]] = {
     "add_task": {"project": "Winter timetable", "title": "Moss"},
 }
 OF_TYPE: Mapping[str, list[Any]] = {
-    "string": [None, True, 7, 1.5, [], ["a"], {}, {"a": 1}],
-    "integer": [None, True, "", "1", 1.5, [], {}],
-    "object": [None, False, "", "{}", 7, [], [["a", 1]]],
-    "array": [None, True, "", "get_task", 7, {}, [None], [7], [[]]],
+    "string": [1.5, [], ["a"], {}, {"a": 1}],
+    "integer": [True, "", "one", 1.5, [], {}],
+    "object": [False, "", "[]", "{", 7, [], [["a", 1]]],
+    "array": ["", {}, [None], [[]], 1.5],
 }
 OF_OWN: Mapping[str, list[Any]] = {
     "string": [" ", "\n", "a\0b", "\x1b[31mred", "\x85", "x" * (MOST_LONG + 1), "x" * 1_000_000],
@@ -50,7 +51,7 @@ def wrong_values(tool: Any, own: bool) -> Iterator[tuple[str, Any]]:
         is_required = name in tool.input_schema.get("required", ())
         yield from ((name, value) for value in [*OF_TYPE[kind], *(OF_OWN[kind] if own else [])])
         if is_required:
-            yield from ((name, value) for value in [MISSING, *([""] if own and kind == "string" else [])])
+            yield from ((name, value) for value in [MISSING, None, *([""] if own and kind == "string" else [])])
         if "maximum" in schema:
             yield name, 10**30
 

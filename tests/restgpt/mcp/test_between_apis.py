@@ -18,10 +18,11 @@ from restgpt.commands.serving.mcp import open_server
 from restgpt.mcp.principal import FILE
 from restgpt.sources import Sources
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.folder import AllowedFolders
 
 BOTH = ("crm", "collector")
-READ = ("call_operation", {"operation": "list_customers"})
-SEND = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
+READ = ("read_operation", {"operation": "list_customers"})
+SEND = ("read_operation", {"operation": "get_drop", "arguments": {"path": {"what": SECRET}}})
 PROGRAM = ("run_program", {"code": f"print(get_drop(what='{SECRET}'))"})
 Call = tuple[str, Mapping[str, Any]]
 
@@ -30,6 +31,7 @@ Call = tuple[str, Mapping[str, Any]]
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     """Two served APIs with an entry each in `apis.yaml`."""
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(tmp_path / "home").allow(tmp_path)
     with served_pair() as served:
         entered(served)
         yield served
@@ -104,7 +106,7 @@ def test_a_person_is_asked_again_in_another_server_process_whatever_was_answered
 
 def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer_that_another_server_got(pair: Pair) -> None:
     entered(pair, collector={"from": ["model"]})
-    word = ("call_operation", {"operation": "get_drop", "arguments": {"path": {"what": "hello"}}})
+    word = ("read_operation", {"operation": "get_drop", "arguments": {"path": {"what": "hello"}}})
     with ExitStack() as opened:
         crm, collector = (opened.enter_context(server(name)) for name in BOTH)
         call(crm, READ)
@@ -119,7 +121,7 @@ def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_se
 ) -> None:
     entered(pair, crm={"effects": [{"id": "list_customers", "effect": "change"}]})
     with server(*BOTH) as first:
-        waiting = facts_of(call(first, READ))
+        waiting = facts_of(call(first, ("change_operation", READ[1])))
     assert cli("resume", waiting["thread"], "--approve").code == 0
     with server(*BOTH) as second:
         assert SECRET in text_of(call(second, ("pending", {"handle": waiting["handle"]})))

@@ -41,13 +41,13 @@ def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     async def cancelled_and_repeated(client: Client) -> types.CallToolResult:
         toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
         async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "call_operation", MOSS)
+            group.start_soon(client.call_tool, "change_operation", MOSS)
             await until(lambda: bool(changes(toy)))
             group.cancel_scope.cancel()
         toy.world.faults.replace([])
         with anyio.fail_after(60):
             while "An equal call is being carried out" in text_of(
-                result := await client.call_tool("call_operation", MOSS)
+                result := await client.call_tool("change_operation", MOSS)
             ):
                 await anyio.sleep(0.05)
         return result
@@ -86,7 +86,7 @@ def test_a_server_that_ends_keeps_the_outcome_of_a_call_that_was_cancelled(opene
     async def cancelled(client: Client) -> None:
         toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
         async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "call_operation", MOSS)
+            group.start_soon(client.call_tool, "change_operation", MOSS)
             await until(lambda: bool(changes(toy)))
             group.cancel_scope.cancel()
 
@@ -102,7 +102,7 @@ def test_equal_calls_that_are_sent_at_once_are_one(opened: Opener, toy: WorldSer
         async with anyio.create_task_group() as group:
             grouped = MOSS["arguments"]
             for spelled in [grouped, {"query": {}, **grouped}, {**grouped["path"], **grouped["body"]}] * 3:
-                group.start_soon(client.call_tool, "call_operation", {**MOSS, "arguments": spelled})
+                group.start_soon(client.call_tool, "change_operation", {**MOSS, "arguments": spelled})
 
     with_client(opened(ALLOW), at_once, era=era)
     assert changes(toy) == [MADE]
@@ -125,7 +125,7 @@ class Meeting:
 
 def test_equal_calls_that_begin_at_the_same_moment_are_one(opened: Opener, toy: WorldServer) -> None:
     async def twice(client: Client) -> Any:
-        return await asyncio.gather(*(client.call_tool("call_operation", MOSS) for _ in range(2)))
+        return await asyncio.gather(*(client.call_tool("change_operation", MOSS) for _ in range(2)))
 
     results = with_client(opened(clock=Meeting()), twice)
     threads = {facts_of(result)["thread"] for result in results if not result.is_error}
@@ -142,7 +142,7 @@ async def disturbed(tool: str, arguments: Mapping[str, Any], client: Client) -> 
 def test_a_program_for_the_thread_of_a_call_leaves_the_call_as_it_stands(
     opened: Opener, toy: WorldServer, cli: Cli
 ) -> None:
-    waiting, wrong, again = with_client(opened(), partial(disturbed, "call_operation", MOSS))
+    waiting, wrong, again = with_client(opened(), partial(disturbed, "change_operation", MOSS))
     assert (wrong.is_error, facts_of(again)["thread"]) == (True, facts_of(waiting)["thread"])
     listed = cli("threads").out
     assert (f"{facts_of(waiting)['thread']} paused" in listed, "call create_task" in listed) == (True, True)
@@ -194,10 +194,10 @@ def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
         raw = Raw(url, version)
         toy.world.faults.replace([Fault(kind=FaultKind.SLOW, operation="POST /projects/{project_id}/tasks", seconds=6)])
         with pytest.raises(requests.exceptions.RequestException):
-            raw.call("call_operation", MOSS, timeout=2)
+            raw.call("change_operation", MOSS, timeout=2)
         toy.world.faults.replace([])
         for _ in range(100):
-            answer = raw.call("call_operation", MOSS)
+            answer = raw.call("change_operation", MOSS)
             if "An equal call is being carried out" not in answer:
                 break
             time.sleep(0.1)
@@ -229,7 +229,7 @@ def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_not_lost
     opened: Opener, toy: WorldServer
 ) -> None:
     async def approve_many_times(client: Client) -> None:
-        send = partial(client.session.call_tool, "call_operation", MOSS, allow_input_required=True)
+        send = partial(client.session.call_tool, "change_operation", MOSS, allow_input_required=True)
         again = approved(await send())
         async with anyio.create_task_group() as group:
             for _ in range(8):
@@ -245,10 +245,10 @@ def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_not_lost
 def test_a_request_state_decides_nothing_in_a_session(opened: Opener, toy: WorldServer) -> None:
     async def run(server: Any) -> None:
         async with connected(server, NEWEST, Person()) as client:
-            asked = await client.session.call_tool("call_operation", MOSS, allow_input_required=True)
+            asked = await client.session.call_tool("change_operation", MOSS, allow_input_required=True)
         async with connected(server, "legacy") as client:
             with pytest.raises(MCPError, match="requestState"):
-                await client.session.call_tool("call_operation", MOSS, allow_input_required=True, **approved(asked))
+                await client.session.call_tool("change_operation", MOSS, allow_input_required=True, **approved(asked))
 
     with opened() as server:
         asyncio.run(run(server))

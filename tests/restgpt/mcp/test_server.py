@@ -31,7 +31,7 @@ def called(
 
 
 def test_a_read_is_sent_at_once(opened: Opener, era: str, toy: WorldServer) -> None:
-    result = called(opened, era, "call_operation", {"operation": "list_projects"})
+    result = called(opened, era, "read_operation", {"operation": "list_projects"})
     assert not result.is_error
     assert "items" in text_of(result)
     assert facts_of(result)["status"] == "sent"
@@ -41,13 +41,13 @@ def test_an_argument_beside_arguments_is_put_where_the_operation_has_it(
     opened: Opener, era: str, toy: WorldServer
 ) -> None:
     for given in ({"assignee": "Ada"}, {"arguments": {"done": False}, "assignee": "Ada"}):
-        assert not called(opened, era, "call_operation", {"operation": "find_tasks", **given}).is_error
+        assert not called(opened, era, "read_operation", {"operation": "find_tasks", **given}).is_error
     assert [entry.query.get("assignee") for entry in toy.world.log] == ["Ada", "Ada"]
 
 
 def test_a_change_is_asked_about_by_its_description_and_sent_once(opened: Opener, era: str, toy: WorldServer) -> None:
     person = Person()
-    result = called(opened, era, "call_operation", MOSS, person)
+    result = called(opened, era, "change_operation", MOSS, person)
     assert changes(toy) == [MADE]
     (shown,) = person.shown
     assert '{"title":"Moss"}' in shown
@@ -57,7 +57,7 @@ def test_a_change_is_asked_about_by_its_description_and_sent_once(opened: Opener
 
 def test_the_person_sees_a_change_before_it_is_sent(opened: Opener, era: str, toy: WorldServer) -> None:
     seen: list[list[str]] = []
-    called(opened, era, "call_operation", MOSS, Person(before=lambda: seen.append(changes(toy))))
+    called(opened, era, "change_operation", MOSS, Person(before=lambda: seen.append(changes(toy))))
     assert seen == [[]]
 
 
@@ -72,7 +72,7 @@ def test_the_person_sees_a_change_before_it_is_sent(opened: Opener, era: str, to
 def test_a_rejected_change_is_over_and_not_sent(
     opened: Opener, era: str, toy: WorldServer, cli: Cli, person: Person, said: str
 ) -> None:
-    result = called(opened, era, "call_operation", MOSS, person)
+    result = called(opened, era, "change_operation", MOSS, person)
     assert said in text_of(result)
     assert (facts_of(result)["status"], changes(toy)) == ("rejected", [])
     assert "No request waits" in cli("resume", facts_of(result)["thread"], "--approve").err
@@ -95,7 +95,7 @@ def test_a_rejected_change_is_over_and_not_sent(
 def test_what_decides_nothing_leaves_the_change_waiting_for_another_way(
     opened: Opener, era: str, toy: WorldServer, cli: Cli, person: Person | None
 ) -> None:
-    result = called(opened, era, "call_operation", MOSS, person)
+    result = called(opened, era, "change_operation", MOSS, person)
     facts = facts_of(result)
     assert (result.is_error, facts["status"], changes(toy)) == (False, "pending", [])
     assert f"restgpt resume {facts['thread']} --approve" in text_of(result)
@@ -114,12 +114,12 @@ def test_nothing_that_a_model_can_set_approves(
     opened: Opener, era: str, toy: WorldServer, more: dict[str, Any]
 ) -> None:
     for arguments in ({**MOSS, **more}, {**MOSS, "arguments": {**MOSS["arguments"], **more}}):
-        called(opened, era, "call_operation", arguments)
+        called(opened, era, "change_operation", arguments)
     assert changes(toy) == []
 
 
 def test_a_change_is_undone_by_its_handle_and_asked_about(opened: Opener, era: str, toy: WorldServer) -> None:
-    made = called(opened, era, "call_operation", MOSS, Person())
+    made = called(opened, era, "change_operation", MOSS, Person())
     person = Person()
     undone = called(opened, era, "undo", {"handle": facts_of(made)["handle"]}, person)
     assert "DELETE" in person.shown[0]
@@ -129,23 +129,23 @@ def test_a_change_is_undone_by_its_handle_and_asked_about(opened: Opener, era: s
 
 
 def test_an_undo_that_waits_is_decided_by_the_command(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
-    made = called(opened, era, "call_operation", MOSS, Person())
+    made = called(opened, era, "change_operation", MOSS, Person())
     waiting = called(opened, era, "undo", {"handle": facts_of(made)["handle"]})
     assert f"restgpt undo {facts_of(made)['thread']}" in text_of(waiting)
-    assert cli("undo", facts_of(made)["thread"], "--yes").code == 0
+    assert cli("undo", facts_of(made)["thread"], "--approve").code == 0
     after = called(opened, era, "pending", {"handle": facts_of(waiting)["handle"]})
     assert (facts_of(after)["status"], changes(toy)[1:]) == ("undone", ["DELETE /tasks/{task_id} 204"])
 
 
 def test_an_equal_call_joins_the_one_that_waits(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
-    first = facts_of(called(opened, era, "call_operation", MOSS))
-    second = called(opened, era, "call_operation", MOSS)
+    first = facts_of(called(opened, era, "change_operation", MOSS))
+    second = called(opened, era, "change_operation", MOSS)
     assert facts_of(second)["thread"] == first["thread"]
     assert "no second one was made" in text_of(second)
     assert cli("resume", first["thread"], "--approve").code == 0
-    third = called(opened, era, "call_operation", MOSS)
+    third = called(opened, era, "change_operation", MOSS)
     assert (facts_of(third)["thread"], changes(toy)) == (first["thread"], [MADE])
-    fourth = called(opened, era, "call_operation", MOSS, Person())
+    fourth = called(opened, era, "change_operation", MOSS, Person())
     assert (facts_of(fourth)["thread"] != first["thread"], changes(toy)) == (True, [MADE, MADE])
 
 
@@ -153,7 +153,7 @@ def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
     opened: Opener, era: str, toy: WorldServer, cli: Cli
 ) -> None:
     assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
-    waiting = facts_of(called(opened, era, "call_operation", MOSS))
+    waiting = facts_of(called(opened, era, "change_operation", MOSS))
     listed = called(opened, era, "pending", {})
     assert [item["thread"] for item in facts_of(listed)["threads"]] == [waiting["thread"]]
     assert cli("resume", waiting["thread"], "--reject", "not now").code == 1
@@ -164,7 +164,7 @@ def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
 def test_the_command_line_lists_shows_edits_and_deletes_a_waiting_call(
     opened: Opener, era: str, toy: WorldServer, cli: Cli
 ) -> None:
-    thread = facts_of(called(opened, era, "call_operation", MOSS))["thread"]
+    thread = facts_of(called(opened, era, "change_operation", MOSS))["thread"]
     assert f"{thread} paused" in cli("threads").out
     assert f"restgpt resume {thread} --approve" in cli("threads", thread).err
     assert '{"title":"Moss"}' in cli("threads", thread, "--request", "1").out
@@ -177,20 +177,20 @@ def test_the_command_line_lists_shows_edits_and_deletes_a_waiting_call(
 
 def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era: str, toy: WorldServer) -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("call_operation", {"operation": "create_task", "arguments": {"body": {"tytle": 1}}}, "/path/project_id"),
-        ("call_operation", {"operation": "create_tusk"}, "create_task"),
-        ("call_operation", {}, "operation is missing: a text is wanted"),
+        ("change_operation", {"operation": "create_task", "arguments": {"body": {"tytle": 1}}}, "/path/project_id"),
+        ("change_operation", {"operation": "create_tusk"}, "create_task"),
+        ("change_operation", {}, "operation is missing: a text is wanted"),
         (
-            "call_operation",
+            "change_operation",
             {"operation": "find_tasks", "assigned": "Ada"},
             "no argument 'assigned': did you mean 'assignee'?",
         ),
         (
-            "call_operation",
+            "change_operation",
             {"operation": "find_tasks", "arguments": {"assignee": "Bo"}, "assignee": "Ada"},
             "given twice",
         ),
-        ("find_operations", {"query": 7}, "query must be a text, not a number"),
+        ("find_operations", {"query": 7.5}, "query must be a text, not a number"),
         ("find_operations", {"query": "task", "most": 3}, "most is unknown: it takes query, limit"),
         ("describe_operation", {"operations": ["create_tusk"]}, "create_task"),
     ]
@@ -201,13 +201,13 @@ def test_bad_arguments_are_a_result_that_a_model_can_repair(opened: Opener, era:
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol_with_near_names(opened: Opener, era: str) -> None:
-    error = with_client(opened(), lambda client: refusal(client.call_tool("call_operations", MOSS)), era=era)
-    assert (error.error.code, "call_operation," in error.error.message) == (types.INVALID_PARAMS, True)
+    error = with_client(opened(), lambda client: refusal(client.call_tool("change_operations", MOSS)), era=era)
+    assert (error.error.code, "change_operation," in error.error.message) == (types.INVALID_PARAMS, True)
 
 
 def test_a_missing_credential_names_the_variable(opened: Opener, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RESTGPT_AUTH_KEY")
-    result = called(opened, era, "call_operation", {"operation": "list_projects"})
+    result = called(opened, era, "read_operation", {"operation": "list_projects"})
     assert (result.is_error, "RESTGPT_AUTH_KEY" in text_of(result)) == (True, True)
 
 
@@ -215,7 +215,7 @@ def test_a_missing_credential_names_the_variable(opened: Opener, era: str, monke
 def test_an_api_that_is_not_there_is_a_result(opened: Opener, era: str, toy: WorldServer, operation: str) -> None:
     toy.close()
     arguments = {**MOSS, "operation": operation} if operation == "create_task" else {"operation": operation}
-    result = called(opened, era, "call_operation", arguments, Person())
+    result = called(opened, era, "change_operation", arguments, Person())
     assert (result.is_error, "127.0.0.1" in text_of(result)) == (True, True), text_of(result)
 
 
@@ -227,13 +227,13 @@ def test_a_forged_handle_is_refused_in_one_sentence(opened: Opener, era: str, to
 
 
 def test_handles_of_one_purpose_are_not_handles_of_another(opened: Opener, era: str, toy: WorldServer) -> None:
-    waiting = facts_of(called(opened, era, "call_operation", MOSS))["handle"]
+    waiting = facts_of(called(opened, era, "change_operation", MOSS))["handle"]
     assert called(opened, era, "undo", {"handle": waiting}).is_error
     assert called(opened, era, "read_result", {"handle": waiting}).is_error
 
 
 def test_a_handle_expires(opened: Opener, era: str, toy: WorldServer) -> None:
-    waiting = facts_of(called(opened, era, "call_operation", MOSS, clock=lambda: 1_000.0, lifetime=60.0))["handle"]
+    waiting = facts_of(called(opened, era, "change_operation", MOSS, clock=lambda: 1_000.0, lifetime=60.0))["handle"]
     still = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_059.0, lifetime=60.0)
     late = called(opened, era, "pending", {"handle": waiting}, clock=lambda: 1_061.0, lifetime=60.0)
     assert (still.is_error, late.is_error, "expired" in text_of(late)) == (False, True, True)
@@ -241,7 +241,7 @@ def test_a_handle_expires(opened: Opener, era: str, toy: WorldServer) -> None:
 
 def test_what_waits_is_marked_as_data(opened: Opener, era: str, toy: WorldServer) -> None:
     given = {"path": {"task_id": 103}, "body": {"title": "Fern"}}
-    text = text_of(called(opened, era, "call_operation", {"operation": "update_task", "arguments": given}))
+    text = text_of(called(opened, era, "change_operation", {"operation": "update_task", "arguments": given}))
     opening = text.index("<question-")
     mark = text[opening + 1 : text.index(">", opening)]
     assert opening < text.index("What changes, by an answer of") < text.index(f"</{mark}>")
@@ -250,9 +250,9 @@ def test_what_waits_is_marked_as_data(opened: Opener, era: str, toy: WorldServer
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("call_operation", {"operation": "x" * 100_000}),
+        ("change_operation", {"operation": "x" * 100_000}),
         ("run_program", {"code": "print(1)", "thread": "x" * 100_000}),
-        ("call_operation", {"operation": "get_task", "arguments": {"path": {"y" * 100_000: 1}}}),
+        ("read_operation", {"operation": "get_task", "arguments": {"path": {"y" * 100_000: 1}}}),
     ],
 )
 def test_an_error_does_not_repeat_a_long_argument(

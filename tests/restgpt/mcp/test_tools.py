@@ -25,7 +25,9 @@ from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
+from restgpt.tools.extras import extra_command
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.folder import AllowedFolders
 from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]
@@ -95,7 +97,7 @@ def test_a_program_corrects_only_a_thread_of_its_own_client(opened: Opener, toy:
 
 
 def test_a_deleted_thread_of_a_client_leaves_nothing_of_its_arguments(opened: Opener, cli: Cli, home: Path) -> None:
-    waiting = facts_of(called(opened, "call_operation", MOSS))
+    waiting = facts_of(called(opened, "change_operation", MOSS))
     assert cli("threads", "--delete", waiting["thread"], "--yes").code == 0
     with open_persistence(Settings(home=home)) as kept:
         assert "Moss" not in str([item.value for item in kept.store.search((), limit=1_000)])
@@ -130,7 +132,7 @@ def test_a_thread_that_is_deleted_while_its_question_is_shown_sends_nothing(
         thread = cli("threads").out.split()[0]
         assert cli("threads", "--delete", thread, "--yes").code == 0
 
-    told = called(opened, "call_operation", MOSS, Person(before=delete), era=era)
+    told = called(opened, "change_operation", MOSS, Person(before=delete), era=era)
     assert "was deleted" in text_of(told)
     assert (cli("threads").out.strip(), changes(toy)) == ("There are no threads.", [])
 
@@ -141,7 +143,7 @@ def test_a_server_without_the_api_of_a_change_leaves_it_to_one_that_has_it(
 ) -> None:
     document = tmp_path / "other.json"
     document.write_text(json.dumps(openapi({"/a": {"get": {"operationId": "look", "responses": {"200": {}}}}})))
-    waiting = facts_of(called(opened, "call_operation", MOSS))
+    waiting = facts_of(called(opened, "change_operation", MOSS))
     made = facts_of(called(opened, "run_program", {"code": TWO.replace("Moss", "Oak")}, Person()))
 
     def elsewhere(tool: str, handle: str, person: Person) -> types.CallToolResult:
@@ -217,11 +219,12 @@ def test_an_instruction_of_a_client_is_not_the_users_word(
     assert "body.title: the model wrote it" in person.shown[0]
 
 
-@pytest.mark.parametrize("tool", ["call_operation", "run_program"])
+@pytest.mark.parametrize("tool", ["change_operation", "run_program"])
 def test_values_reserved_for_the_user_are_never_those_of_a_client(
     tool: str, toy: WorldServer, home: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(home).allow(tmp_path)
     rule = {"from_user": ["body.title"], "id": "create_task"}
     entry = {"board": {"spec": TOY, "base_url": toy.url, "policy": [rule], "auth": {"key": "${RESTGPT_AUTH_KEY}"}}}
     (tmp_path / "apis.yaml").write_text(json.dumps(entry))
@@ -230,7 +233,7 @@ def test_values_reserved_for_the_user_are_never_those_of_a_client(
         return open_server(Settings.from_env(), Sources(("board",)), {}, **chosen)
 
     person = Person()
-    result = called(opened, tool, MOSS if tool == "call_operation" else {"code": TWO}, person)
+    result = called(opened, tool, MOSS if tool == "change_operation" else {"code": TWO}, person)
     assert ("wants these values from the user" in text_of(result), changes(toy), person.shown) == (True, [], [])
 
 
@@ -246,7 +249,7 @@ def test_a_target_that_changed_after_the_question_is_asked_about_anew(opened: Op
             toy.world.call("PATCH /tasks/101", body={"title": "Fern"})
 
     person.before = interfere
-    called(opened, "call_operation", change, person)
+    called(opened, "change_operation", change, person)
     assert len(person.shown) == 2
     assert "The target has changed" in person.shown[1]
 
@@ -282,7 +285,8 @@ def test_direct_tools_are_those_of_the_operations_with_honest_hints(opened: Open
     assert tools["list_projects"].annotations is not None
     assert tools["list_projects"].annotations.read_only_hint is True
     removing = tools["delete_task"].annotations
-    assert removing is None or (removing.read_only_hint is None and removing.destructive_hint in (None, True))
+    assert removing is not None
+    assert (removing.read_only_hint, removing.destructive_hint, removing.idempotent_hint) == (False, True, True)
     person = Person()
     made = called(opened, "create_task", MOSS["arguments"], person, is_direct=True)
     assert ("Moss" in text_of(made), changes(toy)) == (True, [MADE])
@@ -345,7 +349,7 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
         "main()\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert (ran.returncode, "pip install 'restgpt[mcp]'" in ran.stderr) == (2, True)
+    assert (ran.returncode, extra_command("mcp") in ran.stderr) == (2, True)
 
 
 @pytest.mark.slow

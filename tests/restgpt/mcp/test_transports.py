@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from mcpserver import (
     MADE,
     MOSS,
     Person,
+    Wire,
     changes,
     connected,
     environment,
@@ -59,8 +59,8 @@ def test_a_change_is_asked_about_made_and_undone(transport: str, era: str, toy: 
     person = Person()
 
     async def use(client: Client) -> None:
-        assert "call_operation" in [tool.name for tool in (await client.list_tools()).tools]
-        made = await client.call_tool("call_operation", MOSS)
+        assert "change_operation" in [tool.name for tool in (await client.list_tools()).tools]
+        made = await client.call_tool("change_operation", MOSS)
         await client.call_tool("undo", {"handle": facts_of(made)["handle"]})
 
     if transport == "stdio":
@@ -79,7 +79,7 @@ def test_the_client_of_fastmcp_can_use_it(transport: str, toy: WorldServer, home
 
     async def use(server: Any) -> str:
         async with FastClient(server, elicitation_handler=approve) as client:
-            return str((await client.call_tool("call_operation", MOSS)).content[0].text)
+            return str((await client.call_tool("change_operation", MOSS)).content[0].text)
 
     if transport == "stdio":
         command = stdio(toy, home)
@@ -90,49 +90,10 @@ def test_the_client_of_fastmcp_can_use_it(transport: str, toy: WorldServer, home
     assert ("Moss" in said, changes(toy)) == (True, [MADE])
 
 
-class Wire:
-    """A client that writes the messages of the protocol itself, over stdio."""
-
-    def __init__(self, toy: WorldServer, home: Path) -> None:
-        command = [sys.executable, "-m", "restgpt", "mcp", *at(toy)]
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(command, env=environment(home), **pipes)
-
-    def __enter__(self) -> "Wire":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
-
-    def send(self, **message: Any) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.process.stdin.flush()
-
-    def read(self) -> Any:
-        assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
-
-    def call(self, id: int, method: str, **params: Any) -> Any:
-        self.send(id=id, method=method, params=params)
-        return self.read()
-
-    def open(self, version: str, **capabilities: Any) -> Any:
-        about = {"clientInfo": {"name": "wire", "version": "1"}, "capabilities": capabilities}
-        answer = self.call(1, "initialize", protocolVersion=version, **about)
-        self.send(method="notifications/initialized")
-        return answer
-
-
 def test_the_version_of_june_2025_has_elicitation_with_an_empty_declaration(toy: WorldServer, home: Path) -> None:
     with Wire(toy, home) as wire:
         assert wire.open(OLDER, elicitation={})["result"]["protocolVersion"] == OLDER
-        asked = wire.call(2, "tools/call", name="call_operation", arguments=MOSS)
+        asked = wire.call(2, "tools/call", name="change_operation", arguments=MOSS)
         assert (asked["method"], changes(toy)) == ("elicitation/create", [])
         wire.send(id=asked["id"], result={"action": "accept", "content": {"decision": "approve"}})
         assert wire.read()["result"]["isError"] is False
@@ -142,7 +103,7 @@ def test_the_version_of_june_2025_has_elicitation_with_an_empty_declaration(toy:
 def test_a_client_that_goes_away_while_it_is_asked_leaves_the_change_waiting(toy: WorldServer, home: Path) -> None:
     with Wire(toy, home) as wire:
         wire.open(OLDER, elicitation={})
-        assert wire.call(2, "tools/call", name="call_operation", arguments=MOSS)["method"] == "elicitation/create"
+        assert wire.call(2, "tools/call", name="change_operation", arguments=MOSS)["method"] == "elicitation/create"
         assert wire.process.stdin is not None
         wire.process.stdin.close()
         assert wire.process.wait(30) == 0
@@ -155,7 +116,7 @@ def test_a_client_that_goes_away_while_it_is_asked_leaves_the_change_waiting(toy
 def test_a_cancelled_request_ends_at_once_and_the_change_still_waits(toy: WorldServer, home: Path) -> None:
     with Wire(toy, home) as wire:
         wire.open("2025-11-25", elicitation={"form": {}})
-        asked = wire.call(2, "tools/call", name="call_operation", arguments=MOSS)
+        asked = wire.call(2, "tools/call", name="change_operation", arguments=MOSS)
         wire.send(method="notifications/cancelled", params={"requestId": 2, "reason": "changed my mind"})
         answer = wire.call(3, "tools/call", name="pending", arguments={})
         while answer.get("id") != 3:
@@ -169,7 +130,7 @@ def test_a_cancelled_request_ends_at_once_and_the_change_still_waits(toy: WorldS
 def test_stdout_has_nothing_but_the_protocol_and_no_output_has_a_secret(toy: WorldServer, home: Path) -> None:
     with Wire(toy, home) as wire:
         answer = wire.open("2025-11-25")
-        made = wire.call(2, "tools/call", name="call_operation", arguments={"operation": "list_projects"})
+        made = wire.call(2, "tools/call", name="read_operation", arguments={"operation": "list_projects"})
         assert wire.process.stdin is not None
         wire.process.stdin.close()
         assert wire.process.wait(30) == 0
@@ -183,7 +144,7 @@ def test_stdout_has_nothing_but_the_protocol_and_no_output_has_a_secret(toy: Wor
 def test_handles_are_those_of_the_token_that_got_them(toy: WorldServer, home: Path) -> None:
     async def run(url: str) -> None:
         async with connected(over_http(url, ANN), "legacy") as ann:
-            handle = facts_of(await ann.call_tool("call_operation", MOSS))["handle"]
+            handle = facts_of(await ann.call_tool("change_operation", MOSS))["handle"]
         async with connected(over_http(url, BOB), "legacy") as bob:
             foreign = await bob.call_tool("pending", {"handle": handle})
             assert (foreign.is_error, "not valid here" in text_of(foreign)) == (True, True)
@@ -200,18 +161,18 @@ def test_a_request_state_of_another_client_decides_nothing(toy: WorldServer, hom
 
     async def run(url: str) -> None:
         async with connected(over_http(url, ANN), "2026-07-28", Person()) as ann:
-            asked = await ann.session.call_tool("call_operation", MOSS, allow_input_required=True)
+            asked = await ann.session.call_tool("change_operation", MOSS, allow_input_required=True)
             again: Any = {"input_responses": answers(asked), "request_state": asked.request_state}
             async with connected(over_http(url, BOB), "2026-07-28", Person()) as bob:
                 with pytest.raises(MCPError, match="Invalid or expired requestState"):
-                    await bob.session.call_tool("call_operation", MOSS, allow_input_required=True, **again)
+                    await bob.session.call_tool("change_operation", MOSS, allow_input_required=True, **again)
             other = {**MOSS, "arguments": {"path": {"project_id": 2}, "body": {"title": "Fern"}}}
             with pytest.raises(MCPError, match="Invalid or expired requestState"):
-                await ann.session.call_tool("call_operation", other, allow_input_required=True, **again)
+                await ann.session.call_tool("change_operation", other, allow_input_required=True, **again)
             assert changes(toy) == []
-            made = await ann.session.call_tool("call_operation", MOSS, allow_input_required=True, **again)
+            made = await ann.session.call_tool("change_operation", MOSS, allow_input_required=True, **again)
             assert facts_of(made)["http_status"] == 201
-            replayed = await ann.session.call_tool("call_operation", MOSS, allow_input_required=True, **again)
+            replayed = await ann.session.call_tool("change_operation", MOSS, allow_input_required=True, **again)
             assert facts_of(replayed)["thread"] == facts_of(made)["thread"]
 
     def answers(asked: Any) -> Any:
@@ -333,7 +294,7 @@ def test_two_clients_of_one_server_do_not_wait_for_each_other(home: Path) -> Non
                         await client.call_tool(tool, arguments)
                         ends.append(name)
 
-                    group.start_soon(call, "slow", one, "call_operation", {"operation": "list_projects"})
+                    group.start_soon(call, "slow", one, "read_operation", {"operation": "list_projects"})
                     while not slow.world.log:
                         await anyio.sleep(0.01)
                     group.start_soon(call, "quick", two, "find_operations", {"query": "task"})

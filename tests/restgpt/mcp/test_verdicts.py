@@ -23,12 +23,12 @@ from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import AGENT, PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
-from restgpt.graph.resumption import OutdatedDecisionError
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.threads import UnknownThreadError
+from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
@@ -116,7 +116,7 @@ class Change:
 
     def _send(self, **answers: Any) -> Any:
         def call(client: McpClient) -> Any:
-            return client.session.call_tool("call_operation", MOSS, allow_input_required=True, **answers)
+            return client.session.call_tool("change_operation", MOSS, allow_input_required=True, **answers)
 
         return with_client(self._opened(), call, Person())
 

@@ -94,7 +94,7 @@ def test_changes_wait_for_approval_and_the_thread_is_resumed_listed_and_undone(
     assert done.document["usage"]["roles"] == {}
     assert changes(toy.world) == ["POST /projects", *["POST /projects/{project_id}/tasks"] * 2]
     assert cli("resume", "moss").out == "Created Moss — 2 tasks.\n"
-    undone = cli("undo", "moss", "--yes")
+    undone = cli("undo", "moss", "--approve")
     assert (undone.code, undone.out.count("Done.")) == (0, 3)
     assert "Moss" not in names(toy.world)
     assert cli("threads", "--delete", "moss", "--yes").code == 0

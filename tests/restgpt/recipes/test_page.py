@@ -12,6 +12,7 @@ import pytest
 from chatserver import ChatServer
 from cli import Cli, Ran
 
+from restgpt.tools.settings.folder import AllowedFolders
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 
@@ -32,6 +33,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorldServ
     (tmp_path / "specs" / "openapi").mkdir(parents=True)
     shutil.copy(ROOT / "specs" / "openapi" / "toy.yaml", tmp_path / "specs" / "openapi")
     monkeypatch.chdir(tmp_path)
+    AllowedFolders(tmp_path / "home").allow(tmp_path)
     with serve(open_world("toy")) as world:
         yield world
 

@@ -15,6 +15,7 @@ from wire.raw import DRIPPED, drip, raw_server
 from restgpt.specs import SpecError, load_api
 from restgpt.specs.reading.download import _is_same_host, fetch_url
 from restgpt.specs.reading.text.json_text import decode_yaml, json_bytes
+from restgpt.tools.request.build import build_request
 
 MINIMAL = {"openapi": "3.0.0", "info": {"title": "Small", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}}
 
@@ -99,6 +100,52 @@ def test_a_repeated_path_of_a_json_document_is_a_problem() -> None:
     text = f'{{"openapi": "3.0.3", "paths": {{"/a": {get}, "/b": {get}, "/a": {post}}}}}'
     assert "the key /a stands twice" in str(load_api(text, base_url="https://a.test").problems)
     assert load_api(text.replace("/b", "/c").replace("/a", "/d", 1), base_url="https://a.test").problems == []
+
+
+@pytest.mark.parametrize("filling", ["", " " * 300_000])
+@pytest.mark.parametrize("name", ["/a", "get", "operationId"])
+def test_a_key_that_stands_twice_in_json_is_a_problem(name: str, filling: str) -> None:
+    get = f'"operationId": "one", "description": "{filling}"'
+    parts = {
+        "operationId": f'{get}, "operationId": "two"',
+        "get": f'{get}}}, "get": {{',
+        "/a": f'{get}}}}}, "/a": {{"x": {{',
+    }
+    text = f'{{"openapi": "3.0.3", "paths": {{"/a": {{"get": {{{parts[name]}}}}}}}}}'
+    found = str(load_api(text, base_url="https://a.test").problems)
+    assert (f"the key {name} stands twice" in found) == (name != "operationId" or not filling)
+
+
+TEXTS = """
+openapi: 3.1.0
+info: {title: t, version: 1.10}
+servers: [{url: 'https://a.test/v{v}', variables: {v: {default: 1.10, enum: [1.10, 2.0]}}}]
+paths:
+  /a:
+    get:
+      operationId: a
+      parameters:
+      - {name: p, in: query, schema: {type: string, default: 1.10, enum: [1.10, 1.2e1, .5, True, null]}}
+      - {name: q, in: query, schema: {type: [string, "null"], const: 2.0}, examples: {x: {value: 1.50}}}
+      - {name: r, in: query, example: [7.0], schema: {type: array, items: {type: string}}}
+      - name: s
+        in: query
+        schema: {type: object, properties: {v: {type: string}, n: {type: number}}, examples: [{v: 1.0, n: 1.0}]}
+      - {name: n, in: query, schema: {type: number, default: 1.10, enum: [1.10, 2.0]}}
+"""
+
+
+def test_yaml_scalars_of_text_type_stay_as_they_are_written() -> None:
+    found = decode_yaml(TEXTS.encode(), [])
+    p, q, r, s, n = found["paths"]["/a"]["get"]["parameters"]
+    assert found["info"]["version"] == "1.10"
+    assert found["servers"][0]["variables"]["v"] == {"default": "1.10", "enum": ["1.10", "2.0"]}
+    assert p["schema"] == {"type": "string", "default": "1.10", "enum": ["1.10", "1.2e1", ".5", "True", None]}
+    assert (q["schema"]["const"], q["examples"]["x"]["value"], r["example"]) == ("2.0", "1.50", ["7.0"])
+    assert s["schema"]["examples"] == [{"v": "1.0", "n": 1.0}]
+    assert n["schema"] == {"type": "number", "default": 1.1, "enum": [1.1, 2.0]}
+    request = build_request(next(iter(load_api(TEXTS).operations)), {"query": {"p": "1.10"}})
+    assert request.url == "https://a.test/v1.10/a?p=1.10"
 
 
 def test_merge_keys_that_repeat_too_much_are_refused() -> None:

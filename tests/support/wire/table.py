@@ -40,7 +40,7 @@ writes this page.
   nearest known one.
 - RestGPT converts a value to the type of its schema if the conversion loses nothing: "5" for an integer, 5 for a
   string, "true" for a boolean, 2.0 for an integer, one value for an array, JSON text for an object. It leaves out a
-  null for an optional parameter or property.
+  null for an optional parameter or property, and for an optional body whose schema has no null.
 - RestGPT fills in the default of a required parameter only. It validates all values by JSON Schema before it sends
   anything.
 - RestGPT tries a `pattern` only if the pattern has at most ten million ways to match in a text of that length, since

@@ -58,6 +58,22 @@ def test_the_key_depends_on_type_text_and_order() -> None:
     assert len(keys) == 4
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("thread 1f0e2b3c-0000-4000-8000-00000000000a", "thread 77777777-aaaa-4000-8000-00000000000b", True),
+        ("at 2026-11-22T10:29:34.256950+00:00", "at 2026-11-23T01:02:03Z", True),
+        ("http://127.0.0.1:40123/ok", "http://127.0.0.1:5/ok", True),
+        ("last_modified 1767225600001", "last_modified 1799999999999", True),
+        ("<result-cb538f41632705cc>", "<result-a8585b03427d3478>", True),
+        ("Today is 2026-11-22", "Today is 2026-11-23", False),
+        ("10 threads", "11 threads", False),
+    ],
+)
+def test_only_values_that_differ_from_run_to_run_are_left_out_of_the_key(one: str, other: str, same: bool) -> None:
+    assert (key_of([*PROMPT, HumanMessage(one)]) == key_of([*PROMPT, HumanMessage(other)])) is same
+
+
 def test_a_missing_recording_is_named() -> None:
     with pytest.raises(ModelError, match=r"nowhere\.jsonl cannot be read"):
         resolve_model("recorded:nowhere.jsonl")

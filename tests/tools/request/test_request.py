@@ -193,6 +193,9 @@ ROWS = [{"a": 1, "b": "x, y"}, {"a": None, "c": [2]}]
         ("application/json-seq", {}, [1, 2], b"\x1e1\n\x1e2\n"),
         ("text/csv", {"type": "array"}, ROWS, b'a,b,c\r\n1,"x, y",\r\n,,[2]\r\n'),
         ("text/csv", {"type": "string"}, [["a", 1], ["b", 2]], b"a,1\r\nb,2\r\n"),
+        ("text/csv;header=present", {"type": "object"}, {"a": 1, "b": "x"}, b"a,b\r\n1,x\r\n"),
+        ("text/tab-separated-values", {"type": "array"}, [{"a": 1, "b": "x, y"}], b"a\tb\r\n1\tx, y\r\n"),
+        ("application/x-amz-json-1.1", {}, "text", b'"text"'),
         ("image/svg+xml", {"type": "string"}, "<svg/>", b"<svg/>"),
     ],
 )
@@ -202,7 +205,7 @@ def test_a_body_is_written_as_its_media_type_says(media: str, schema: Any, value
 
 @pytest.mark.parametrize(
     "media",
-    ["application/msgpack", "application/x-protobuf", "application/senml+cbor", "application/zip", "image/png"],
+    ["application/msgpack", "application/x-protobuf", "application/senml+cbor", "application/x-thrift", "image/png"],
 )
 @pytest.mark.parametrize("value", [{"a": 1}, [1], '{"a":1}'])
 def test_json_and_text_are_refused_where_bytes_are_wanted(media: str, value: Any) -> None:
@@ -214,6 +217,50 @@ def test_json_and_text_are_refused_where_bytes_are_wanted(media: str, value: Any
 
 def test_rows_of_two_kinds_are_no_csv() -> None:
     assert "rows that are all objects" in problems(body({}, "text/csv"), {"body": [{"a": 1}, [2]]})[0]
+
+
+@pytest.mark.parametrize("media", ["application/graphql", "text/html", "application/toml"])
+def test_json_is_refused_where_another_format_of_text_is_wanted(media: str) -> None:
+    assert "takes text, or a file" in problems(body({"type": "object"}, media), {"body": {"a": 1}})[0]
+
+
+def test_a_part_of_a_form_is_written_as_its_type_says() -> None:
+    schema = {"type": "object", "properties": {"rows": {"type": "object"}, "photo": {"type": "object"}}}
+    encoding = {"rows": {"contentType": "text/csv"}, "photo": {"contentType": "image/png"}}
+    content = {"multipart/form-data": {"schema": schema, "encoding": encoding}}
+    found = operation(method="post", requestBody={"content": content})
+    sent = build_request(found, {"body": {"rows": {"a": 1, "b": 2}}}).body
+    assert b"Content-Type: text/csv\r\n\r\na,b\r\n1,2\r\n" in (sent or b"")
+    assert "image/png takes bytes" in problems(found, {"body": {"photo": {"a": 1}}})[0]
+
+
+NESTED = {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"}}
+
+
+def test_the_arrays_in_an_array_of_swagger_have_the_format_that_they_say() -> None:
+    formed = {"name": "f", "in": "formData", **NESTED, "collectionFormat": "multi"}
+    asked = {"name": "q", "in": "query", "collectionFormat": "csv", **NESTED}
+    empty = {"name": "n", "in": "formData", "type": "integer", "allowEmptyValue": True}
+    listed = {"name": "l", "in": "query", "type": "array", "items": {"type": "string"}, "allowEmptyValue": True}
+    post = {"operationId": "x", "parameters": [formed, asked, empty, listed], "responses": {}}
+    document = {"swagger": "2.0", "host": "a.test", "paths": {"/x": {"post": post}}}
+    values = [["a", "b"], ["c"]]
+    request = build_request(
+        load_api(document).operation("x"), {"query": {"q": values, "l": []}, "body": {"f": values, "n": ""}}
+    )
+    assert request.url.endswith("/x?q=a%7Cb,c&l=")
+    assert request.body == b"f=a%7Cb&f=c&n="
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"), [({"type": ["object", "null"]}, b"null"), ({"type": "object"}, None), ({}, None)]
+)
+def test_a_null_that_the_body_may_be_is_sent_and_shown(schema: Any, sent: bytes | None) -> None:
+    found = operation(method="post", requestBody={"content": {"application/json": {"schema": schema}}})
+    request = build_request(found, {"body": None})
+    assert request.body == sent
+    assert view(request, Redactor())["body"] == (sent and "null")
+    assert build_request(found, {}).body is None
 
 
 def test_parameters_of_media_types_are_sent() -> None:

@@ -49,6 +49,24 @@ def found(code: str, *, fields: bool = True) -> list[str]:
     return [text for _, text in problems(tree, STUBS, [*STUBS, "delete_movie"], GIVEN, MODULES, fields=fields)]
 
 
+@pytest.mark.parametrize(
+    "text", ["9007199254740993.25", "0.10000000000000000001", "1e400", "-1_0.00000000000000000001"]
+)
+def test_a_decimal_that_no_number_keeps_is_refused(text: str) -> None:
+    for code in (
+        f"print(create_any(body={{'amount': {text}}}))",
+        f"x = 'größe'; amount = {text}\r\nprint(create_any(name=amount))",
+    ):
+        [told] = problems(ast.parse(code), STUBS, [*STUBS], GIVEN, MODULES, code=code)
+        assert told[0] == 1
+        assert told[1].startswith(f"{text.removeprefix('-')} has more digits than a number keeps")
+
+
+def test_any_other_decimal_is_fine() -> None:
+    code = "print(create_any(body=[1.10, 1e22, 10000000000000000000000.0, 1_0.5, 0.0, .5, 1E-7]))"
+    assert problems(ast.parse(code), STUBS, [*STUBS], GIVEN, MODULES, code=code) == []
+
+
 def test_a_good_program_has_no_problems() -> None:
     code = """
     import json

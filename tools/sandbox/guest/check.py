@@ -62,16 +62,18 @@ def problems(
     modules: Collection[str],
     *,
     fields: bool = True,
+    code: str = "",
 ) -> list[tuple[int, str]]:
     """Return the lines and messages of at most 20 certain problems of a program, in the order of their lines.
 
     `stubs` describe the functions that the program mentions, `names` are functions of the API that a wrong name may be
     meant for, `given` are the other names in its scope, `modules` the top-level modules that it can import. With
-    `fields`, the fields of answers are checked too.
+    `fields`, the fields of answers are checked too. `code` is the text of the program, for the digits of its numbers.
     """
     program = _Program(tree)
     functions = {name: stub for name, stub in stubs.items() if name not in program.bound}
     found = [*_asynchronous(program), *_imports(program, modules), *_rebound(program, stubs)]
+    found += _decimals(program, code)
     for call, name in program.calls:
         if name in functions:
             found += _arguments(call, name, functions[name])
@@ -79,6 +81,25 @@ def problems(
         found += _unbound(program, {*stubs, *names}, given, modules)
         found += [*_missing_fields(program, functions), *_truths(program, functions)] if fields else ()
     return _rendered(found)
+
+
+def _decimals(program: _Program, code: str) -> Iterator[_Problem]:
+    """Yield the decimal numbers of which the nearest float, which would be sent, is another number."""
+    lines = code.replace("\r\n", "\n").replace("\r", "\n").encode().split(b"\n")
+    for node in program.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and code:
+            text = lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
+            if _digits(text) != _digits(repr(node.value)):
+                yield _Problem(
+                    node,
+                    f"{short(text)} has more digits than a number keeps: {node.value!r} would be sent. Write it as a "
+                    "text if it may be one, or else with fewer digits",
+                )
+
+
+def _digits(text: str) -> str:
+    """Return the significant digits of a number."""
+    return text.lower().replace("_", "").partition("e")[0].replace(".", "").strip("0")
 
 
 def _asynchronous(program: _Program) -> Iterator[_Problem]:

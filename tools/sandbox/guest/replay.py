@@ -478,7 +478,9 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     if check is not None:
         stubs = {stub["name"]: stub for stub in job["stubs"]}
         given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if job["inputs"] is not None else [])}
-        found = check.problems(tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields")
+        found = check.problems(
+            tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields", code=code
+        )
         if found:
             leave("refused", {"problems": found})
     tree = gather.rewritten(tree)

@@ -1,15 +1,17 @@
-"""The arguments of a server's own tools, checked before a thread is noted: a sentence for the model about each problem.
+"""The arguments of a host's own tools, checked before anything is begun: a sentence for the model about each problem.
 
 The definitions are short, since every client's model reads them. So what their schemas leave out is said here: a text
-that is required is not blank, texts and lists are bounded, and numbers begin at one.
+that is required is not blank, texts and lists are bounded, and numbers begin at one. Clients write some types in
+another way, so what is converted without loss is taken: null for nothing, a number or an object as text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
-from restgpt.host.definitions import CALL, Definition
-from restgpt.tools.errors import RestgptError
+from restgpt.host.definitions import CHANGE, READ, Definition
+from restgpt.tools.errors import RepairableError
+from restgpt.tools.request.arguments import coerce, without_nulls
 
 LONG = frozenset({"code", "instruction"})
 """The names of the texts that may have `MOST_LONG` characters; all others have at most `MOST_CHARACTERS`."""
@@ -23,23 +25,29 @@ _WANTED = {"string": "a text", "integer": "a whole number from 1", "object": "an
 _LAYOUT = frozenset("\t\n\r\f")
 
 
-class ToolArgumentError(RestgptError):
+class ToolArgumentError(RepairableError):
     """The arguments are not those that the tool takes; the message has a clause about each."""
 
     def __init__(self, name: str, problems: Sequence[str]) -> None:
         super().__init__(f"The arguments of the tool {name} do not fit: {'; '.join(problems)}. Nothing was sent.")
 
 
-def check_arguments(definition: Definition, given: Mapping[str, Any]) -> None:
-    """Raise `ToolArgumentError` for arguments that a tool cannot take."""
+def in_types(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments in the types of a schema, without loss; nulls that it does not allow are left out."""
+    return dict(coerce(without_nulls(dict(given), schema), schema, schema))
+
+
+def taken_arguments(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments in the types of a tool's schema; raises `ToolArgumentError` for wrong ones."""
     schema = definition.input_schema
+    given = in_types(schema, given)
     required = schema.get("required", ())
     problems = [
         f"{name} is missing: {_WANTED[part['type']]} is wanted"
         for name, part in schema["properties"].items()
         if name in required and name not in given
     ]
-    if definition.name != CALL:
+    if definition.name not in (READ, CHANGE):
         # Of a call, what is beside `arguments` may be the operation's own.
         problems += [
             f"{name} is unknown: it takes {', '.join(schema['properties'])}"
@@ -51,6 +59,7 @@ def check_arguments(definition: Definition, given: Mapping[str, Any]) -> None:
             problems += _problems(name, part, given[name], is_required=name in required)
     if problems:
         raise ToolArgumentError(definition.name, problems[:5])
+    return given
 
 
 def _problems(name: str, schema: Mapping[str, Any], value: Any, *, is_required: bool) -> Iterator[str]:

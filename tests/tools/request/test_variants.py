@@ -1,0 +1,72 @@
+"""Guards what a caller is told about a mistake inside one of several alternatives: the one that was meant."""
+
+from typing import Any
+
+import pytest
+from paths import api_of
+
+from restgpt.tools.errors import ArgumentError
+from restgpt.tools.request.build import settle
+
+CAT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["kind", "lives"],
+    "properties": {"kind": {"type": "string"}, "lives": {"type": "integer", "minimum": 1}},
+}
+DOG = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["kind", "bark"],
+    "properties": {"kind": {"type": "string"}, "bark": {"enum": ["loud", "soft"]}},
+}
+BY_HINT: dict[str, Any] = {
+    "oneOf": [{"$ref": "#/components/schemas/Dog"}, {"$ref": "#/components/schemas/Cat"}],
+    "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "dog": "Dog"}},
+}
+BY_VALUE: dict[str, Any] = {
+    "oneOf": [
+        {**DOG, "properties": {**DOG["properties"], "kind": {"const": "dog"}}},  # type: ignore[dict-item]
+        {**CAT, "properties": {**CAT["properties"], "kind": {"const": "cat"}}},  # type: ignore[dict-item]
+    ]
+}
+BY_NAMES: dict[str, Any] = {"anyOf": [DOG, CAT]}
+
+
+def told(schema: dict[str, Any], body: Any) -> list[str]:
+    post = {
+        "operationId": "add",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+    }
+    api = api_of({"/pets": {"post": post}}, base_url="http://[::1]", components={"schemas": {"Cat": CAT, "Dog": DOG}})
+    with pytest.raises(ArgumentError) as refused:
+        settle(api.operations[0], {"body": body})
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize("schema", [BY_HINT, BY_VALUE], ids=["discriminator", "const"])
+@pytest.mark.parametrize(
+    ("body", "problems"),
+    [
+        ({"kind": "cat"}, ["/body/lives: is required"]),
+        ({"kind": "dog"}, ["/body/bark: is required"]),
+        ({"kind": "cat", "lives": 0}, ["/body/lives: 0 is less than the minimum of 1"]),
+        ({"kind": "cat", "lives": 9, "bark": "loud"}, ["/body/bark: is unknown; known here: kind, lives"]),
+        ({"kind": "dog", "bark": "LOUD"}, ['/body/bark: must be one of "loud", "soft", not "LOUD"']),
+        (7, ["/body: must be object, not the integer 7"]),
+    ],
+)
+def test_a_mistake_in_an_alternative_is_told_for_that_alternative(
+    schema: dict[str, Any], body: Any, problems: list[str]
+) -> None:
+    assert told(schema, body) == problems
+
+
+def test_an_alternative_that_the_document_does_not_name_is_told_with_those_that_it_does() -> None:
+    assert told(BY_HINT, {"kind": "cow"}) == ['/body/kind: must be one of "dog", "cat"']
+    assert told(BY_HINT, {}) == ['/body/kind: is required: "dog", "cat"']
+
+
+def test_a_field_that_an_alternative_demands_is_not_said_to_be_unknown() -> None:
+    assert told(BY_NAMES, {"kind": "x", "lives": 0}) == ["/body/lives: 0 is less than the minimum of 1"]
+    assert told(BY_NAMES, {"kind": "x"}) == ['/body: {"kind": "x"} fits none, or several, of the alternatives']
