@@ -55,10 +55,11 @@ def _rank(name: str, wanted: set[str]) -> int:
     return 0 if own & wanted else 1 if own & FIRST else 2
 
 
-def _lines(items: Iterable[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
-    for item in items:
+def _lines(items: Sequence[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
+    for number, item in enumerate(items, 1):
         kept = set(sorted(item, key=lambda name: _rank(name, wanted))[:count])
-        yield json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
+        line = json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
+        yield f"{number}. {line}" if len(items) > 1 else line
 
 
 def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
