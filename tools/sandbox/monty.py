@@ -1,20 +1,26 @@
-"""The light backend for other systems than Linux: Monty, another Python implementation (`restgpt[sandbox-monty]`).
+"""The backend for other systems than Linux: Monty, another implementation of Python; on Linux `restgpt[sandbox-monty]`.
 
-Code that Monty does not support has the status `unsupported` and is not run by another backend. Monty runs about six in
-ten of the snippets that models write, and its `round` is wrong for half-way values. On Linux use the CPython backend.
+Code that Monty does not support has the status `unsupported` and is not run by another backend. A program is rewritten
+before it runs (`dialect.py`), and the host answers its calls (`monty_program.py`).
 """
 
 import json
 import os
 import signal
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
+from restgpt.tools.sandbox.monty_program import End, Left, MontyProgram, rewrite
 from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
 
+_MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions that one program makes; its time ends it long before
+_LEAST_MEMORY = 256 << 20  # bytes of a program over small answers
+_SPARED = 256 << 20  # bytes that a program has less than other code, because the host holds what it sends too
 _GRACE = 0.5  # seconds after the time limit before the pool kills a worker
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
 _LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}
@@ -35,7 +41,7 @@ class MontyBackend:
     """
 
     name = "monty"
-    runs_programs = False
+    runs_programs = True
 
     def __init__(self, *, workers: int | None = None) -> None:
         try:
@@ -56,23 +62,71 @@ class MontyBackend:
             raise SandboxUnavailableError(f"the monty program cannot be started: {error}") from error
 
     def run(self, code: str, data: bytes, *, media: Media, limits: Limits, may_wait: bool = False) -> SandboxResult:
-        """Run `code` over `data` in a fresh Monty worker."""
+        """Run `code` over `data` in a fresh Monty worker; a program never waits in it."""
         started = time.monotonic()
         output = _Output(limits.output)
-        raised: Exception | None = None
+        if media == "rewriting":
+            end = rewrite(code, data)
+        elif media in ("json", "text"):
+            end = self._run_code(code, data, media, limits, output)
+        else:
+            end = self._run_program(code, data, limits, output)
+        elapsed = (time.monotonic() - started) * 1000
+        error = end.error and replace(end.error, message=printable(end.error.message)[:2048])
+        options: dict[str, Any] = {"error": error, "pause": end.pause, "payload": end.payload, "shape": end.shape}
+        return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
+
+    def _run_code(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> End:
         loading = True
         try:
-            with self._pool.checkout(limits=_limits(limits, len(data)), assert_message_annotations=False) as session:
-                # Monty tells the process between runs only.
-                output.process = session.worker_pid
+            with self._session(limits, _limits(limits, len(data)), output) as session:
                 session.feed_run(_LOAD[media], inputs={"raw": _text(data, media)}, print_callback=output)
                 loading = False
-                session.feed_run(code, print_callback=output)
+                session.feed_run(f"{code}\nNone", print_callback=output)
         except self._monty.MontyError as error:
-            raised = error
-        status, problem = _ending(raised, loading=loading, overflowed=output.overflowed)
-        elapsed = (time.monotonic() - started) * 1000
-        return result_of(status, bytes(output.printed), limits, error=problem, elapsed_ms=elapsed)
+            return _ending(error, output, loading=loading)
+        return End(output.ended or Status.OK)
+
+    def _run_program(self, code: str, data: bytes, limits: Limits, output: "_Output") -> End:
+        try:
+            program = MontyProgram(code, data, self._monty)
+        except Left as left:
+            return left.end
+        except SyntaxError as error:
+            line = error.lineno or 0
+            source = code.split("\n")[line - 1].strip()[:300] if line else ""
+            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            reason = str(error) or "the code is too complex"
+            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+        bounds = {**_limits(limits, len(data), _LEAST_MEMORY), "max_suspensions": _MOST_SUSPENSIONS}
+        try:
+            with self._session(limits, bounds, output, os_policy=program.policy) as session:
+                try:
+                    return program.run(session, output, time.monotonic() + limits.wall + _GRACE)
+                except self._monty.MontyRuntimeError as raised:
+                    end = _ending(raised, output)
+                    is_over = output.ended or end.status is Status.TIMEOUT
+                    return End(end.status) if is_over else program.failed(session, raised, end.status)
+        except Left as left:
+            return left.end
+        except self._monty.MontyError as raised:
+            return _ending(raised, output)
+
+    @contextmanager
+    def _session(self, limits: Limits, bounds: Any, output: "_Output", **options: Any) -> Iterator[Any]:
+        """Check a worker out, whose process ends with its time even where Monty does not look at the clock."""
+        with self._pool.checkout(limits=bounds, assert_message_annotations=False, **options) as session:
+            # Monty tells the process between runs only.
+            output.process = session.worker_pid
+            wall = limits.wall if limits.total is None else min(limits.wall, limits.total)
+            timer = threading.Timer(min(wall + 2 * _GRACE, threading.TIMEOUT_MAX), output.end, [Status.TIMEOUT])
+            timer.daemon = True
+            timer.start()
+            try:
+                yield session
+            finally:
+                timer.cancel()
 
     def close(self) -> None:
         """End the worker processes."""
@@ -80,32 +134,37 @@ class MontyBackend:
 
 
 class _Output:
-    """Collects the printed text up to `cap` bytes, and kills the worker `process` at the first print beyond them.
+    """Collects the printed text up to `cap` bytes, and ends the worker `process` at the first print beyond them.
 
-    Monty ignores an exception of a callback. No other run uses the worker.
+    Monty ignores an exception of a callback. No other run uses the worker. `ended` is the limit for which it was ended.
     """
 
     def __init__(self, cap: int) -> None:
         self.printed = bytearray()
-        self.overflowed = False
+        self.ended: Status | None = None
         self.process: int | None = None
         self._cap = cap
 
     def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        if self.overflowed or stream != "stdout":
+        if self.ended or stream != "stdout":
             return
         self.printed += text.encode("utf-8", "replace")
         if len(self.printed) > self._cap:
-            self.overflowed = True
-            if self.process is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(self.process, _KILL)
+            self.end(Status.OUTPUT_LIMIT)
+
+    def end(self, status: Status) -> None:
+        """End the worker for a limit."""
+        self.ended = self.ended or status
+        if self.process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(self.process, _KILL)
 
 
-def _limits(limits: Limits, size: int) -> Any:
+def _limits(limits: Limits, size: int, least: int | None = None) -> Any:
+    memory = limits.memory_for(size)
     return {
         "max_feed_duration_secs": limits.wall,
-        "max_memory": limits.memory_for(size),
+        "max_memory": memory if least is None or limits.memory is not None else max(least, memory - _SPARED),
         "max_total_sleep_secs": limits.wall,
         "max_suspensions": 50,
     }
@@ -116,18 +175,17 @@ def _text(data: bytes, media: Media) -> str:
     return data.decode(encoding, "replace")
 
 
-def _ending(raised: Any, *, loading: bool, overflowed: bool) -> tuple[Status, CodeError | None]:
-    if overflowed:
-        return Status.OUTPUT_LIMIT, None
-    if raised is None:
-        return Status.OK, None
+def _ending(raised: Any, output: _Output, *, loading: bool = False) -> End:
+    """Return the end of a run that raised an error; an end by a limit has none."""
+    if output.ended:
+        return End(output.ended)
     inner = raised.exception()
-    kind, message = type(inner).__name__, printable(str(inner))[:2048]
+    kind, message = type(inner).__name__, str(inner)
     if hasattr(raised, "timed_out"):
-        return (Status.TIMEOUT if raised.timed_out else Status.CRASHED), None
+        return End(Status.TIMEOUT if raised.timed_out else Status.CRASHED)
     status = _KINDS.get(kind, Status.RUNTIME_ERROR)
     if loading and status is Status.RUNTIME_ERROR:
         status = Status.INPUT_TOO_DEEP if "recursion limit" in message else Status.INPUT_INVALID
-    frames = [] if loading else raised.traceback()
+    frames = [] if loading or not hasattr(raised, "traceback") else raised.traceback()
     line, source = (frames[-1].line, printable(frames[-1].source_line or "").strip()[:300]) if frames else (None, "")
-    return status, CodeError(kind, message, line, source)
+    return End(status, error=CodeError(kind, message, line, source))

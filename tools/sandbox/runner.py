@@ -1,8 +1,8 @@
 """Run model-written Python over untrusted data.
 
 There is one secure backend per platform: on Linux a locked CPython process per run (`sandbox/cpython.py`), elsewhere
-the extra `restgpt[sandbox-monty]`. A run never falls back to a second backend, because
-hostile code could provoke the fallback and so choose the weakest one.
+Monty (`sandbox/monty.py`); `RESTGPT_SANDBOX` names another. A run never falls back to a second backend, because hostile
+code could provoke the fallback and so choose the weakest one.
 
 Covered: the code reaches no file, environment variable, process, network, host memory or inherited descriptor; the
 limits of time, memory and output stop it; no process or file of a run remains. Not covered: flaws of the kernel, side
@@ -20,6 +20,7 @@ from typing import TypeVar
 from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
+from restgpt.tools.settings.environment import sandbox_from_env
 from restgpt.tools.tracing.span import tool_span
 
 __all__ = [
@@ -127,25 +128,29 @@ def _raw(data: object) -> bytes:
 
 
 class _Default:
-    """The default backend of this process: opened at the first use, closed at exit, reopened in a forked child."""
+    """The default backends of this process: opened at the first use, closed at exit, reopened in a forked child."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._backend: SandboxBackend | None = None
+        self._backends: dict[str, SandboxBackend] = {}
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset)
 
     def get(self) -> SandboxBackend:
-        """Return the backend; each call tries again if none is open. Raises SandboxUnavailableError."""
+        """Return the backend of the setting; each call tries again if it is not open.
+
+        Raises SandboxUnavailableError and SettingsError.
+        """
+        name = sandbox_from_env()
         with self._lock:
-            if self._backend is None:
-                self._backend = open_backend()
-                atexit.register(self._backend.close)
-            return self._backend
+            if name not in self._backends:
+                self._backends[name] = open_backend(name)
+                atexit.register(self._backends[name].close)
+            return self._backends[name]
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._backend = None
+        self._backends = {}
 
 
 _default = _Default()

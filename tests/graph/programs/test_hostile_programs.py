@@ -27,6 +27,7 @@ def forging(report: str, kind: str = "calls") -> str:
     return f"{FORGE}\nforge({kind.encode()!r}, {report})"
 
 
+@pytest.mark.cpython
 def test_the_digest_of_another_call_does_not_make_a_change_done(board: Board) -> None:
     read = f"{{'calls': [call(function='find_tasks', arguments=[[], {{}}], digest={digest_of(ASKED)!r})]}}"
     agent = playing(board, forging(read), CREATE)
@@ -35,6 +36,7 @@ def test_the_digest_of_another_call_does_not_make_a_change_done(board: Board) ->
     assert board.calls() == ["GET /tasks 200"]
 
 
+@pytest.mark.cpython
 def test_an_approved_change_is_not_made_again_at_its_position(board: Board) -> None:
     change = "{'calls': [call(function='create_project', arguments=[[], {'body': {'name': 'Roof'}}])]}"
     agent = playing(board, forging(change))
@@ -63,6 +65,7 @@ def test_answers_taken_one_after_another_stay_at_their_positions(board: Board) -
     assert len(board.calls()) == 4
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -94,6 +97,7 @@ def test_a_source_line_cannot_imitate_other_lines_of_an_approval(board: Board) -
     assert not {"\u2028", "\u202e", "\x1b"} & set(action["description"])
 
 
+@pytest.mark.cpython
 def test_a_forged_source_line_is_not_shown(board: Board) -> None:
     change = (
         "{'calls': [call(function='create_project', line=1, source='safe = 1', "

@@ -56,6 +56,7 @@ def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Boa
     assert board.calls() == [FOUND]
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -83,6 +84,7 @@ def test_a_wrong_field_is_told_with_the_fields_that_there_are(board: Board, code
     assert board.calls() == [FOUND]
 
 
+@pytest.mark.cpython
 def test_no_call_is_made_to_describe_what_an_error_is_about(board: Board) -> None:
     code = (
         "class Tasks:\n    def __getitem__(self, key):\n        return find_tasks(text=key)\n"
@@ -252,6 +254,7 @@ def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
     assert "took too long" in feedback(agent)
 
 
+@pytest.mark.cpython
 def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board) -> None:
     # An address in memory would not do: the processes of one sandbox have the same ones.
     code = "import threading\nfind_tasks(text=str(threading.get_native_id()))\nget_project(project_id=1)\nprint('done')"

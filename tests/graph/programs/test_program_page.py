@@ -84,6 +84,7 @@ def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(bo
     assert board.calls() == []
 
 
+@pytest.mark.cpython
 def test_a_program_that_calls_something_else_when_it_runs_again_is_an_error(board: Board) -> None:
     # This generator is not one of Python's own, so the sandbox does not give it a seed.
     chance = "__import__('_random').Random().random()"

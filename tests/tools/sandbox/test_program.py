@@ -2,7 +2,6 @@
 
 import json
 import random
-import sys
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import Entry
 from restgpt.tools.sandbox.result import Limits, Status
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs run in the locked interpreter of Linux")
+pytestmark = pytest.mark.usefixtures("sandbox")
 
 
 def forged(payload: str, *entries: Entry, kind: str = "calls", **options: Any) -> Any:
@@ -175,6 +174,7 @@ def test_other_arguments_at_an_answered_position_are_a_divergence() -> None:
 # Arguments
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("argument", "sent"),
     [
@@ -203,6 +203,7 @@ def test_an_argument_arrives_as_json_and_its_answer_is_found_again(argument: str
     assert once(code, entry(call, "found")).result.output == "found\n"
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
@@ -230,6 +231,7 @@ def test_an_argument_that_cannot_be_sent_is_an_error_in_the_program(argument: st
     assert (run.line, run.result.error.line) == (9, 9)
 
 
+@pytest.mark.cpython
 def test_a_subclass_with_hostile_methods_is_sent_as_what_it_holds() -> None:
     run = once(
         "class Text(str):\n    def __str__(self): return 'lie'\n    __repr__ = __format__ = __str__\n"
@@ -239,6 +241,7 @@ def test_a_subclass_with_hostile_methods_is_sent_as_what_it_holds() -> None:
     assert [dict(call.keywords) for call in run.calls] == [{"a": "true", "b": 7}]
 
 
+@pytest.mark.cpython
 def test_a_dict_with_hostile_items_is_looked_at_once() -> None:
     code = "n = 0\nclass D(dict):\n    def items(self):\n        global n\n        n += 1\n        return [('k', n)]\n"
     [call] = once(code + "get(n=D(k=0))").calls
@@ -362,6 +365,7 @@ VALUES = {
 }
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize("name", VALUES)
 def test_a_value_is_the_same_in_every_run(name: str) -> None:
     first, second = once(VALUES[name]), once(VALUES[name])
@@ -369,6 +373,7 @@ def test_a_value_is_the_same_in_every_run(name: str) -> None:
     assert first.calls[0].digest == second.calls[0].digest
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     "expression",
     [
@@ -392,6 +397,7 @@ def test_what_differs_from_run_to_run_is_detected(expression: str) -> None:
         assert once(code).calls[0].digest == call.digest
 
 
+@pytest.mark.cpython
 def test_sleep_moves_the_clock_without_waiting() -> None:
     run = once("import time, datetime\ntime.sleep(3600)\nprint(time.time(), datetime.datetime.now())")
     assert run.result.output == f"{CLOCK + 3600} 2023-11-14 23:13:20\n"
@@ -433,6 +439,7 @@ USES = [
 ]
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize("use", USES)
 def test_any_use_of_an_answer_that_a_dry_run_lacks_ends_it(use: str) -> None:
     [call] = once("x = put(n=1)").calls
@@ -441,6 +448,7 @@ def test_any_use_of_an_answer_that_a_dry_run_lacks_ends_it(use: str) -> None:
     assert run.line in (2, 3)
 
 
+@pytest.mark.cpython
 def test_a_dry_run_goes_on_with_what_needs_no_answer() -> None:
     code = "x = put(n=1)\ny = put(n=2)\ngather(x, lambda: y)\nprint('held')"
     calls = [once("put(n=1)").calls[0], once("put(n=2)").calls[0]]
@@ -448,6 +456,7 @@ def test_a_dry_run_goes_on_with_what_needs_no_answer() -> None:
     assert once(code, *held).result.output == "held\n"
 
 
+@pytest.mark.cpython
 def test_reads_of_other_branches_are_made_before_a_dry_run_ends() -> None:
     [call] = once("put(n=1)").calls
     held = Entry("0", "k", call.digest, "held")
@@ -458,6 +467,7 @@ def test_reads_of_other_branches_are_made_before_a_dry_run_ends() -> None:
 # Hostile programs
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     "catching",
     [
@@ -493,6 +503,7 @@ def test_catching_everything_outside_of_gather_does_not_keep_a_program_going() -
     assert run.result.output == ""
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     "code",
     [
@@ -520,6 +531,7 @@ def test_a_call_from_an_odd_place_is_a_call_like_any(code: str) -> None:
     assert run.calls[0].line <= code.count("\n") + 1
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     "code",
     [
@@ -532,6 +544,7 @@ def test_a_call_after_the_end_or_in_a_thread_is_never_made(code: str) -> None:
     assert (run.kind, run.result.output) == ("finished", "end\n")
 
 
+@pytest.mark.cpython
 def test_a_program_that_ends_its_process_has_crashed() -> None:
     for code in (
         "import builtins\nbuiltins.len = builtins.isinstance = None\nget(n=1)",
@@ -584,6 +597,7 @@ def test_answers_that_are_too_large_together_say_how_large() -> None:
     assert run.problem.startswith("The answers of the program's calls have 2 MB together, and a program can hold")
 
 
+@pytest.mark.cpython
 def test_an_exception_with_hostile_methods_ends_the_program_like_any() -> None:
     run = once(
         "class E(Exception):\n    __str__ = lambda s: exit()\n    __class__ = property(lambda s: 1 / 0)\nraise E"
@@ -591,6 +605,7 @@ def test_an_exception_with_hostile_methods_ends_the_program_like_any() -> None:
     assert (run.kind, run.result.status, run.line) == ("failed", Status.RUNTIME_ERROR, 4)
 
 
+@pytest.mark.cpython
 def test_a_generator_that_waits_in_one_branch_and_goes_on_in_another_gives_no_stale_answer() -> None:
     host = Host({"get": lambda n: n})
     run = host.play(
@@ -604,6 +619,7 @@ def test_a_generator_that_waits_in_one_branch_and_goes_on_in_another_gives_no_st
 # Forged reports
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize(
     "payload",
     [
@@ -647,6 +663,7 @@ def test_a_report_that_no_driver_writes_ends_the_program(payload: str) -> None:
     assert run.problem.startswith("The program ended in a way that cannot be read: ")
 
 
+@pytest.mark.cpython
 def test_a_forged_report_can_only_ask_for_calls() -> None:
     run = forged("{'calls': [call(position='7', line=3, source='approve me', digest='0' * 64, extra=1)]}")
     [call] = run.calls
@@ -655,6 +672,7 @@ def test_a_forged_report_can_only_ask_for_calls() -> None:
     assert call.source == FORGE.split("\n")[2]
 
 
+@pytest.mark.cpython
 @pytest.mark.parametrize("line", ["-1", "10**9", "10**30", "True", "'1'", "None", "1.5", "[1]"])
 def test_a_forged_line_is_no_line(line: str) -> None:
     [call] = forged(f"{{'calls': [call(line={line})]}}").calls
@@ -671,6 +689,7 @@ def test_the_source_line_is_that_of_the_code_without_markdown() -> None:
     assert (run.calls[0].line, run.calls[0].source) == (2, "get(n=x)")
 
 
+@pytest.mark.cpython
 def test_a_report_cannot_ask_for_more_calls_than_the_budget_leaves() -> None:
     run = forged("{'calls': [call(position=str(n)) for n in range(5000)]}", most=10)
     assert (run.kind, run.calls) == ("failed", ())
@@ -710,6 +729,7 @@ def test_forged_ends_are_ends(kind: str, payload: str) -> None:
     assert run.kind in ("failed", "stopped", "unknown")
 
 
+@pytest.mark.cpython
 def test_a_second_record_is_a_crash() -> None:
     run = once(FORGE.replace("    os._exit(0)\n", "") + "forge(b'calls', {'calls': [call()]})\nprint(1)")
     assert (run.kind, run.result.status) == ("failed", Status.CRASHED)

@@ -6,7 +6,6 @@ that few programs need is imported where it is used, and the host has it loaded 
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Mapping
 
@@ -33,7 +32,7 @@ LABELS = (
 )
 
 _NOT_PLAIN = re.compile(r"[\W_]+")
-_REQUIRED: Any = object()
+_REQUIRED: Any = []  # no other value is this object
 
 
 def _raise(sentence: str) -> NoReturn:
@@ -278,9 +277,14 @@ def _near_items(candidates: list[Any], text: str, conditions: Mapping[str, Any])
 def _likeness(value: Any, wanted: Any) -> float:
     if not isinstance(value, str) or not isinstance(wanted, str):
         return 0.0
+    return ratio(_folded(value)[:MOST_TEXT], _folded(wanted)[:MOST_TEXT])
+
+
+def ratio(text: str, wanted: str) -> float:
+    """Return how like two short texts are, from 0 to 1; 0 if they are not like each other."""
     import difflib
 
-    matcher = difflib.SequenceMatcher(None, _folded(value)[:MOST_TEXT], _folded(wanted)[:MOST_TEXT], autojunk=False)
+    matcher = difflib.SequenceMatcher(None, text, wanted, autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() >= 0.6 and matcher.quick_ratio() >= 0.6 else 0.0
 
 
@@ -406,15 +410,16 @@ def table(text: Any) -> list[dict[str, str]]:
     import csv
 
     text = text.removeprefix("\ufeff").lstrip("\r\n")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), skipinitialspace=True)
+    lines = re.findall(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", text)
+    reader = csv.reader(lines, delimiter=_delimiter(text), skipinitialspace=True)
     try:
-        lines = [line for line in reader if any(cell.strip() for cell in line)]
+        cells = [line for line in reader if any(cell.strip() for cell in line)]
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of the text is no row of a table: {error}") from None
-    if not lines:
+    if not cells:
         return []
-    names = _header(lines[0], max(len(line) for line in lines))
-    return [dict(zip(names, [*line, *[""] * (len(names) - len(line))], strict=True)) for line in lines[1:]]
+    names = _header(cells[0], max(len(line) for line in cells))
+    return [dict(zip(names, [*line, *[""] * (len(names) - len(line))], strict=True)) for line in cells[1:]]
 
 
 def _delimiter(text: str) -> str:
@@ -439,12 +444,17 @@ def _header(cells: list[str], width: int) -> list[str]:
 
 def nearest(name: str, names: Iterable[Any]) -> str:
     """Return the end of a message about a wrong name: the name most like it, if one is, and up to two very like it."""
+    wanted, known = plain(name)[:MOST_TEXT], {plain(other)[:MOST_TEXT]: str(other) for other in names}
+    near = likest(wanted, list(known))
+    return f"; nearest: {', '.join(repr(short(known[other])) for other in near)}" if near else ""
+
+
+def likest(wanted: str, texts: list[str]) -> list[str]:
+    """Return the text most like another, if one is, and up to two very like it."""
     import difflib
 
-    wanted, known = plain(name)[:MOST_TEXT], {plain(other)[:MOST_TEXT]: str(other) for other in names}
-    near = difflib.get_close_matches(wanted, known, 3)
-    near = near[:1] + difflib.get_close_matches(wanted, near[1:], 2, 0.75)
-    return f"; nearest: {', '.join(repr(short(known[other])) for other in near)}" if near else ""
+    near = difflib.get_close_matches(wanted, texts, 3)
+    return near[:1] + difflib.get_close_matches(wanted, near[1:], 2, 0.75)
 
 
 def listed(names: Iterable[Any]) -> str:

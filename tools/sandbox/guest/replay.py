@@ -232,38 +232,25 @@ class Driver:
 
         Calls without answer in different branches go out together.
         """
-        outer = self._branch
-        if outer.waits:
-            raise Suspended
-        here = outer.next()
-        if len(here) > MOST_POSITION - 20:
-            raise RecursionError("gather is nested too deeply")
+        gathering = Gathering(self)
         results: list[Any] = []
         first: BaseException | None = None
-        waits = False
-        for number, branch in enumerate(branches):
-            inner = self._branch = Branch(f"{here}.{number}.")
-            is_end = False
+        for branch in branches:
+            is_suspended = is_end = False
+            gathering.begin()
             try:
                 results.append(branch() if callable(branch) and type(branch) is not Held else branch)
-                caught = inner.waits
             except Suspended:
-                caught = not inner.waits
-                waits = True
+                is_suspended = True
             except _Error as error:
-                caught = inner.waits
                 first = first or (None if return_exceptions else error)
                 results.append(error)
             except _Anything as error:
-                caught, is_end, first = inner.waits, True, first or error
-            finally:
-                self._branch = outer
-            if caught:
-                self._leave("caught", {"line": self._line()})
+                is_end, first = True, first or error
+            gathering.end(is_suspended)
             if is_end:  # such as exit(): the calls of the branches before it are made first
                 break
-        if waits:
-            self._wait(outer)
+        gathering.finish()
         if first is not None:
             raise first
         return results
@@ -301,6 +288,39 @@ class Driver:
                 return frame.f_lineno
             frame = frame.f_back
         return 0
+
+
+class Gathering:
+    """The branches of one `gather`: each has positions of its own, and calls that wait end it."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._outer = driver._branch
+        if self._outer.waits:
+            raise Suspended
+        self._here = self._outer.next()
+        if len(self._here) > MOST_POSITION - 20:
+            raise RecursionError("gather is nested too deeply")
+        self._inner = self._outer
+        self._count = 0
+        self._waits = False
+
+    def begin(self) -> None:
+        """Begin the next branch."""
+        self._inner = self._driver._branch = Branch(f"{self._here}.{self._count}.")
+        self._count += 1
+
+    def end(self, is_suspended: bool) -> None:
+        """End the branch; one that waits and was not suspended has caught the signal of that."""
+        self._driver._branch = self._outer
+        self._waits = self._waits or is_suspended
+        if self._inner.waits is not is_suspended:
+            self._driver._leave("caught", {"line": self._driver._line()})
+
+    def finish(self) -> None:
+        """Wait if a branch waits."""
+        if self._waits:
+            self._driver._wait(self._outer)
 
 
 class Held:
@@ -423,14 +443,14 @@ def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> Record:
     except _Anything as error:
         del ballast
         record = worker.report(error, code, _subject(worker, driver, error, code), module.__dict__)
-    value = _shown(module.__dict__.pop(LAST, None))
+    value = shown(module.__dict__.pop(LAST, None))
     driver.end()
     worker.flush()
     payload = _dumps({"taken": driver._log.taken, "value": value}).encode()
     return (*record, *[b""] * (6 - len(record)), payload)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return the value of the last expression as text; empty if there is none, or if only its answer would tell it."""
     if value is None or type(value) is Held:
         return ""

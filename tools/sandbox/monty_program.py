@@ -1,0 +1,352 @@
+"""Runs a program in Monty: the host's counterpart of `guest/replay.py`, whose driver answers the calls here too.
+
+Monty stops at each call of an outside function, and the driver of `replay.py` says in this process what becomes of it:
+an answer, an error, or the end of the run with the calls that wait. So the reports have the form of those that a worker
+of Linux writes. What the program does to its own names it does in its own process: it can deceive itself only.
+"""
+
+import ast
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from restgpt.tools.sandbox.code import OFFERED
+from restgpt.tools.sandbox.dialect import Translation, hidden_name, lacks, library, translation
+from restgpt.tools.sandbox.guest import library as functions
+from restgpt.tools.sandbox.guest import rewriting
+from restgpt.tools.sandbox.guest.check import problems
+from restgpt.tools.sandbox.guest.replay import (
+    FILENAME,
+    GIVEN,
+    LIBRARY,
+    MOST_RECORD,
+    ApiError,
+    Driver,
+    Gathering,
+    Held,
+    Log,
+    Rejected,
+    Suspended,
+    shown,
+)
+from restgpt.tools.sandbox.result import CodeError, Status
+
+_MOST_WEIGHT = 2_000_000  # values and characters of the arguments of one call
+_API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
+"""The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
+
+_PRELUDE = """
+import binascii as _host_binascii, json as _host_json, re as _lib_re
+ApiError, Rejected = _host_binascii.Incomplete, _lib_re.error
+_host_getattr, _host_hasattr, _host_round, _host_type = getattr, hasattr, round, type
+_host_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
+_host_functions = ("function", "builtin_function_or_method", "method", "type")
+def _host_read(owner, name):
+    if isinstance(owner, ApiError) and name in ("status", "body"):
+        return _host_error(str(owner), name)
+    value = _host_getattr(owner, name)
+    return _host_names.get(value, value) if name == "__name__" else value
+def getattr(owner, name, *default):
+    if isinstance(owner, ApiError) and name in ("status", "body"):
+        return _host_error(str(owner), name)
+    return _host_getattr(owner, name, *default)
+def hasattr(owner, name):
+    return (isinstance(owner, ApiError) and name in ("status", "body")) or _host_hasattr(owner, name)
+def callable(value):
+    return _host_type(value).__name__ in _host_functions or _host_hasattr(value, "__call__")
+def round(number, digits=None):
+    if _host_type(number).__name__ == "float" and digits is not None and digits >= 0:
+        return float(f"{number:.{digits}f}")
+    return _host_round(number, digits)
+def _host_plain(value):
+    kind = _host_type(value).__name__
+    if kind in ("list", "tuple", "range", "list_iterator", "dict_keys", "dict_values", "dict_items"):
+        return [_host_plain(item) for item in value]
+    if kind in ("dict", "defaultdict", "Counter"):
+        return {name: _host_plain(item) for name, item in value.items()}
+    if kind in _host_functions:
+        raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
+    return value
+def _host_shape(value):
+    if isinstance(value, dict):
+        names = ", ".join([repr(str(key)[:40]) for key in list(value)[:40]])
+        return f"a dict with the keys {names}{', ...' if len(value) > 40 else ''}" if value else "an empty dict"
+    if isinstance(value, list):
+        first = value[0] if value else None
+        inner = f"; its first item is {_host_shape(first)}" if isinstance(first, dict) else ""
+        return f"a list of {len(value)}{inner}"
+    return f"of type {_host_type(value).__name__}"
+def _host_shown(value):
+    if value is None or isinstance(value, str):
+        return value and value[:100_000]
+    try:
+        return _host_json.dumps(value, ensure_ascii=False)[:100_000]
+    except Exception:
+        return None
+def exit(text=""):
+    raise SystemExit(text if _host_type(text).__name__ == "str" else "")
+quit = exit
+def gather(*branches, return_exceptions=False):
+    _host_open()
+    results, first = [], None
+    for branch in branches:
+        is_suspended = is_end = False
+        _host_begin()
+        try:
+            results.append(branch() if _host_type(branch).__name__ in _host_functions else branch)
+        except KeyboardInterrupt:
+            is_suspended = True
+        except Exception as error:
+            first = first or (None if return_exceptions else error)
+            results.append(error)
+        except BaseException as error:
+            is_end, first = True, first or error
+        _host_end(is_suspended)
+        if is_end:
+            break
+    _host_finish()
+    if first is not None:
+        raise first
+    return results
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended: its status, the kind and the JSON of its report, and its error."""
+
+    status: Status
+    pause: str = ""
+    payload: str = ""
+    error: CodeError | None = None
+    shape: str = ""
+
+
+class Left(Exception):
+    """The run ends here, with the report of the driver."""
+
+    def __init__(self, kind: str, payload: Mapping[str, Any]) -> None:
+        super().__init__(kind)
+        text = json.dumps(payload)
+        large = len(text) > MOST_RECORD
+        self.end = End(Status.PAUSED, "large" if large else kind, "{}" if large else text)
+
+
+def rewrite(code: str, data: bytes) -> End:
+    """Return the report about the code with inputs in the place of literals; nothing is run, in Monty or here."""
+    try:
+        report = rewriting.rewritten(code, json.loads(data))
+    except SyntaxError as error:
+        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, str(error.msg), error.lineno))
+    except (ValueError, OverflowError, RecursionError, MemoryError, rewriting.UnsafeError) as error:
+        reason = str(error) or "the code is too complex"
+        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+    text = json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    if len(text.encode()) > rewriting.MOST_RECORD:
+        return End(Status.SYNTAX_ERROR, error=CodeError("ValueError", "the new code is too long"))
+    return End(Status.OK, payload=text)
+
+
+class MontyProgram:
+    """A program with its answers, before Monty runs it. Raises Left if it is refused, and SyntaxError."""
+
+    def __init__(self, code: str, data: bytes, monty: Any) -> None:
+        self._monty = monty
+        size = 10 + int(data[:10])
+        self._job = json.loads(data[10:size])
+        self._code = code
+        names = self._job["functions"]
+        tree = ast.parse(code, FILENAME)
+        if found := sorted({*lacks(tree, names), *map(tuple, self._checked(tree))})[:20]:
+            raise Left("refused", {"problems": found})
+        self.translated: Translation = translation(tree, names)
+        log = Log(self._job["entries"], memoryview(data)[size:])
+        self._driver = _Driver(int(self._job["most"]), log, _leave, _nothing)
+        self._outside: dict[str, Callable[..., Any]] = {
+            "status": lambda: self._driver.status,
+            **{hidden_name(name): self._driver.function(name) for name in names},
+            "headers": self._driver.headers,
+            "stop": self._driver.stop,
+            "_lib_stop": self._driver.stop,
+            "_host_error": self._driver.of_error,
+            "_lib_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
+            "_lib_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
+            "_host_open": self._driver.open,
+            "_host_begin": lambda: self._driver.gatherings[-1].begin(),
+            "_host_end": lambda is_suspended: self._driver.gatherings[-1].end(is_suspended is True),
+            "_host_finish": lambda: self._driver.gatherings.pop().finish(),
+        }
+
+    def _checked(self, tree: ast.Module) -> list[tuple[int, str]]:
+        if not self._job["check"]:
+            return []
+        stubs = {stub["name"]: stub for stub in self._job["stubs"]}
+        given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if self._job["inputs"] is not None else [])}
+        names, fields = self._job["names"], self._job["check"] == "fields"
+        return problems(tree, stubs, names, given, OFFERED, fields=fields, code=self._code)
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The fixed clock and random numbers of the program."""
+        return {
+            "datetime": datetime.fromtimestamp(self._job["clock"], UTC),
+            "sleep": "zero",
+            "random_start": {"seed": self._job["seed"]},
+        }
+
+    def run(self, session: Any, printed: Callable[..., None], end: float) -> End:
+        """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
+        session.feed_run(_PRELUDE + library(), print_callback=printed)
+        inputs = {} if self._job["inputs"] is None else {"inputs": self._job["inputs"]}
+        code = self.translated.code
+        moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
+        while not isinstance(moment, self._monty.MontyComplete):
+            if time.monotonic() > end:
+                return End(Status.TIMEOUT)
+            if not isinstance(moment, self._monty.FunctionSnapshot):
+                moment = moment.resume_auto()
+            elif moment.is_os_function:
+                moment = moment.resume_not_handled()
+            else:
+                moment = moment.resume(self._answer(moment))
+        return self._ended(Status.OK, value=moment.output)
+
+    def failed(self, session: Any, raised: Any, status: Status) -> End:
+        """Return the end of a run with an error of the program. Raises Left and MontyError."""
+        inner = raised.exception()
+        if isinstance(inner, SystemExit) and not str(inner):
+            return self._ended(Status.OK)
+        frames = [frame for frame in raised.traceback() if _is_program(frame.filename)]
+        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
+        source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
+        kind = type(inner).__name__
+        error = CodeError(
+            {"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source
+        )
+        about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
+        return replace(self._ended(status, error), shape=self._subject(session, kind, frames[-1]) if about else "")
+
+    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> End:
+        """Return the end of a run that needs no more answers. Raises Left."""
+        self._driver.end()
+        report = {"taken": self._driver.taken, "value": shown(value if isinstance(value, str) else None)}
+        return End(status, payload=json.dumps(report), error=error)
+
+    def _subject(self, session: Any, kind: str, frame: Any) -> str:
+        """Return a description of the object of which the program read a field or an item that there is not.
+
+        The expression of the object is evaluated again, so it is left out if it contains a call.
+        """
+        line = self.translated.code.split("\n")[frame.line - 1]
+        text = line[frame.column - 1 : frame.end_column - 1] if frame.end_line == frame.line else ""
+        base = text.rpartition("." if kind == "AttributeError" else "[")[0]
+        try:
+            found = session.feed_run(f"_host_shape({base})") if base and "(" not in base else ""
+        except self._monty.MontyRuntimeError:
+            return ""
+        return f"`{base}` is {found}"[:800] if isinstance(found, str) and found else ""
+
+    def _answer(self, moment: Any) -> dict[str, Any]:
+        """Return what Monty goes on with after a call of an outside function. Raises Left."""
+        driver, place = self._driver, moment.position
+        if _is_program(place.filename):
+            driver.line = self.translated.line_at(place.start)
+        try:
+            positional, keywords = moment.args, moment.kwargs
+            if moment.function_name != "headers":  # whose argument is an answer, and is only compared
+                _weigh([positional, keywords])
+            value = self._outside[moment.function_name](*positional, **keywords)
+            if type(value) is Held:
+                value = None if place.start in self.translated.unused else driver.use(value)
+            return {"return_value": value}
+        except Suspended:
+            return {"exc_type": "KeyboardInterrupt", "message": ""}
+        except ApiError as error:
+            driver.errors[str(error)] = error
+            return {"exc_type": _API_ERROR, "message": str(error)}
+        except Rejected as error:
+            return {"exc_type": _REJECTED, "message": str(error)}
+        except (TypeError, ValueError, LookupError, RecursionError) as error:
+            return {"exc_type": "TypeError", "message": str(error)}
+
+
+class _Driver(Driver):
+    """The driver of `replay.py` in the host: it is told the line of a call, and knows errors by their messages."""
+
+    def __init__(self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None]) -> None:
+        super().__init__(most, log, leave, flush)
+        self.line = 0
+        self.errors: dict[str, ApiError] = {}
+        self.gatherings: list[Gathering] = []
+
+    @property
+    def taken(self) -> dict[str, str]:
+        """The answers of earlier programs that were taken."""
+        return self._log.taken
+
+    def open(self) -> None:
+        """Begin a `gather`."""
+        self.gatherings.append(Gathering(self))
+
+    def use(self, held: Held) -> Any:
+        """End the branch where the program needs the answer to a change that was not sent."""
+        return bool(held)
+
+    def of_error(self, message: str, name: str) -> Any:
+        """Return the status or the body of the error with a message."""
+        return {"status": self.errors[message].status, "body": self.errors[message].body}[name]
+
+    def headers(self, answer: object = None) -> dict[str, str]:
+        """Return the response headers of an answer, or of the last call. Values from Monty are copies."""
+        kept = next((found for value, found in reversed(self._headers.values()) if value == answer), self._latest)
+        return dict(kept)
+
+    def _line(self) -> int:
+        return self.line
+
+
+def _is_program(filename: str) -> bool:
+    """Return whether a place is in the program, which is fed after the prelude."""
+    return filename == "<python-input-1>"
+
+
+def _told(error: BaseException) -> str:
+    """Return the message of an error, with the way round what Monty does not have."""
+    message = str(error)
+    if "exceptions can only be called with" in message:
+        return "an error takes one text here, such as raise ValueError('no such item')"
+    if "cannot suspend in this synchronous context" in message:
+        name = message.split("'")[1]
+        return f"{name}() cannot be called here: call it in a loop first, then use the results"
+    if isinstance(error, AttributeError) and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
+        return f"{message}; a method is no value here: write a lambda that calls it"
+    return message
+
+
+def _weigh(value: Any) -> None:
+    """Raise TypeError for a value that is too large: one that contains another many times is small in Monty only."""
+    left, waiting = _MOST_WEIGHT, [value]
+    while waiting:
+        item = waiting.pop()
+        left -= 1 + (len(item) if isinstance(item, str | bytes) else 0)
+        if left < 0:
+            raise TypeError("the arguments are too large together")
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += item
+
+
+def _leave(kind: str, payload: Mapping[str, Any]) -> NoReturn:
+    raise Left(kind, payload)
+
+
+def _nothing() -> None:
+    """Flush nothing: what a program prints is here before its calls."""
+
+
+def _short(text: object) -> str:
+    return str(text)[: functions.MOST_TEXT]
