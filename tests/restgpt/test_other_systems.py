@@ -53,6 +53,13 @@ def test_a_command_without_an_api_works(system: str, command: tuple[str, ...], t
     assert system == "darwin" or found.stdout.count(b"\n") == found.stdout.count(b"\r\n")
 
 
+@pytest.mark.slow
+def test_the_demo_runs_its_programs(system: str, tmp_path: Path) -> None:
+    binary = Path(sys.executable).with_name("monty")
+    shown = ran(system, tmp_path, "demo", MONTY_BIN=str(binary))
+    assert shown.returncode == 0, shown.stderr.decode()
+
+
 def test_a_change_is_made_once_and_undone(system: str, toy: WorldServer, tmp_path: Path) -> None:
     arguments = ["create_project", *at(toy), "--args", f'{{"body": {{"name": "{NAME}"}}}}']
     made = ran(system, tmp_path, "call", *arguments, "--approve", "--json")
