@@ -17,10 +17,9 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
+from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError, sandbox_from_env
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
-from restgpt.tools.settings.environment import sandbox_from_env
 from restgpt.tools.tracing.span import tool_span
 
 __all__ = [
