@@ -35,6 +35,9 @@ from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
+MADE_UP = "stands in no result"
+"""The words of a refusal of an answer that a small model made up."""
+
 
 class PlannerReply(BaseModel):
     """The planner's decision."""
@@ -148,6 +151,9 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
         except UsedUpError as error:
             return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
         except ModelReplyError as error:
+            if MADE_UP in error.reason and not over:
+                # What the results do not say, another call may: the answer was what the model believes.
+                return _decided(run, {"kind": "continue", "text": state["instruction"]})
             if steps or over:
                 return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
             return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
@@ -205,7 +211,7 @@ def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[Pl
         if doubted is not None:
             doubted(reply)
         if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
-            raise ValueError(f"text: {unfounded} stands in no result. Answer with what the results say.")
+            raise ValueError(f"text: {unfounded} {MADE_UP}. Answer with what the results say.")
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 

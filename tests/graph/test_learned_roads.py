@@ -181,6 +181,25 @@ def test_an_order_is_not_fulfilled_by_a_call_that_only_reads(board: Board) -> No
     assert asked(board, model, store, "Delete task 117.").state["decision"]["fulfilled"] is False
 
 
+def test_a_small_model_that_believes_to_know_the_answer_makes_another_call(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    chosen = iter([("find_tasks", {"text": "cables"}), ("get_task", {"path": {"task_id": 117}})])
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if role_of(prompt) == "selector":
+            made.append(next(chosen))
+            return {"operation": made[-1][0]}
+        if role_of(prompt) == "caller":
+            return made[-1][1]
+        says = "They take 50 hours." if "Called get_task" in str(prompt[1].text) else "They take 1926 hours."
+        return {"text": says, "fulfilled": True, "decision": "end"}
+
+    agent = asked(board, NamedModel(reply), store, "How many hours do the cables of task 117 take?")
+    assert (agent.state["answer"], len(made)) == ("They take 50 hours.", 2)
+
+
 @pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours.", "Chandara has 50 hours."])
 def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
     store = InMemoryStore()
