@@ -7,7 +7,7 @@ TESTS ?=
 # As many as cores on a small machine: a third one on two cores gains little, and has tests wait that watch a clock.
 WORKERS ?= 2
 
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 ROOMS := restgpt restgpt-bench graph lab nodes prompts specs tools
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
