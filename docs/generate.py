@@ -15,6 +15,9 @@ from restgpt.graph.agent import graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.progress import ProgressEvent
 from restgpt.prompts import names, text_of
+from restgpt.tools.sandbox.backend import SandboxBackend
+from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.runner import open_backend
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -22,6 +25,7 @@ PAGES = (
     "docs/architecture.md",
     "docs/embedding.md",
     "docs/recipes.md",
+    "docs/sandbox.md",
     "docs/streaming.md",
     "docs/studio.md",
 )
@@ -128,6 +132,37 @@ def example(name: str) -> str:
     return f"```{language}\n{(ROOT / 'docs' / 'examples' / name).read_text(encoding='utf-8')}```\n"
 
 
+def constructs() -> str:
+    """Return a table of what a program may contain, and how it ends in the locked interpreter and in Monty."""
+    parts = (
+        (ROOT / "tests" / "tools" / "sandbox" / "corpus" / "constructs.py").read_text(encoding="utf-8").split("#: ")[1:]
+    )
+    rows = ["| in a program | in Monty |", "|---|---|"]
+    sandboxes = [open_backend(name) for name in ("cpython", "monty")]
+    for part in parts:
+        title, _, code = part.partition("\n")
+        here, there = (_outcome(code, sandbox) for sandbox in sandboxes)
+        rows.append(f"| {title} | {'as in Python' if here == there else there} |")
+    for sandbox in sandboxes:
+        sandbox.close()
+    return "\n".join(rows) + "\n"
+
+
+def _outcome(code: str, sandbox: SandboxBackend) -> str:
+    """Return how a program ends of which each call `get(n)` is answered by `n`, and one with 404 by an error."""
+    entries: list[Entry] = []
+    while True:
+        options = {"clock": 1_700_000_000.0, "seed": "a seed", "most": 100, "backend": sandbox}
+        run = run_program(code, entries=entries, functions=["get"], **options)  # type: ignore[arg-type]
+        if run.kind != "calls":
+            problem = run.problem.strip().partition("\n")[0].partition(": ")[2] if run.problem else ""
+            return (problem or run.result.output.strip() or run.kind).replace("|", "\\|").replace("\n", " ")
+        for call in run.calls:
+            [n] = [*call.positional, *call.keywords.values()]
+            given = "error" if n == 404 else "held" if n == 0 else "answer"
+            entries.append(Entry(call.position, call.position, call.digest, given, int(n), {}, "json", str(n).encode()))  # type: ignore[arg-type]
+
+
 def blocks() -> dict[str, str]:
     """Return every generated part by its name."""
     return {
@@ -135,6 +170,7 @@ def blocks() -> dict[str, str]:
         "settings": settings(),
         "tree": tree(),
         "events": events(),
+        "constructs": constructs(),
         **{name: example(file) for name, file in EXAMPLES.items()},
     }
 

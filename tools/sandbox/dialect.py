@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from restgpt.tools.sandbox.guest.gather import bound_names, rewritten
@@ -19,7 +20,7 @@ from restgpt.tools.sandbox.guest.replay import FILENAME, LIBRARY
 MODULES = frozenset({
     *("__future__", "asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime"),
     *("decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib", "random", "re", "sys"),
-    *("textwrap", "time", "tomllib", "typing", "unicodedata"),
+    *("time", "tomllib", "typing", "unicodedata"),
 })  # fmt: skip
 """The modules that Monty has."""
 
@@ -44,8 +45,10 @@ _NAMES: Mapping[str, str] = {
     "delattr": "set the attribute to None",
     "memoryview": "use bytes",
 }
-_DECORATORS = frozenset({"classmethod", "staticmethod", "property"})
-_LAZY = frozenset({"next", "any", "all"})
+_LAZY = "a generator makes all its calls at once here: use a list if you want all, else a loop that breaks"
+_TAKERS = frozenset({
+    *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
+})  # fmt: skip
 _EAGER = frozenset({"map", "filter"})
 
 
@@ -53,17 +56,21 @@ _EAGER = frozenset({"map", "filter"})
 class Translation:
     """A program as Monty runs it.
 
-    `lines` maps its lines to those of the program, and `unused` has the offsets in bytes of the calls whose value the
-    program does not use.
+    `lines` has the lines of the program by the offsets in bytes where parts of the new code start, in order, and
+    `unused` has the offsets of the calls whose value the program does not use.
     """
 
     code: str
-    lines: Mapping[int, int]
+    lines: dict[int, int]
     unused: frozenset[int]
 
     def line_at(self, offset: int) -> int:
-        """Return the line of the program for an offset in bytes of the code that Monty runs."""
-        return self.lines.get(self.code.encode()[:offset].count(b"\n") + 1, 0)
+        """Return the line of the program for an offset in the code that Monty runs."""
+        return next((line for start, line in reversed(self.lines.items()) if start <= offset), 0)
+
+    def offset_of(self, line: int, column: int) -> int:
+        """Return the offset of a place in the code that Monty runs; both numbers count from 1."""
+        return len("".join(self.code.splitlines(keepends=True)[: line - 1]).encode()) + column - 1
 
 
 def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
@@ -75,17 +82,17 @@ def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
     tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
+    starts = [0]
+    for text in code.encode().split(b"\n"):
+        starts.append(starts[-1] + len(text) + 1)
     lines: dict[int, int] = {}
     for old, node in zip(ast.walk(tree), ast.walk(new), strict=True):
         if type(old) is not type(node):
             raise ValueError("the code cannot be written in another form")
-        if hasattr(node, "lineno"):
-            lines[node.lineno] = min(lines.get(node.lineno, old.lineno), old.lineno)  # type: ignore[attr-defined]
-    starts = [0]
-    for line in code.encode().split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
+        if isinstance(node, ast.expr | ast.stmt):
+            lines.setdefault(starts[node.lineno - 1] + node.col_offset, old.lineno)  # type: ignore[attr-defined]
     unused = frozenset(starts[call.lineno - 1] + call.col_offset for call in _unused(new))
-    return Translation(code, lines, unused)
+    return Translation(code, dict(sorted(lines.items())), unused)
 
 
 def hidden_name(function: str) -> str:
@@ -95,36 +102,52 @@ def hidden_name(function: str) -> str:
 
 def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]:
     """Return the lines and sentences of what the program uses and Monty does not have, each with a way round it."""
-    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
-    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    found = [
-        (node.lineno, f"{sentence}.")  # type: ignore[attr-defined]
-        for node in ast.walk(tree)
-        for sentence in _sentences(node, bound, {*functions, *own})
-    ]
-    return sorted(set(found))[:20]
+    nodes = list(ast.walk(tree))
+    bound = {*functions, *(name for node in nodes for name in bound_names(node))}
+    calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
+    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound)]  # type: ignore[attr-defined]
+    found += [(node.lineno, _LAZY) for node in nodes if id(node) not in taken and _is_lazy(node, calls)]  # type: ignore[attr-defined]
+    return [(line, f"{text}.") for line, text in sorted(set(found))[:20]]
 
 
-def _sentences(node: ast.AST, bound: Collection[str], calls: Collection[str]) -> Iterator[str]:
+def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]:
+    """Return the names of the functions of the API, and of those of the program that call one of them."""
+    found, before = set(functions), -1
+    own = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    while len(found) > before:
+        before = len(found)
+        found.update(node.name for node in own if any(_id(inner) in found for inner in ast.walk(node)))
+    return found
+
+
+def _taken(node: ast.AST) -> Sequence[ast.AST]:
+    """Return the parts of a node of which it takes all items at once."""
+    if isinstance(node, ast.Starred):
+        return [node.value]
+    is_taker = isinstance(node, ast.Call) and (_id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join")
+    return node.args if is_taker and isinstance(node, ast.Call) else []
+
+
+def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
+    """Return whether a node makes calls one by one in Python, and all at once in Monty."""
+    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
+    return is_lazy and any(_id(inner) in calls for inner in ast.walk(node))
+
+
+def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
     match node:
         case ast.Yield() | ast.YieldFrom():
             yield "yield is not here: collect the values in a list and return it"
         case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
             yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
-        case ast.ClassDef(body=body):
-            names = {_id(mark) for part in body for mark in getattr(part, "decorator_list", ())}
-            yield from (f"@{name} is not here: write an ordinary method" for name in sorted(names & _DECORATORS))
+        case ast.FunctionDef(decorator_list=[ast.Name(id="property" | "staticmethod" | "classmethod" as name), *_]):
+            yield f"@{name} is not here: write an ordinary method or function"
         case ast.Delete(targets=targets) if not all(_deleted(target) for target in targets):
             yield "del is not here: d.pop(k) takes a key away; build a new list without the items"
-        case ast.TryStar():
-            yield "except* is not here: use except"
         case ast.Import() | ast.ImportFrom():
             yield from _of_imports(node)
-        case ast.Name(id=name) if name in _NAMES and name not in bound and name not in calls:
+        case ast.Name(id=name) if name in _NAMES and name not in bound:
             yield f"{name} is not here: {_NAMES[name]}"
-        case ast.Call(func=ast.Name(id=name), args=[argument, *_]) if name in _LAZY:
-            if _evaluates(argument, calls):
-                yield f"{name}(...) would make all calls at once here: write a loop that breaks at the one you want"
 
 
 def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -136,12 +159,6 @@ def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
             if way:
                 yield f"{name} is not here: {way}"
                 break
-
-
-def _evaluates(node: ast.AST, calls: Collection[str]) -> bool:
-    """Return whether an argument makes calls one by one in Python: a generator, or `map` over a function."""
-    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
-    return is_lazy and any(isinstance(inner, ast.Name) and inner.id in calls for inner in ast.walk(node))
 
 
 def _deleted(target: ast.expr) -> bool:
@@ -189,15 +206,6 @@ class _Dialect(ast.NodeTransformer):
     def __init__(self, bound: Collection[str], hidden: Mapping[str, str], functions: Collection[str]) -> None:
         self._bound, self._hidden, self._functions = bound, hidden, functions
 
-    def visit(self, node: ast.AST) -> Any:
-        """Return the node, or what stands in its place."""
-        new = super().visit(node)
-        if isinstance(node, ast.expr | ast.stmt) and isinstance(new, ast.AST) and new is not node:
-            for inner in ast.walk(new):
-                if isinstance(inner, ast.expr | ast.stmt | ast.arg) and not hasattr(inner, "lineno"):
-                    ast.copy_location(inner, node)
-        return new
-
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Give a function of the API that is called like one of Python its other name."""
         return ast.Name(self._hidden.get(node.id, node.id), node.ctx)
@@ -210,7 +218,7 @@ class _Dialect(ast.NodeTransformer):
         if node.attr == "utcnow":
             node.attr = "now"
         if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
-            return _call("_host_read", node.value, ast.Constant(node.attr))
+            return _call("_host_getattr", node.value, ast.Constant(node.attr))
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -256,11 +264,7 @@ class _Dialect(ast.NodeTransformer):
                 new.append(ast.Expr(ast.Call(pop, [target.slice], [])))
             elif isinstance(target, ast.Name):
                 new.append(ast.Assign([ast.Name(target.id, ast.Store())], ast.Constant(None)))
-        for made in new:
-            for inner in ast.walk(made):
-                if isinstance(inner, ast.expr | ast.stmt) and not hasattr(inner, "lineno"):
-                    ast.copy_location(inner, node)
-        return new
+        return [ast.copy_location(made, node) for made in new]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Leave out the base `object`."""
@@ -279,66 +283,33 @@ class _Dialect(ast.NodeTransformer):
         return ast.Lambda(parameters, ast.Call(ast.Attribute(owner, node.attr, ast.Load()), list(arguments), []))
 
 
-_TYPES = """
-_lib_Mapping = dict
-_lib_Iterable = (tuple, set, frozenset, range, type({}.keys()), type({}.values()), type({}.items()), type(iter([])))
-"""  # of `collections.abc`, for the library
+_FOR_LIBRARY = {
+    "Mapping": "dict",
+    "Iterable": "(tuple, set, frozenset, range, *map(type, ({}.keys(), {}.values(), {}.items(), iter([]))))",
+    "stop": "stop",
+    "ratio": "_host_ratio",
+    "likest": "_host_likest",
+}
+"""What the library gets in the place of what it imports and of functions that run in the host."""
 
 
 @lru_cache(maxsize=1)
 def library() -> str:
-    """Return the functions of `guest/library.py` in the words of Monty, under names that no program has."""
+    """Return the functions of `guest/library.py` for Monty, inside a function, where no name of a program is theirs."""
     spec = find_spec("restgpt.tools.sandbox.guest.library")
     if spec is None or spec.origin is None:
         raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    tree_body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
-    kept = [part for part in tree_body if not _left_out(part)]
+    parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
     tree = _Dialect((), {}, ()).visit(ast.Module(kept, []))
-    defined = [part for part in tree_body if not isinstance(part, ast.Import | ast.ImportFrom | ast.If)]
-    own = {name for part in defined for node in [part, *_targets(part)] for name in bound_names(node)}
-    used = {_id(node) for node in ast.walk(tree)}
-    python = sorted(name for name in used - own if hasattr(builtins, name))
-    tree = _Renamed({*own, *python, "re", "Mapping", "Iterable"}).visit(tree)
-    public = "\n".join(f"{name} = _lib_{name}" for name in LIBRARY)
-    taken = "\n".join(f"_lib_{name} = {name}" for name in python)
-    return f"{_TYPES}{taken}\n{ast.unparse(ast.fix_missing_locations(tree))}\n{public}\n"
+    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
+    python = {_id(node) for node in ast.walk(tree)} - bound
+    given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}
+    defaults = ", ".join(f"{name}={value}" for name, value in given.items())
+    names = ", ".join(LIBRARY)
+    body = indent(ast.unparse(ast.fix_missing_locations(tree)), "    ")
+    return f"def _host_library({defaults}):\n{body}\n    return {names}\n{names} = _host_library()\n"
 
 
-def _left_out(part: ast.stmt) -> bool:
-    """Return whether Monty gets a part of the library otherwise: imports, names for types, functions of the host."""
-    names = {part.name} if isinstance(part, ast.FunctionDef) else {_id(node) for node in _targets(part)}
-    return isinstance(part, ast.Import | ast.ImportFrom | ast.If) or bool(names & {"stop", "ratio", "likest"})
-
-
-def _targets(part: ast.stmt) -> Sequence[ast.expr]:
-    targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
-    return [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-
-
-class _Renamed(ast.NodeTransformer):
-    """Gives names that a program may have too another one."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-
-    def _new(self, name: str) -> str:
-        return f"_lib_{name}" if name in self._names else name
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Rename a name."""
-        return ast.Name(self._new(node.id), node.ctx)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Rename a parameter, and leave out its annotation."""
-        return ast.arg(self._new(node.arg))
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Rename a function, and leave out its annotation."""
-        self.generic_visit(node)
-        node.name, node.returns = self._new(node.name), None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Leave out an annotation."""
-        self.generic_visit(node)
-        return ast.Assign([node.target], node.value) if node.value is not None else None
+def _is_given(part: ast.stmt) -> bool:
+    return not _FOR_LIBRARY.keys().isdisjoint([getattr(part, "name", ""), _id(getattr(part, "target", part))])

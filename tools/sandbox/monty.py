@@ -15,15 +15,15 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
-from restgpt.tools.sandbox.monty_program import End, Left, MontyProgram, rewrite
-from restgpt.tools.sandbox.result import CodeError, Limits, Media, SandboxResult, Status, printable, result_of
+from restgpt.tools.sandbox.guest.rewriting import UnsafeError
+from restgpt.tools.sandbox.monty_program import Left, MontyProgram, rewrite
+from restgpt.tools.sandbox.result import CodeError, Ending, Limits, Media, SandboxResult, Status, printable, result_of
 
 _MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions that one program makes; its time ends it long before
-_LEAST_MEMORY = 256 << 20  # bytes of a program over small answers
-_SPARED = 256 << 20  # bytes that a program has less than other code, because the host holds what it sends too
+_LEAST_MEMORY = 256 << 20  # bytes of a run over small data
 _GRACE = 0.5  # seconds after the time limit before the pool kills a worker
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
-_LOAD: Mapping[Media, str] = {"json": "import json as _json\ndata = _json.loads(raw)", "text": "data = raw"}
+_DATA = ("json", "text")
 _KINDS: Mapping[str, Status] = {
     "NotImplementedError": Status.UNSUPPORTED,
     "SyntaxError": Status.SYNTAX_ERROR,
@@ -65,53 +65,50 @@ class MontyBackend:
         """Run `code` over `data` in a fresh Monty worker; a program never waits in it."""
         started = time.monotonic()
         output = _Output(limits.output)
-        if media == "rewriting":
-            end = rewrite(code, data)
-        elif media in ("json", "text"):
-            end = self._run_code(code, data, media, limits, output)
-        else:
-            end = self._run_program(code, data, limits, output)
-        elapsed = (time.monotonic() - started) * 1000
-        error = end.error and replace(end.error, message=printable(end.error.message)[:2048])
-        options: dict[str, Any] = {"error": error, "pause": end.pause, "payload": end.payload, "shape": end.shape}
-        return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
-
-    def _run_code(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> End:
-        loading = True
         try:
-            with self._session(limits, _limits(limits, len(data)), output) as session:
-                session.feed_run(_LOAD[media], inputs={"raw": _text(data, media)}, print_callback=output)
-                loading = False
-                session.feed_run(f"{code}\nNone", print_callback=output)
-        except self._monty.MontyError as error:
-            return _ending(error, output, loading=loading)
-        return End(output.ended or Status.OK)
-
-    def _run_program(self, code: str, data: bytes, limits: Limits, output: "_Output") -> End:
-        try:
-            program = MontyProgram(code, data, self._monty)
+            end = rewrite(code, data) if media == "rewriting" else self._run(code, data, media, limits, output)
         except Left as left:
-            return left.end
+            end = left.end
         except SyntaxError as error:
             line = error.lineno or 0
             source = code.split("\n")[line - 1].strip()[:300] if line else ""
-            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
-        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
+        except (ValueError, OverflowError, RecursionError, MemoryError, UnsafeError) as error:
             reason = str(error) or "the code is too complex"
-            return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
-        bounds = {**_limits(limits, len(data), _LEAST_MEMORY), "max_suspensions": _MOST_SUSPENSIONS}
+            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+        if media in _DATA and end.pause == "refused":  # code over data has a status for it
+            line, sentence = json.loads(end.payload)["problems"][0]
+            end = Ending(Status.UNSUPPORTED, error=CodeError("NotImplementedError", sentence, line))
+        told = end.error and replace(end.error, message=printable(end.error.message)[:2048])
+        options: dict[str, Any] = {"error": told, "pause": end.pause, "payload": end.payload, "shape": end.shape}
+        elapsed = (time.monotonic() - started) * 1000
+        return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
+
+    def _run(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> Ending:
+        """Run a program, or code over data. Raises Left, and what `ast.parse` raises."""
+        if media in _DATA:
+            job: dict[str, Any] = {"functions": (), "entries": (), "most": 0, "check": "", "inputs": None}
+            try:
+                job["data"] = json.loads(data) if media == "json" else data.decode("utf-8", "replace")
+            except RecursionError:
+                return Ending(Status.INPUT_TOO_DEEP)
+            except ValueError as error:
+                return Ending(Status.INPUT_INVALID, error=CodeError(type(error).__name__, str(error)))
+            size = len(data)
+        else:
+            size = 10 + int(data[:10])
+            job = json.loads(data[10:size])
+        program = MontyProgram(code, job, memoryview(data)[size:], self._monty)
         try:
-            with self._session(limits, bounds, output, os_policy=program.policy) as session:
+            with self._session(limits, _limits(limits, len(data)), output, os_policy=program.policy) as session:
                 try:
                     return program.run(session, output, time.monotonic() + limits.wall + _GRACE)
                 except self._monty.MontyRuntimeError as raised:
-                    end = _ending(raised, output)
-                    is_over = output.ended or end.status is Status.TIMEOUT
-                    return End(end.status) if is_over else program.failed(session, raised, end.status)
-        except Left as left:
-            return left.end
+                    status = _status(raised, output)
+                    is_over = output.ended or status is Status.TIMEOUT
+                    return Ending(status) if is_over else program.failed(session, raised, status)
         except self._monty.MontyError as raised:
-            return _ending(raised, output)
+            return Ending(_status(raised, output))
 
     @contextmanager
     def _session(self, limits: Limits, bounds: Any, output: "_Output", **options: Any) -> Iterator[Any]:
@@ -160,32 +157,20 @@ class _Output:
                 os.kill(self.process, _KILL)
 
 
-def _limits(limits: Limits, size: int, least: int | None = None) -> Any:
-    memory = limits.memory_for(size)
+def _limits(limits: Limits, size: int) -> Any:
     return {
         "max_feed_duration_secs": limits.wall,
-        "max_memory": memory if least is None or limits.memory is not None else max(least, memory - _SPARED),
+        # Less than elsewhere, because the host holds what Monty sends too.
+        "max_memory": limits.memory or max(_LEAST_MEMORY, limits.memory_for(size) - _LEAST_MEMORY),
         "max_total_sleep_secs": limits.wall,
-        "max_suspensions": 50,
+        "max_suspensions": _MOST_SUSPENSIONS,
     }
 
 
-def _text(data: bytes, media: Media) -> str:
-    encoding = json.detect_encoding(data) if media == "json" else "utf-8"
-    return data.decode(encoding, "replace")
-
-
-def _ending(raised: Any, output: _Output, *, loading: bool = False) -> End:
-    """Return the end of a run that raised an error; an end by a limit has none."""
+def _status(raised: Any, output: _Output) -> Status:
+    """Return the status of a run that raised an error of Monty."""
     if output.ended:
-        return End(output.ended)
-    inner = raised.exception()
-    kind, message = type(inner).__name__, str(inner)
+        return output.ended
     if hasattr(raised, "timed_out"):
-        return End(Status.TIMEOUT if raised.timed_out else Status.CRASHED)
-    status = _KINDS.get(kind, Status.RUNTIME_ERROR)
-    if loading and status is Status.RUNTIME_ERROR:
-        status = Status.INPUT_TOO_DEEP if "recursion limit" in message else Status.INPUT_INVALID
-    frames = [] if loading or not hasattr(raised, "traceback") else raised.traceback()
-    line, source = (frames[-1].line, printable(frames[-1].source_line or "").strip()[:300]) if frames else (None, "")
-    return End(status, error=CodeError(kind, message, line, source))
+        return Status.TIMEOUT if raised.timed_out else Status.CRASHED
+    return _KINDS.get(type(raised.exception()).__name__, Status.RUNTIME_ERROR)

@@ -9,7 +9,6 @@ import ast
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -32,37 +31,44 @@ from restgpt.tools.sandbox.guest.replay import (
     Suspended,
     shown,
 )
-from restgpt.tools.sandbox.result import CodeError, Status
+from restgpt.tools.sandbox.result import CodeError, Ending, Status
+from restgpt.tools.sandbox.worker import shape
 
 _MOST_WEIGHT = 2_000_000  # values and characters of the arguments of one call
 _API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
 """The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
 
+_WAYS = {
+    **dict.fromkeys(
+        ("'append'", "'get'", "'extend'", "'add'"), "a method is no value here: write a lambda that calls it"
+    ),
+    "'fromtimestamp'": "write datetime(1970, 1, 1) + timedelta(seconds=int(...))",
+    "'translate'": "use replace",
+    "re.sub()": "write a loop over re.finditer",
+}
+"""What to write in the place of a method that Monty does not have, by the last word of its error."""
+
 _PRELUDE = """
-import binascii as _host_binascii, json as _host_json, re as _lib_re
-ApiError, Rejected = _host_binascii.Incomplete, _lib_re.error
-_host_getattr, _host_hasattr, _host_round, _host_type = getattr, hasattr, round, type
-_host_names = {"Incomplete": "ApiError", "PatternError": "Rejected"}
+import binascii as _host_binascii, json as _host_json, re as _host_re
+ApiError, Rejected = _host_binascii.Incomplete, _host_re.error
+_getattr, _hasattr, _round, _type = getattr, hasattr, round, type
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
-def _host_read(owner, name):
-    if isinstance(owner, ApiError) and name in ("status", "body"):
-        return _host_error(str(owner), name)
-    value = _host_getattr(owner, name)
-    return _host_names.get(value, value) if name == "__name__" else value
 def getattr(owner, name, *default):
     if isinstance(owner, ApiError) and name in ("status", "body"):
         return _host_error(str(owner), name)
-    return _host_getattr(owner, name, *default)
+    value = _getattr(owner, name, *default)
+    return {"Incomplete": "ApiError", "PatternError": "Rejected"}.get(value, value) if name == "__name__" else value
+_host_getattr = getattr
 def hasattr(owner, name):
-    return (isinstance(owner, ApiError) and name in ("status", "body")) or _host_hasattr(owner, name)
+    return (isinstance(owner, ApiError) and name in ("status", "body")) or _hasattr(owner, name)
 def callable(value):
-    return _host_type(value).__name__ in _host_functions or _host_hasattr(value, "__call__")
+    return _type(value).__name__ in _host_functions or _hasattr(value, "__call__")
 def round(number, digits=None):
-    if _host_type(number).__name__ == "float" and digits is not None and digits >= 0:
+    if _type(number).__name__ == "float" and digits is not None and digits >= 0:
         return float(f"{number:.{digits}f}")
-    return _host_round(number, digits)
+    return _round(number, digits)
 def _host_plain(value):
-    kind = _host_type(value).__name__
+    kind = _type(value).__name__
     if kind in ("list", "tuple", "range", "list_iterator", "dict_keys", "dict_values", "dict_items"):
         return [_host_plain(item) for item in value]
     if kind in ("dict", "defaultdict", "Counter"):
@@ -70,15 +76,6 @@ def _host_plain(value):
     if kind in _host_functions:
         raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
     return value
-def _host_shape(value):
-    if isinstance(value, dict):
-        names = ", ".join([repr(str(key)[:40]) for key in list(value)[:40]])
-        return f"a dict with the keys {names}{', ...' if len(value) > 40 else ''}" if value else "an empty dict"
-    if isinstance(value, list):
-        first = value[0] if value else None
-        inner = f"; its first item is {_host_shape(first)}" if isinstance(first, dict) else ""
-        return f"a list of {len(value)}{inner}"
-    return f"of type {_host_type(value).__name__}"
 def _host_shown(value):
     if value is None or isinstance(value, str):
         return value and value[:100_000]
@@ -87,7 +84,7 @@ def _host_shown(value):
     except Exception:
         return None
 def exit(text=""):
-    raise SystemExit(text if _host_type(text).__name__ == "str" else "")
+    raise SystemExit(text if _type(text).__name__ == "str" else "")
 quit = exit
 def gather(*branches, return_exceptions=False):
     _host_open()
@@ -96,7 +93,7 @@ def gather(*branches, return_exceptions=False):
         is_suspended = is_end = False
         _host_begin()
         try:
-            results.append(branch() if _host_type(branch).__name__ in _host_functions else branch)
+            results.append(branch() if _type(branch).__name__ in _host_functions else branch)
         except KeyboardInterrupt:
             is_suspended = True
         except Exception as error:
@@ -114,17 +111,6 @@ def gather(*branches, return_exceptions=False):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: its status, the kind and the JSON of its report, and its error."""
-
-    status: Status
-    pause: str = ""
-    payload: str = ""
-    error: CodeError | None = None
-    shape: str = ""
-
-
 class Left(Exception):
     """The run ends here, with the report of the driver."""
 
@@ -132,48 +118,38 @@ class Left(Exception):
         super().__init__(kind)
         text = json.dumps(payload)
         large = len(text) > MOST_RECORD
-        self.end = End(Status.PAUSED, "large" if large else kind, "{}" if large else text)
+        self.end = Ending(Status.PAUSED, pause="large" if large else kind, payload="{}" if large else text)
 
 
-def rewrite(code: str, data: bytes) -> End:
+def rewrite(code: str, data: bytes) -> Ending:
     """Return the report about the code with inputs in the place of literals; nothing is run, in Monty or here."""
-    try:
-        report = rewriting.rewritten(code, json.loads(data))
-    except SyntaxError as error:
-        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, str(error.msg), error.lineno))
-    except (ValueError, OverflowError, RecursionError, MemoryError, rewriting.UnsafeError) as error:
-        reason = str(error) or "the code is too complex"
-        return End(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
-    text = json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-    if len(text.encode()) > rewriting.MOST_RECORD:
-        return End(Status.SYNTAX_ERROR, error=CodeError("ValueError", "the new code is too long"))
-    return End(Status.OK, payload=text)
+    report = json.dumps(rewriting.rewritten(code, json.loads(data)), ensure_ascii=False)
+    payload = report.encode("utf-8", "backslashreplace")
+    if len(payload) > rewriting.MOST_RECORD:
+        raise ValueError("the new code is too long")
+    return Ending(Status.OK, payload=payload.decode())
 
 
 class MontyProgram:
     """A program with its answers, before Monty runs it. Raises Left if it is refused, and SyntaxError."""
 
-    def __init__(self, code: str, data: bytes, monty: Any) -> None:
-        self._monty = monty
-        size = 10 + int(data[:10])
-        self._job = json.loads(data[10:size])
-        self._code = code
-        names = self._job["functions"]
+    def __init__(self, code: str, job: Mapping[str, Any], bodies: memoryview, monty: Any) -> None:
+        self._code, self._job, self._monty = code, job, monty
+        names = job["functions"]
         tree = ast.parse(code, FILENAME)
         if found := sorted({*lacks(tree, names), *map(tuple, self._checked(tree))})[:20]:
             raise Left("refused", {"problems": found})
         self.translated: Translation = translation(tree, names)
-        log = Log(self._job["entries"], memoryview(data)[size:])
-        self._driver = _Driver(int(self._job["most"]), log, _leave, _nothing)
+        log = Log(job["entries"], bodies)
+        self._driver = _Driver(int(job["most"]), log, _leave, _nothing)
         self._outside: dict[str, Callable[..., Any]] = {
             "status": lambda: self._driver.status,
             **{hidden_name(name): self._driver.function(name) for name in names},
             "headers": self._driver.headers,
             "stop": self._driver.stop,
-            "_lib_stop": self._driver.stop,
             "_host_error": self._driver.of_error,
-            "_lib_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
-            "_lib_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
+            "_host_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
+            "_host_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
             "_host_open": self._driver.open,
             "_host_begin": lambda: self._driver.gatherings[-1].begin(),
             "_host_end": lambda is_suspended: self._driver.gatherings[-1].end(is_suspended is True),
@@ -190,22 +166,25 @@ class MontyProgram:
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The fixed clock and random numbers of the program."""
+        """The fixed clock and random numbers of the program; code over data has none."""
+        if "clock" not in self._job:
+            return {"sleep": "zero"}
         return {
             "datetime": datetime.fromtimestamp(self._job["clock"], UTC),
             "sleep": "zero",
             "random_start": {"seed": self._job["seed"]},
         }
 
-    def run(self, session: Any, printed: Callable[..., None], end: float) -> End:
+    def run(self, session: Any, printed: Callable[..., None], end: float) -> Ending:
         """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
-        session.feed_run(_PRELUDE + library(), print_callback=printed)
-        inputs = {} if self._job["inputs"] is None else {"inputs": self._job["inputs"]}
+        session.feed_run(_PRELUDE + library(), external_lookup=self._outside, print_callback=printed)
+        given = ["data"] if "data" in self._job else ["inputs"] if self._job["inputs"] is not None else []
+        inputs = {name: _encodable(self._job[name]) for name in given}
         code = self.translated.code
         moment = session.feed_start(code, inputs=inputs, external_lookup=self._outside, print_callback=printed)
         while not isinstance(moment, self._monty.MontyComplete):
             if time.monotonic() > end:
-                return End(Status.TIMEOUT)
+                return Ending(Status.TIMEOUT)
             if not isinstance(moment, self._monty.FunctionSnapshot):
                 moment = moment.resume_auto()
             elif moment.is_os_function:
@@ -214,26 +193,27 @@ class MontyProgram:
                 moment = moment.resume(self._answer(moment))
         return self._ended(Status.OK, value=moment.output)
 
-    def failed(self, session: Any, raised: Any, status: Status) -> End:
+    def failed(self, session: Any, raised: Any, status: Status) -> Ending:
         """Return the end of a run with an error of the program. Raises Left and MontyError."""
         inner = raised.exception()
         if isinstance(inner, SystemExit) and not str(inner):
             return self._ended(Status.OK)
         frames = [frame for frame in raised.traceback() if _is_program(frame.filename)]
-        line = self.translated.lines.get(frames[-1].line, 0) if frames else 0
+        place = self.translated.offset_of(frames[-1].line, frames[-1].column) if frames else 0
+        line = self.translated.line_at(place) if frames else 0
         source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
         kind = type(inner).__name__
         error = CodeError(
             {"Incomplete": "ApiError", "error": "Rejected"}.get(kind, kind), _told(inner), line or None, source
         )
         about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
-        return replace(self._ended(status, error), shape=self._subject(session, kind, frames[-1]) if about else "")
+        return self._ended(status, error)._replace(shape=self._subject(session, kind, frames[-1]) if about else "")
 
-    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> End:
+    def _ended(self, status: Status, error: CodeError | None = None, *, value: Any = None) -> Ending:
         """Return the end of a run that needs no more answers. Raises Left."""
         self._driver.end()
-        report = {"taken": self._driver.taken, "value": shown(value if isinstance(value, str) else None)}
-        return End(status, payload=json.dumps(report), error=error)
+        report = {"taken": self._driver._log.taken, "value": shown(value if isinstance(value, str) else None)}
+        return Ending(status, payload=json.dumps(report), error=error)
 
     def _subject(self, session: Any, kind: str, frame: Any) -> str:
         """Return a description of the object of which the program read a field or an item that there is not.
@@ -243,11 +223,12 @@ class MontyProgram:
         line = self.translated.code.split("\n")[frame.line - 1]
         text = line[frame.column - 1 : frame.end_column - 1] if frame.end_line == frame.line else ""
         base = text.rpartition("." if kind == "AttributeError" else "[")[0]
+        if not base or "(" in base:
+            return ""
         try:
-            found = session.feed_run(f"_host_shape({base})") if base and "(" not in base else ""
+            return f"`{base}` is {shape(session.feed_run(base)).decode()}"
         except self._monty.MontyRuntimeError:
             return ""
-        return f"`{base}` is {found}"[:800] if isinstance(found, str) and found else ""
 
     def _answer(self, moment: Any) -> dict[str, Any]:
         """Return what Monty goes on with after a call of an outside function. Raises Left."""
@@ -260,15 +241,16 @@ class MontyProgram:
                 _weigh([positional, keywords])
             value = self._outside[moment.function_name](*positional, **keywords)
             if type(value) is Held:
-                value = None if place.start in self.translated.unused else driver.use(value)
-            return {"return_value": value}
+                value = None if place.start in self.translated.unused else bool(value)
+            return {"return_value": _encodable(value)}
         except Suspended:
             return {"exc_type": "KeyboardInterrupt", "message": ""}
         except ApiError as error:
-            driver.errors[str(error)] = error
-            return {"exc_type": _API_ERROR, "message": str(error)}
+            message = _encodable(str(error))
+            driver.errors[message] = error
+            return {"exc_type": _API_ERROR, "message": message}
         except Rejected as error:
-            return {"exc_type": _REJECTED, "message": str(error)}
+            return {"exc_type": _REJECTED, "message": _encodable(str(error))}
         except (TypeError, ValueError, LookupError, RecursionError) as error:
             return {"exc_type": "TypeError", "message": str(error)}
 
@@ -282,18 +264,9 @@ class _Driver(Driver):
         self.errors: dict[str, ApiError] = {}
         self.gatherings: list[Gathering] = []
 
-    @property
-    def taken(self) -> dict[str, str]:
-        """The answers of earlier programs that were taken."""
-        return self._log.taken
-
     def open(self) -> None:
         """Begin a `gather`."""
         self.gatherings.append(Gathering(self))
-
-    def use(self, held: Held) -> Any:
-        """End the branch where the program needs the answer to a change that was not sent."""
-        return bool(held)
 
     def of_error(self, message: str, name: str) -> Any:
         """Return the status or the body of the error with a message."""
@@ -321,9 +294,22 @@ def _told(error: BaseException) -> str:
     if "cannot suspend in this synchronous context" in message:
         name = message.split("'")[1]
         return f"{name}() cannot be called here: call it in a loop first, then use the results"
-    if isinstance(error, AttributeError) and message.endswith(("'append'", "'get'", "'extend'", "'add'")):
-        return f"{message}; a method is no value here: write a lambda that calls it"
+    way = _WAYS.get(message.rpartition(" ")[2]) if isinstance(error, AttributeError | TypeError) else None
+    if way:
+        return f"{message}; {way}"
     return message
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value of JSON with a question mark for each half of a surrogate pair, which Monty does not take."""
+    if not isinstance(value, str | dict | list):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+    return value
 
 
 def _weigh(value: Any) -> None:

@@ -13,10 +13,9 @@ import selectors
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from restgpt.tools.sandbox.process import START, Worker
-from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of
+from restgpt.tools.sandbox.result import CodeError, Ending, Limits, SandboxResult, Status, printable, result_of
 
 LOCKED = b"9:6:locked,,"
 GRACE = 0.5
@@ -74,16 +73,6 @@ WAITS = "waits"
 """The kind of the record of a program that waits in its process for the answer to a call."""
 
 _WAITING = re.compile(rb"%b(\d{1,6}):5:waits," % re.escape(LOCKED))
-
-
-class Ending(NamedTuple):
-    """The outcome of a run as its status stream tells it."""
-
-    status: Status
-    error: CodeError | None = None
-    shape: str = ""
-    pause: str = ""
-    payload: str = ""
 
 
 def ending_of(raw: bytes) -> Ending:
@@ -229,7 +218,7 @@ class Run:
                     self.waits = self.killed is None
                     return
 
-    def _is_open(self, worker: Worker, ready: selectors.PollSelector) -> bool:
+    def _is_open(self, worker: Worker, ready: selectors.BaseSelector) -> bool:
         """Return whether the worker may still write."""
         return any(number in ready.get_map() for number in (worker.stdout, worker.stderr, worker.status))
 
@@ -241,7 +230,7 @@ class Run:
                 before = len(sink)
                 self._read(worker, number)
 
-    def _advance(self, worker: Worker, number: int, ready: selectors.PollSelector) -> None:
+    def _advance(self, worker: Worker, number: int, ready: selectors.BaseSelector) -> None:
         if number == worker.stdin:
             # Unregister first, because the write that completes the request closes the descriptor.
             ready.unregister(number)

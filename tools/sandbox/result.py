@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Media = Literal["json", "text", "program", "replay", "rewriting"]
 """What a run is given: JSON or text in `data`; the job of a program, which is checked in its first run only; or
@@ -71,6 +71,16 @@ class CodeError:
     message: str
     line: int | None = None
     source_line: str = ""
+
+
+class Ending(NamedTuple):
+    """The outcome of a run as its worker tells it."""
+
+    status: Status
+    error: CodeError | None = None
+    shape: str = ""
+    pause: str = ""
+    payload: str = ""
 
 
 class WaitingProcess(Protocol):

@@ -257,7 +257,7 @@ def _contains(value: Any, wanted: Any) -> bool:
 
 def _folded(value: Any) -> str:
     """Return a value as text in one form: `True` as in JSON, 5.0 as 5, texts without differences of case and space."""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value % 1 == 0:
         value = int(value)
     return " ".join(str(value).split()).casefold()
 

@@ -1,0 +1,265 @@
+"""Guards programs in Monty where they differ from those of the locked interpreter: words, lines, bounds."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+import pytest
+from programrun import Failure, Host, once
+
+from restgpt.tools.errors import SettingsError
+from restgpt.tools.sandbox.program import Entry, ProgramRun
+from restgpt.tools.sandbox.result import Limits, Status
+from restgpt.tools.sandbox.runner import run_python
+from restgpt.tools.settings.environment import sandbox_from_env
+
+pytest.importorskip("pydantic_monty")
+
+SHORT = Limits(wall=1.0, cpu=1.0)
+
+
+@pytest.fixture(autouse=True)
+def monty(monkeypatch: pytest.MonkeyPatch, clean_environment: None) -> None:
+    monkeypatch.setenv("RESTGPT_SANDBOX", "monty")
+
+
+def told(code: str, **options: Any) -> str:
+    return once(code, **options).problem
+
+
+@pytest.mark.parametrize(
+    ("code", "way"),
+    [
+        ("l = [1]\ndel l[:1]", "Line 2: del is not here: d.pop(k) takes a key away"),
+        ("def f():\n    yield 1", "Line 2: yield is not here: collect the values in a list"),
+        ("class A(Exception): pass", "Line 1: a class cannot inherit here: write it without a base"),
+        ("class A:\n    @property\n    def x(self): pass", "@property is not here: write an ordinary method"),
+        ("import statistics", "statistics is not here: write sum(values) / len(values)"),
+        ("from urllib.parse import quote", "urllib.parse is not here: give the functions plain values"),
+        ("import io", "io is not here: split the text into lines"),
+        ("print(next(get(n=n) for n in [1, 2]))", "a generator makes all its calls at once here"),
+        ("print(any(map(get, [1, 2])))", "a generator makes all its calls at once here"),
+        ("for x in (get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
+        ("def f(n): return get(n=n)\nprint(next(f(n) for n in [1]))", "makes all its calls at once"),
+    ],
+)
+@pytest.mark.parametrize("check", ["", "names"])
+def test_what_monty_lacks_is_told_before_the_first_request_with_a_way_round_it(code: str, way: str, check: str) -> None:
+    run = once(f"{code}\nget(n=1)", check=check, names=["get"])
+    assert run.kind == "refused"
+    assert way in run.problem
+
+
+@pytest.mark.parametrize(
+    ("code", "way"),
+    [
+        ("print(sorted([1], key=lambda n: get(n=n)))", "get() cannot be called here: call it in a loop first"),
+        ("l = []\nf = l.append\nf(1)", "a method is no value here: write a lambda that calls it"),
+        ("raise ValueError('a', 1)", "an error takes one text here"),
+    ],
+)
+def test_what_monty_cannot_run_is_told_with_a_way_round_it(code: str, way: str) -> None:
+    assert way in told(code)
+
+
+def test_generators_that_are_used_up_or_call_nothing_are_as_in_python() -> None:
+    code = (
+        "def even(n): return n % 2 == 0\nprint(next((n for n in [1, 2] if even(n)), None), all(map(even, [2])))\n"
+        "print(sum(get(n=n) for n in [1, 2]), [*map(get, [3])], ', '.join(str(get(n=n)) for n in [4, 5]))"
+    )
+    assert Host({"get": lambda n: n}).play(code).result.output == "2 True\n3 [3] 4, 5\n"
+
+
+def test_errors_have_the_lines_and_the_text_of_the_code_as_it_was_written() -> None:
+    code = "x = {\n    'a': next(n for n in [1]),  # a\n    'b': [\n        {}['c'],\n    ],\n}"
+    run = once(code)
+    assert (run.line, run.source) == (4, "{}['c'],")
+    [call] = once("x = [\n    1,\n    get(n=2),\n]").calls
+    assert (call.line, call.source) == (3, "get(n=2),")
+    assert "_host" not in told("del {}['a']")
+
+
+def test_the_object_that_an_error_is_about_is_described() -> None:
+    assert "Hint: `task` is a dict with the keys 'title'." in told(
+        "for task in [{'title': 1}]:\n    print(task['titel'])"
+    )
+    assert "Hint" not in told("def f(): return {'a': get}\nf()['b']")
+
+
+def test_arguments_leave_monty_as_plain_values() -> None:
+    code = (
+        "import datetime, decimal\n"
+        "get(n=[datetime.date(2020, 1, 2), decimal.Decimal('1.5'), (x for x in 'ab'), {2, 1}, "
+        "range(2), {'a': 1}.keys(), map(str, [1]), b'x'])"
+    )
+    [call] = once(code).calls
+    assert call.keywords["n"] == ["2020-01-02", 1.5, ["a", "b"], [1, 2], [0, 1], ["a"], ["1"], {"@bytes": "eA=="}]
+    assert "function cannot be sent" in told("get(n=lambda: 1)")
+
+
+def test_names_of_a_program_are_not_those_of_the_library() -> None:
+    code = (
+        "plain = short = listed = ratio = None\nlist = max = str = type = sorted = 5\n"
+        "found = one(get()['items'], 'ann')\nrows = rows([found])\nprint(field(rows[0], 'Name'))"
+    )
+    assert Host({"get": lambda: {"items": [{"name": "Ann"}]}}).play(code).result.output == "Ann\n"
+
+
+def test_a_function_that_is_called_like_one_of_python_is_that_of_the_api() -> None:
+    host = Host({"filter": lambda n: n, "list": lambda: [5]})
+    assert host.play("print(filter(n=3), list(), [*map(str, [1])])").result.output == "3 [5] ['1']\n"
+
+
+def test_half_of_a_surrogate_pair_in_an_answer_does_no_harm() -> None:
+    def fail() -> None:
+        raise Failure(500, {"a": "\ud83d"})
+
+    host = Host({"get": lambda: ["\ud83d"], "put": fail})
+    assert host.play("print(get())\ntry:\n    put()\nexcept ApiError as e:\n    print(e.body)").kind == "finished"
+    assert run_python("print(data)", '["\\ud83d"]').output == "['?']\n"
+
+
+def test_code_over_data_has_it_whatever_it_is() -> None:
+    assert run_python("print(data)", "null").output == "None\n"
+    assert run_python("print(data)", "a\nb", media="text").output == "a\nb\n"
+    assert run_python("print(next(x for x in data if x > 1))", [1, 2]).output == "2\n"
+    assert run_python("print(data)", "[" * 10**5).status is Status.INPUT_TOO_DEEP
+    lacking = run_python("import statistics", "[]")
+    assert (lacking.status, lacking.error and lacking.error.line) == (Status.UNSUPPORTED, 1)
+
+
+def test_a_dry_run_goes_on_after_changes_whose_answers_are_not_used() -> None:
+    code = "put(n=1)\nmade = put(n=2)\ngather(put(n=3), put(n=4))\nprint('held')\nx = put(n=5)\nprint(x['id'])"
+    entries: list[Entry] = []
+    run: ProgramRun = once(code)
+    while run.kind == "calls":
+        entries += [Entry(call.position, call.position, call.digest, "held") for call in run.calls]
+        run = once(code, *entries)
+    assert (run.kind, run.function, run.line, run.result.output) == ("unknown", "put", 5, "held\n")
+
+
+PEOPLE = """[
+    {'id': 1, 'name': 'Anna Smith', 'score': 5, 'active': True, 'tags': ['new', 'Big One']},
+    {'id': 2, 'name': 'Anna  Jones', 'score': 5.5, 'active': False, 'tags': []},
+    {'id': 3, 'name': 'Bob', 'homeTown': 'Ulm', 'home': {'city': 'Bonn', 'zip': None}},
+]"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="compares with the locked interpreter of Linux")
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("rows(None)", "rows((1, 2))", "rows({'a': 1}.values())", "rows({'data': {'items': [1]}})", "rows(5)"),
+        *("rows({'id': 1, 'cast': [{'a': 1}], 'crew': []})", "rows({'albums': {'items': [1], 'total': 1}})"),
+        *("field(P[2], 'hometown', 'x')", "field(P[2], 'home.city')", "field(P[2], 'home.zip')", "field(P, 'tags.0')"),
+        *("field(P[0], 'nam', 'tag')", "field(P[0], 'x', default=None)", "field(P[0], 'tags.1')", "field({}, '')"),
+        *("one(P, 'bob')", "one(P, 'anna')", "one(P, 'Anna Jone')", "one(P, 'Bpb')", "one(P, id='2')", "one([], 'a')"),
+        *("one(P, score=5.5)", "one(P, tags='new')", "one(P, active='true')", "one(P, 'big')", "one(P, nmae='x')"),
+        *("number('1,234.50 €')", "number('1.234,50')", "number('12k')", "number('3.5 million')", "number('(5)')"),
+        *("number('-1 234')", "number('a')", "number('1 2')", "number('1.2.3')", "number('1e3')", "number('٣')"),
+        *(
+            "table('a;b\\n1;\"x\\ny\"\\n')",
+            "table('a,a,\\r\\n1,2')",
+            "table('')",
+            "table([1])",
+            "table('a\\u2028b,c\\n1,2')",
+        ),
+    ],
+)
+def test_the_library_answers_in_monty_as_it_does_in_the_locked_interpreter(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f"P = {PEOPLE}\ntry:\n    print(repr({call}))\nexcept Exception as e:\n    print(repr(e))"
+    here = once(code)
+    monkeypatch.setenv("RESTGPT_SANDBOX", "cpython")
+    there = once(code)
+    assert (here.kind, here.result.output, here.text) == (there.kind, there.result.output, there.text)
+
+
+BOMB = "x = [0]\nfor _ in range(40): x = [x, x]\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("while True: pass", Status.TIMEOUT),
+        ("while True: status()", Status.TIMEOUT),
+        ("10**10**8", Status.TIMEOUT),
+        (f"{BOMB}x", Status.TIMEOUT),
+        (f"{BOMB}get(n=x)", Status.TIMEOUT),
+        (f"{BOMB}f = get\nf(n=x)", Status.RUNTIME_ERROR),
+        (f"{BOMB}def _host_shown(value): return value\nx", Status.NO_OUTPUT),
+        (f"{BOMB}stop('a', x)", Status.RUNTIME_ERROR),
+        ("x = 'a'\nwhile True: x += x", Status.MEMORY_LIMIT),
+        ("get(n='x' * 3_000_000)", Status.RUNTIME_ERROR),
+        ("def f(): f()\nf()", Status.RUNTIME_ERROR),
+        ("while True: print('x' * 1000)", Status.OUTPUT_LIMIT),
+        ("_host_begin()", Status.RUNTIME_ERROR),
+        ("_host_error('a', 'b')", Status.RUNTIME_ERROR),
+        ("_host_likest('a', ['b'] * 10**6)", Status.RUNTIME_ERROR),
+        ("print(open('/etc/passwd').read())", Status.RUNTIME_ERROR),
+        ("import os\nprint(os.environ)", Status.RUNTIME_ERROR),
+        ("import os\nprint(os.listdir('/'))", Status.RUNTIME_ERROR),
+        ("import socket", Status.IMPORT_ERROR),
+        ("import subprocess", Status.IMPORT_ERROR),
+        ("-" * 20_000 + "1", Status.SYNTAX_ERROR),
+        ("x" + ".a" * 20_000, Status.SYNTAX_ERROR),
+        ("1" + "+1" * 30_000, Status.SYNTAX_ERROR),
+    ],
+)
+def test_a_hostile_program_is_bounded_and_reaches_nothing(code: str, status: Status) -> None:
+    run = once(code, limits=SHORT)
+    assert run.result.status is status
+    assert "root:" not in run.result.output
+
+
+def children() -> set[int]:
+    listed = subprocess.run(
+        ["ps", "--ppid", str(os.getpid()), "-o", "pid="], capture_output=True, check=True, text=True
+    )
+    return {int(line) for line in listed.stdout.split()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="lists processes as Linux does")
+def test_a_worker_that_is_killed_has_crashed_and_the_next_run_works() -> None:
+    assert once("print(1)").kind == "finished"
+    before, results = children(), Queue[ProgramRun]()
+    run = Thread(target=lambda: results.put(once("while True: pass", limits=Limits(wall=60.0))), daemon=True)
+    run.start()
+    while run.is_alive():
+        for pid in children() - before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+    assert results.get(timeout=60).result.status is Status.CRASHED
+    assert once("print(1)").kind == "finished"
+
+
+def test_another_name_of_a_sandbox_is_an_error() -> None:
+    with pytest.raises(SettingsError, match="RESTGPT_SANDBOX must be one of auto, cpython, monty, not 'docker'"):
+        sandbox_from_env({"RESTGPT_SANDBOX": "docker"})
+
+
+ELSEWHERE = """
+import os, selectors, signal, sys
+import pydantic, pydantic_monty, restgpt.tools.settings.environment
+for name in ("fcntl", "resource", "pwd", "grp", "termios"):
+    sys.modules[name] = None
+del selectors.PollSelector, os.fork, os.register_at_fork, signal.SIGKILL
+sys.platform = sys.argv[1]
+from restgpt.tools.sandbox.program import run_program
+from restgpt.tools.sandbox.runner import runs_programs
+run = run_program("print(get(n=1))", functions=["get"], entries=[], clock=1.0, seed="x", most=3)
+print(runs_programs(), run.kind, run.calls[0].keywords)
+"""
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_other_systems_run_programs_without_the_modules_of_linux(platform: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "RESTGPT_SANDBOX"}
+    command = [sys.executable, "-c", ELSEWHERE, platform]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
+    assert (done.stdout, done.stderr[-500:]) == ("True calls {'n': 1}\n", "")
