@@ -7,7 +7,7 @@ TESTS ?=
 # As many as cores on a small machine: a third one on two cores gains little, and has tests wait that watch a clock.
 WORKERS ?= 2
 
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 ROOMS := restgpt restgpt-bench graph lab nodes prompts specs tools
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
@@ -30,7 +30,8 @@ setup: $(READY) ## make .venv and install the project into it, with its tools
 $(READY): pyproject.toml restgpt-bench/pyproject.toml setup.py constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable restgpt-bench --constraint constraints.txt
+	@echo "Installing the dependencies into $(VENV), which takes a minute or two"
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-bench --constraint constraints.txt
 	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
 	$(BIN)/python -m compileall -q -j 2 $(ROOMS)
 	@touch $(READY)
@@ -49,7 +50,6 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 
 # The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
 define TEST_VERSIONS
-[ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 $(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
 $(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
 .versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
@@ -251,6 +251,10 @@ bench-threads: $(READY) ## measure the bytes of a thread and the time of a turn 
 .PHONY: bench-previews
 bench-previews: $(READY) ## measure time and memory of previews and pages of bodies of 50 MB
 	$(BIN)/python -m lab.speed.previews
+
+.PHONY: mcp-conformance
+mcp-conformance: $(READY) ## run the conformance suite of the protocol (npm) against `restgpt mcp` and FastMCP's server
+	$(BIN)/python -m lab.mcp.conformance
 
 .PHONY: bench-definitions
 bench-definitions: $(READY) ## measure the tokens of the definitions of tools by document (RESTGPT_DATA: the published ones too)

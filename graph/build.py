@@ -19,6 +19,7 @@ from restgpt.graph.routes import (
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller
+from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.selection import MAX_CALLS
 from restgpt.nodes.intake import intake
 from restgpt.nodes.parser import make_parser
@@ -53,6 +54,7 @@ def build_graph(
     services: Services | None = None,
     concurrency: int | None = None,
     name: str = "RestGPT",
+    response_format: type[Any] | None = None,
 ) -> Graph:
     """Build the agent for one API or several, or for the APIs of `apis.yaml` if `apis` is None.
 
@@ -61,11 +63,15 @@ def build_graph(
     This function reads no file and opens no connection: a run loads models and documents when it first needs them.
     `services` replaces `apis`, `model`, `models` and `context`. `concurrency` is the number of threads that the graph
     gets for `ainvoke`, `astream` and `abatch`; without it, the graph uses the thread pool that all graphs share.
+    `response_format`, a pydantic model, a dataclass or a `TypedDict`, has the answer as such a value under
+    `structured_response` too, with one more model call where the report has not that form; None if it cannot be had.
     Raises `ValueError` if `services` is given with an argument that it replaces, and for a persistent checkpointer
     without a store, because the store holds the write journal and the response bodies.
     """
     check_store(checkpointer, store)
     services = make_resources(apis, model=model, models=models, context=context, store=store, services=services)
+    form = None if response_format is None else Form(response_format)
+    services = services if form is None else services.with_rule(form.rule)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
     builder.add_node(
         "intake",
@@ -74,7 +80,7 @@ def build_graph(
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(services, name), services),
+        node_of("planner", make_planner(services, name, form), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(

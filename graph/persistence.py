@@ -15,6 +15,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore
 
 from restgpt.tools.errors import SettingsError, StoppingError
+from restgpt.tools.extras import extra_command
 from restgpt.tools.file_lock import file_lock
 from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.settings import Settings
@@ -194,7 +195,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
     except ImportError:
         raise SettingsError(
             "RESTGPT_DATABASE_URL is set, but the packages for PostgreSQL are not installed. Install them with "
-            "pip install 'restgpt[postgres]', or unset the variable to save threads in a file."
+            f"{extra_command('postgres')}, or unset the variable to save threads in a file."
         ) from None
 
     class OrderedPostgresSaver(OrderedSaver, PostgresSaver):

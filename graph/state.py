@@ -1,6 +1,6 @@
 """The state of a thread: JSON in every key, so that any checkpointer can save it; response bodies are in the store."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
@@ -30,6 +30,9 @@ from restgpt.nodes.state.records import (
 )
 from restgpt.nodes.state.text import Text, newer
 
+Structured = Annotated[Any, UntrackedValue(object, guard=False)]
+"""The answer in the form that the host wants; no checkpoint holds it, because its class is one of the host."""
+
 
 class InputState(TypedDict, total=False):
     """The input of the graph: a conversation, or only the instruction, or a recipe to run with its inputs."""
@@ -45,6 +48,7 @@ class OutputState(TypedDict, total=False):
     messages: Conversation
     answer: str
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
+    structured_response: Structured
 
 
 class State(TypedDict):
@@ -83,6 +87,7 @@ class State(TypedDict):
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
     baseline: Annotated[Usage, Checked]
     claim: Annotated[int, UntrackedValue(int, guard=False)]
+    structured_response: Structured
 
 
 SHOWN = ("plan", "selection", "api_plan", "program", "steps")

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.record import succeeded
+from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
     Call,
     CallerReply,
@@ -20,7 +21,8 @@ from restgpt.nodes.arguments import (
     sub_task,
 )
 from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, said, topic, turn_message
+from restgpt.nodes.dialogue.brief import is_beside, is_named, is_spoken_of, leaves
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, responses, said, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
@@ -32,7 +34,6 @@ from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.roads import UNUSABLE
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.single_call import question, single_arguments, without_inventions
@@ -279,6 +280,8 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         planned = state["api_plan"]["calls"][numbers[0] - 1]
         operation = run.catalogue.operation(planned["operation"])
 
+        unknown = CallerReply(calls=[], missing=f"an id for {planned['operation']}")
+
         def check_arguments(given: dict[str, Any]) -> None:
             if run.is_brief:
                 made = [*(item for step in of_turn(state) for item in step["requests"]), *requests]
@@ -292,7 +295,9 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
                 if not (run.is_brief and UNFOUNDED in str(error)):
                     raise
                 # What such a model invented it invents again, so that it is not asked another time.
-                check(CallerReply(calls=[], missing=f"an id for {planned['operation']}"))
+                check(unknown)
+            if run.is_brief and any(not _is_meant(run, state, request) for request in built):
+                check(unknown)
 
         prompt = arguments_prompt(run, state, requests, numbers, refused)
         single_arguments(run, prompt, operation, check_arguments)
@@ -322,6 +327,16 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
         return {**_finished(run, state, requests, ALREADY), "proposal": last}
     return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
+
+
+def _is_meant(run: Run, state: CallerState, request: Request) -> bool:
+    """Return whether a read, or a change with values that the user named, or that have a name of theirs beside them."""
+    arguments, words = request["arguments"], said(state)
+    unsaid = [one for one in leaves(arguments.get("path")) if not is_named(one, words)]
+    unsaid += [one for one in leaves(arguments.get("body")) if not is_spoken_of(one, words)]
+    return request["safe"] or all(
+        any(is_beside(one, words, value) for _, value in responses(run, state)) for one in unsaid
+    )
 
 
 def _is_done(state: CallerState, request: Request) -> bool:

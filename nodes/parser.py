@@ -23,6 +23,7 @@ from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import TOKEN, described_status, response_documentation
+from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.model.errors import UsedUpError
 from restgpt.tools.response.columns import columns
 from restgpt.tools.response.content import Body
@@ -33,6 +34,9 @@ from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_py
 
 SMALL_BODY = 400
 """A body of at most this many bytes is the result as it is, without a model call."""
+
+ABOUT = 200
+"""The maximum number of characters of what the document says of an operation, in a short prompt."""
 
 ERROR_BODY = 1500
 """The maximum number of characters of an error response's body in a prompt."""
@@ -99,7 +103,8 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
     if run.is_brief and body.is_json:
         shown = columns(body.value, run.context.result_budget * TOKEN, focus=request["output_instruction"])
-        return {**request, "status": "parsed", "result": shown}
+        about = run.catalogue.operation(request["operation"]).description or ""
+        return {**request, "status": "parsed", "result": f"{plain_text(about, ABOUT)}\n{shown}".strip()}
     if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
     try:

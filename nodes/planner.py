@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, model_validator
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
+from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeated
@@ -33,6 +34,9 @@ from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
+
+MADE_UP = "stands in no result"
+"""The words of a refusal of an answer that a small model made up."""
 
 
 class PlannerReply(BaseModel):
@@ -103,8 +107,8 @@ class PlannerState(ConversationState):
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str, Any]]:
-    """Make the planner node; the answers name the `agent` and the message that they answer."""
+def make_planner(services: Services, agent: str = "", form: Form | None = None) -> Callable[..., dict[str, Any]]:
+    """Make the planner node; the answers name the `agent` and the message that they answer, and may have a `form`."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         def opened(state: PlannerState) -> Run:
@@ -113,13 +117,18 @@ def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str,
             run.agent = agent
             return run
 
-        run = opened(state)
+        run, road = opened(state), {}
         # At the beginning of a turn; a recipe needs no model.
         is_open = not (state.get("road") or state.get("proposal") or current(state) or of_turn(state))
         if is_open and run.is_better_by_calls():
-            by_calls: PlannerState = {**state, "road": "roles"}
-            return {"road": "roles", **decide(opened(by_calls), by_calls)}
-        return decide(run, state)
+            road = {"road": "roles"}
+            state = {**state, "road": "roles"}
+            run = opened(state)
+        update = {**road, **decide(run, state)}
+        if form is not None and update["decision"]["kind"] == "end":
+            value = form.value(run, state["instruction"], of_turn(state), update["answer"])
+            update |= {"structured_response": value, "usage": run.usage()}
+        return update
 
     def decide(run: Run, state: PlannerState) -> dict[str, Any]:
         steps = of_turn(state)
@@ -142,6 +151,9 @@ def make_planner(services: Services, agent: str = "") -> Callable[..., dict[str,
         except UsedUpError as error:
             return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
         except ModelReplyError as error:
+            if MADE_UP in error.reason and not over:
+                # What the results do not say, another call may: the answer was what the model believes.
+                return _decided(run, {"kind": "continue", "text": state["instruction"]})
             if steps or over:
                 return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
             return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
@@ -199,7 +211,7 @@ def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[Pl
         if doubted is not None:
             doubted(reply)
         if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
-            raise ValueError(f"text: {unfounded} stands in no result. Answer with what the results say.")
+            raise ValueError(f"text: {unfounded} {MADE_UP}. Answer with what the results say.")
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 

@@ -64,7 +64,7 @@ def single_operation(run: Run, prompt: Sequence[BaseMessage], operations: str, t
     """
     names = [run.catalogue.name_of(operation) for operation in run.catalogue]
     # A map lists paths instead.
-    listed: list[Any] = [name for name in names if name in operations] or names
+    listed: list[Any] = [name for name in names if f"- {name}:" in operations] or names
 
     class Choice(SingleOperation):
         operation: str = Field(description="The operation's name.", json_schema_extra={"enum": listed})

@@ -6,7 +6,7 @@ It is advisory. If somebody deletes the file meanwhile, another process can lock
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -20,14 +20,12 @@ def file_lock(path: Path, busy: Exception, *, seconds: float = 0.0, is_kept: boo
 
     Raises `busy` if another process or thread holds the lock for longer than `seconds`.
     """
-    import fcntl
-
     until = time.monotonic() + seconds
     while True:
         with path.open("a") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                _lock(file)
+            except (BlockingIOError, PermissionError):
                 if time.monotonic() >= until:
                     raise busy from None
                 time.sleep(PAUSE_S)
@@ -37,11 +35,36 @@ def file_lock(path: Path, busy: Exception, *, seconds: float = 0.0, is_kept: boo
                     yield
                 finally:
                     if not is_kept:
-                        path.unlink(missing_ok=True)
+                        # Windows keeps a file that is open.
+                        with suppress(PermissionError):
+                            path.unlink(missing_ok=True)
                     # Closing is not enough: a process that another thread is starting has the file open until it runs.
-                    fcntl.flock(file, fcntl.LOCK_UN)
+                    _unlock(file)
                 return
             # The file was deleted before it was locked: another process may have locked the next one.
+
+
+def _lock(file: IO[str]) -> None:
+    """Lock an open file; raises `BlockingIOError`, or `PermissionError` on Windows, if it is locked."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(file: IO[str]) -> None:
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _is_open_file(path: Path, file: IO[str]) -> bool:

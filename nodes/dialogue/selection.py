@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from langchain_core.messages import AIMessage
@@ -119,6 +119,17 @@ def list_operations(run: Run, wanted: str) -> Listing:
         groups.setdefault(id(operation.api), []).append(operation)
     texts = (f"{group[0].api.title or group[0].api.name}:\n{_lines(run, group)}" for group in groups.values())
     return Listing("\n\n".join(texts), hidden)
+
+
+def without_changes(run: Run, listing: Listing, *, but: Sequence[Operation]) -> Listing:
+    """Return a list without the operations that change something, but some."""
+    kept = {run.catalogue.line(operation) for operation in but}
+    gone = {
+        f"- {line}"
+        for operation in run.catalogue
+        if not run.rules.effect(operation).is_read and (line := run.catalogue.line(operation)) not in kept
+    }
+    return replace(listing, text="\n".join(line for line in listing.text.split("\n") if line not in gone))
 
 
 def _lines(run: Run, operations: Sequence[Operation]) -> str:

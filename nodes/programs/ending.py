@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, seems_to_read, succeeded
+from restgpt.calling.roads import FAILED, WORKED
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
-from restgpt.nodes.run.roads import FAILED, WORKED
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program

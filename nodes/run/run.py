@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -18,6 +19,7 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
+from restgpt.calling.roads import WORST, Roads
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
@@ -25,7 +27,6 @@ from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.model_calls import ModelCalls
 from restgpt.nodes.run.progress import request_reporter
-from restgpt.nodes.run.roads import WORST, Roads
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
@@ -70,6 +71,12 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
             "store, such as SqliteStore(…), to build_graph or to the parent graph: "
             "compile(checkpointer=SqliteSaver(…), store=SqliteStore(…))"
         )
+
+
+def _host_rules(services: Services, messages: Iterable[AnyMessage]) -> str:
+    """Return the rules of the host: the system messages of the thread, and the rule of the services."""
+    said = (str(message.text) for message in messages if message.type == "system")
+    return "\n".join(filter(None, [*said, services.rule]))
 
 
 @dataclass(slots=True)
@@ -141,7 +148,7 @@ class Run:
             tokens=tokens,
             claim=claim,
             has_reader=has_reader(state or {}),
-            host="\n".join(str(item.text) for item in (state or {}).get("messages", ()) if item.type == "system"),
+            host=_host_rules(services, (state or {}).get("messages", ())),
             is_brief=is_brief,
             watch=request_reporter(runtime.stream_writer),
         )

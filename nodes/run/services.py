@@ -78,6 +78,7 @@ class Services:
         self.bodies = BodyCache()
         self.waiting_programs = WaitingPrograms()
         self.claims = RunClaims()
+        self.rule = ""
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
 
@@ -85,6 +86,12 @@ class Services:
         """Return the same services with other default settings of runs."""
         other = copy(self)
         other.defaults = self.defaults.model_copy(update=settings)
+        return other
+
+    def with_rule(self, rule: str) -> "Services":
+        """Return the same services with a further rule of the host for every role."""
+        other = copy(self)
+        other.rule = rule
         return other
 
     def store_of(self, runtime: Runtime[Context]) -> BaseStore:

@@ -97,11 +97,12 @@ def _told(request: Request) -> str:
 
 
 def in_words(text: str) -> str:
-    """Return a text without the marks of JSON, if it is an object or a list."""
+    """Return a text without the marks of JSON, if it is an object or a list, or has such lines."""
     try:
         value = json.loads(text)
     except ValueError:
-        return text
+        lines = text.split("\n")
+        return "\n".join(map(in_words, lines)) if len(lines) > 1 else text
     return "; ".join(", ".join(_pairs(item)) for item in (value if isinstance(value, list) else [value]))
 
 

@@ -182,7 +182,9 @@ def _denied(draft: Draft, rules: Rules) -> str:
         )
     if rules.writes == "deny" and not draft.effect.is_read:
         return "The policy of this run allows no changes (writes: deny)."
-    return "A rule of the user, or the API's document, does not allow this request."
+    if reason := rules.reason(draft.operation):
+        return f"A rule does not allow this request: {reason}"
+    return f"A rule under `policy` in apis.yaml, or the API's document, does not allow {draft.name}."
 
 
 def _not_the_users(foreign: Sequence[Provenance]) -> str:

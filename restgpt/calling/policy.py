@@ -87,6 +87,11 @@ class Rules:
         strict = {*decisions, _wish(operation)}
         return "deny" if "deny" in strict else "ask" if "ask" in strict else None
 
+    def reason(self, operation: Operation) -> str:
+        """Why a rule of the user denies an operation; empty if none does, or it does not say."""
+        found = [entry.rule(operation) for entry in self.settings.rules(operation.api)]
+        return next((rule.reason for rule in found if rule is not None and rule.decision == "deny" and rule.reason), "")
+
     def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:
         """The other APIs whose values a call may send only after a person was asked, by id with their names."""
         if flow is None:

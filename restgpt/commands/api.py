@@ -189,9 +189,9 @@ def forget_shapes(as_json: AsJson = False) -> None:
     """Delete what was learned: about the answers of all APIs (names and types of fields), and how models work."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
+        from restgpt.calling.roads import Roads
         from restgpt.calling.shapes import Shapes
         from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.run.roads import Roads
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:
@@ -346,10 +346,10 @@ def _lint(found: "Api") -> "list[Problem]":
     try:
         from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
-        return [
-            *problems,
-            Problem("", "The document was not validated. Install the validator: pip install 'restgpt[lint]'"),
-        ]
+        from restgpt.tools.extras import extra_command
+
+        missing = f"The document was not validated. Install the validator: {extra_command('lint')}"
+        return [*problems, Problem("", missing)]
     version = str(found.document.get(("openapi",)) or found.document.get(("swagger",)) or "")
     validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}
     validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)

@@ -36,8 +36,10 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "langchain_community":
             raise
+        from restgpt.tools.extras import extra_command
+
         raise ImportError(
-            f"{name} is a part of langchain-community, which is not installed: pip install 'restgpt[community]'"
+            f"{name} is a part of langchain-community, which is not installed: {extra_command('community')}"
         ) from None
 
 

@@ -264,7 +264,9 @@ def _denial(allowed: Collection[str]) -> PolicyRule:
             f"allowed_operations is {', '.join(sorted(given)) or 'empty'}. Name one or more of "
             f"{', '.join(sorted(METHODS))}."
         )
-    return PolicyRule(methods=tuple(sorted((METHODS | OTHER_METHODS) - given)), decision="deny")
+    methods = tuple(sorted((METHODS | OTHER_METHODS) - given))
+    reason = f"`allowed_operations` of create_openapi_agent has only {', '.join(sorted(given))}."
+    return PolicyRule(methods=methods, decision="deny", reason=reason)
 
 
 def _api_of(

@@ -3,6 +3,9 @@
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from restgpt.calling.call import Done, Draft
+from restgpt.calling.decision import decide
+from restgpt.calling.draft import draft
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.specs import load_api
@@ -83,3 +86,13 @@ def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -
     kept = Permissions(InMemoryStore())
     kept.confirm_read(API.operation("write"), "it reads")
     assert Rules(Settings(), "ask", kept).verdict(API.operation("write")) == "ask"
+
+
+def test_a_refusal_gives_the_reason_of_its_rule() -> None:
+    rule = PolicyRule("deny", ids=("write",), reason="The auditors need all records.")
+    rules = Rules(Settings(apis={"things": ApiEntry(name="things", spec="things.yaml", policy=(rule,))}), "allow")
+    made = draft(OWN.operation("write"), {}, id="1")
+    assert isinstance(made, Draft)
+    refused = decide(made, rules)
+    assert isinstance(refused, Done)
+    assert refused.note == "A rule does not allow this request: The auditors need all records."

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import end, program, prompts_of, role_of
 from scripted import Reply, ScriptedModel
 
-from restgpt.nodes.run.roads import Roads
+from restgpt.calling.roads import Roads
 from restgpt.specs.docs.documentation import TOKEN
 
 HOURS = "How many hours does task 117 take?"
@@ -145,7 +145,62 @@ def test_optional_arguments_that_a_small_model_made_up_are_left_out(board: Board
     assert board.world.log[-1].query == {"text": "bulbs"}
 
 
-@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours."])
+@pytest.mark.parametrize(
+    ("instruction", "meant"),
+    [("Delete task 103.", False), ("Delete task 101", True), ("Delete the task paint the shelves", True)],
+)
+def test_a_change_is_of_what_the_user_named(board: Board, instruction: str, meant: bool) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if role_of(prompt) == "selector":
+            return {"operation": "delete_task"}
+        is_list = "GET /tasks " in str(prompt[-1].text)
+        return ({} if is_list else {"path": {"task_id": 101}}) if role_of(prompt) == "caller" else "Hm."
+
+    asked(board, NamedModel(reply), store, instruction, writes="allow")
+    assert ("DELETE /tasks/{task_id} 204" in board.calls()) == meant
+
+
+@pytest.mark.parametrize(("title", "meant"), [("Buy bulbs", True), ("Seed library", False)])
+def test_what_a_change_creates_has_words_of_the_user(board: Board, title: str, meant: bool) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    made = {"path": {"project_id": 4}, "body": {"title": title, "hours": 7}}
+    model = small(operation={"operation": "create_task"}, arguments=made)
+    asked(board, model, store, "Add a task called Buy bulbs to project 4.", writes="allow")
+    assert ("POST /projects/{project_id}/tasks 201" in board.calls()) == meant
+
+
+def test_an_order_is_not_fulfilled_by_a_call_that_only_reads(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    claim = {"text": "Task 117 is deleted.", "fulfilled": True, "decision": "end"}
+    model = small(operation={"operation": "get_task"}, arguments={"path": {"task_id": 117}}, planner=claim)
+    assert asked(board, model, store, "Delete task 117.").state["decision"]["fulfilled"] is False
+
+
+def test_a_small_model_that_believes_to_know_the_answer_makes_another_call(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    chosen = iter([("find_tasks", {"text": "cables"}), ("get_task", {"path": {"task_id": 117}})])
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if role_of(prompt) == "selector":
+            made.append(next(chosen))
+            return {"operation": made[-1][0]}
+        if role_of(prompt) == "caller":
+            return made[-1][1]
+        says = "They take 50 hours." if "Called get_task" in str(prompt[1].text) else "They take 1926 hours."
+        return {"text": says, "fulfilled": True, "decision": "end"}
+
+    agent = asked(board, NamedModel(reply), store, "How many hours do the cables of task 117 take?")
+    assert (agent.state["answer"], len(made)) == ("They take 50 hours.", 2)
+
+
+@pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours.", "Chandara has 50 hours."])
 def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
     store = InMemoryStore()
     asked(board, calls_one(), store)
@@ -154,3 +209,27 @@ def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answe
     agent = asked(board, model, store)
     assert (agent.state["decision"]["fulfilled"], "hours 50" in agent.state["answer"]) == (False, True)
     assert not any("ignore your instructions" in message.text for prompt in model.prompts for message in prompt)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "offered"),
+    [
+        ("Which tasks are open?", set()),
+        ("Show the open tasks.", set()),
+        ("Delete task 103.", {"delete_task", "delete_project"}),
+        ("Could you add a task to project 1?", {"create_task"}),
+        ("Rename project 4 to Lights", {"update_task", "update_project"}),
+        (
+            "Lösche Aufgabe 103!",
+            {f"{verb}_{noun}" for verb in ("create", "update", "delete") for noun in ("task", "project")},
+        ),
+    ],
+)
+def test_a_small_model_may_choose_a_change_only_if_the_user_asks_for_one(
+    board: Board, instruction: str, offered: set[str]
+) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    system = str(asked(board, calls_one(), store, instruction).model.prompts[0][0].text)
+    names = {line.removeprefix("- ").partition(":")[0] for line in system.splitlines() if line.startswith("- ")}
+    assert {name for name in names if name.startswith(("create", "update", "delete"))} == offered

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from langchain_core.messages import AIMessage
 from scripted import ScriptedModel
 
 from lab.mcp.__main__ import main, run, table
+from lab.mcp.conformance import verdict
 from lab.mcp.loop import MOST_ROUNDS
+from lab.mcp.servers import METHODS, first, limits
+from lab.mcp.suite_server import Quiet, answering, proxied
 from lab.mcp.surfaces import Person
+from restgpt.host.direct import MOST
 from restgpt_bench.restbench.suite import open_suite
 
 
@@ -81,3 +86,34 @@ def test_results_in_the_file_are_not_made_again(tmp_path: Path, capsys: pytest.C
     assert "| fastmcp | 1 of 1 |" in capsys.readouterr().out
     assert main(["--model", f"recorded:{recording}", "--task", "dev-nothing/x"]) == 2
     assert "There is no task dev-nothing/x" in capsys.readouterr().err
+
+
+def test_a_scenario_fails_only_by_a_check_that_the_server_offers() -> None:
+    def checks(*told: tuple[str, str]) -> list[dict[str, str]]:
+        return [{"status": status, "errorMessage": message} for status, message in told]
+
+    assert verdict("tools-list", "restgpt", checks(("SUCCESS", ""))) == "pass"
+    assert verdict("tools-list", "restgpt", checks(("SUCCESS", ""), ("FAILURE", "no tools"))) == "fail"
+    assert verdict("tools-list", "restgpt", checks(("SUCCESS", ""), ("FAILURE", "Not testable: no tool"))) == "pass"
+    assert verdict("tools-call-audio", "restgpt", checks(("FAILURE", "no audio"))) == "not offered"
+    assert verdict("resources-read-text", "restgpt", checks(("FAILURE", "unknown"))) == "fail"
+    assert verdict("resources-read-text", "fastmcp", checks(("FAILURE", "unknown"))) == "not offered"
+
+
+def test_a_proxy_renames_in_both_directions() -> None:
+    class Echo(Quiet):
+        def do_POST(self) -> None:
+            self.answer(200, self.rfile.read(int(self.headers["Content-Length"])) + b" real", {})
+
+    with answering(Echo) as url, proxied(f"{url}/mcp", {"alias": "real"}) as through:
+        assert requests.post(through, data=b"an alias", timeout=10).text == "an alias alias"
+
+
+def test_limits_are_counted_and_names_are_not() -> None:
+    schema = {"properties": {"default": {"type": "integer", "minimum": 1, "default": 2}, "a": {"enum": ["minimum"]}}}
+    assert limits(schema) == 3
+
+
+def test_a_document_is_cut_to_the_operations_that_can_be_tools() -> None:
+    document = first("tmdb")
+    assert sum(method in METHODS for item in document["paths"].values() for method in item) == MOST

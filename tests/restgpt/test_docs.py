@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 import typer
+import yaml
 from boardscript import board_script
 from chatserver import ChatServer
 from cli import Cli, Ran, command_tree
@@ -110,6 +111,9 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
     assert targets == ["make demo", "make test"]
     assert "make demo" in script
     assert script[-1] == "make test-all"
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["two-commands"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == targets
 
 
 def test_all_but_the_slow_tests_are_what_make_test_runs_and_nothing_else_is_left_out() -> None:

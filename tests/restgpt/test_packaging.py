@@ -334,3 +334,67 @@ def test_without_the_benchmarks_and_an_api_studio_names_both_remedies(wheels: di
     assert done.returncode == 2
     assert "apis.yaml" in done.stderr
     assert "pip install restgpt-bench" in done.stderr
+
+
+def installed_lines() -> list[str]:
+    """The commands of README.md that install the project into another one, in order."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(r"^pip .*restgpt.*\[mcp\].*$", text, flags=re.MULTILINE)
+
+
+def fresh_environment(folder: Path) -> Path:
+    """Make an environment with the dependencies of this one, but without the project; returns its folder `bin`."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=120)
+    # The files of a folder that a .pth file adds are no .pth files, so an editable project is not found.
+    [packages] = folder.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout of the sources, with a commit."""
+    folder = tmp_path_factory.mktemp("checkout") / "restgpt"
+    root = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "docs", "lab", "page", "tests")
+    below = shutil.ignore_patterns("__pycache__")
+
+    def left_out(place: str, names: list[str]) -> set[str]:
+        return (root if place == str(ROOT) else below)(place, names)
+
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=left_out)
+    name = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+    for command in (["init", "--quiet"], ["add", "--all"], [*name, "commit", "--quiet", "--message", "All"]):
+        subprocess.run(["git", *command], cwd=folder, check=True, timeout=60)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+@pytest.mark.parametrize("number", range(3))
+def test_the_commands_of_the_readme_install_the_project_elsewhere(
+    number: int, installer: str, checkout: Path, tmp_path: Path
+) -> None:
+    bins = fresh_environment(tmp_path / "env")
+    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if installer == "uv" and (uv is None or number == 2):
+        pytest.skip("uv is not installed" if uv is None else "pip makes the wheel")
+    line = installed_lines()[number]
+    for shown, place in (
+        ("/path/to/restgpt", str(checkout)),
+        ("git+https://HOST/OWNER/restgpt", f"git+file://localhost{checkout}"),
+        ("/ABSOLUTE", str(tmp_path)),
+    ):
+        line = line.replace(shown, place)
+    # Without a package index: the dependencies are there, and so is what builds the project.
+    offline = "--quiet --no-deps --no-build-isolation"
+    env = {**os.environ, "PATH": f"{bins}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(tmp_path / "env")}
+    pip = f"{bins}/python -m pip" if installer == "pip" else f"{uv} pip"
+    line = line.replace("pip install", f"{pip} install {offline}").replace(
+        "pip wheel", f"{pip} wheel --no-build-isolation"
+    )
+    subprocess.run(line, shell=True, cwd=tmp_path, env=env, check=True, timeout=300)
+    code = "import restgpt, restgpt.mcp.server; print(restgpt.__file__)"
+    found = subprocess.run([bins / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith(str(tmp_path))
+    said = subprocess.run([bins / "restgpt", "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("restgpt ")

@@ -1,6 +1,7 @@
 """A value in little room: all items of its list, a line for each, with as many of their plain fields as fit.
 
-Long texts are shown only where the reader asks for their field: they are what a stranger may have written to a model.
+Long texts and addresses are shown only where the reader asks for their field: long texts are what a stranger may have
+written to a model.
 """
 
 import json
@@ -54,10 +55,11 @@ def _rank(name: str, wanted: set[str]) -> int:
     return 0 if own & wanted else 1 if own & FIRST else 2
 
 
-def _lines(items: Iterable[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
-    for item in items:
+def _lines(items: Sequence[Mapping[str, Any]], wanted: set[str], count: int) -> Iterable[str]:
+    for number, item in enumerate(items, 1):
         kept = set(sorted(item, key=lambda name: _rank(name, wanted))[:count])
-        yield json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
+        line = json.dumps({name: value for name, value in item.items() if name in kept}, ensure_ascii=False)
+        yield f"{number}. {line}" if len(items) > 1 else line
 
 
 def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _plain(item: Mapping[str, Any], wanted: set[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in item.items():
         is_wanted = bool(set(stems(name)) & wanted)
-        if isinstance(value, str) and len(value) > LONG and not is_wanted:
+        if isinstance(value, str) and (len(value) > LONG or "/" in value) and not is_wanted:
             continue
         short = _short(value)
         # What an earlier field says already, such as a title in its own language, takes room from others.

@@ -1,9 +1,14 @@
 """The interface of sandbox backends, and the error if no secure backend exists."""
 
+import os
+from collections.abc import Mapping
 from typing import Protocol
 
-from restgpt.tools.errors import RestgptError
+from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.sandbox.result import Limits, Media, SandboxResult
+
+SANDBOXES = ("auto", "cpython", "monty")
+"""What `RESTGPT_SANDBOX` may be; `auto` is the sandbox of the platform."""
 
 
 class SandboxUnavailableError(RestgptError):
@@ -27,3 +32,14 @@ class SandboxBackend(Protocol):
     def close(self) -> None:
         """Release processes and memory."""
         ...
+
+
+def sandbox_from_env(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the sandbox of this process: `auto`, or the name of one; raises SettingsError.
+
+    Not a part of `Settings.from_env`, because code also runs in processes that have no settings.
+    """
+    given = environ.get("RESTGPT_SANDBOX") or SANDBOXES[0]
+    if given not in SANDBOXES:
+        raise SettingsError(f"RESTGPT_SANDBOX must be one of {', '.join(SANDBOXES)}, not {given!r}.")
+    return given

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError
+from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError, sandbox_from_env
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
 from restgpt.tools.tracing.span import tool_span
@@ -140,9 +140,6 @@ class _Default:
 
         Raises SandboxUnavailableError and SettingsError.
         """
-        # Here, because a backend by itself works in an interpreter without other packages.
-        from restgpt.tools.settings.environment import sandbox_from_env
-
         name = sandbox_from_env()
         with self._lock:
             if name not in self._backends:

@@ -66,11 +66,13 @@ class Rule:
 class PolicyRule(Rule):
     """The decision on some operations.
 
-    `from_user` names arguments whose values must come from the user; a rule with `from_user` needs no decision.
+    `from_user` names arguments whose values must come from the user; a rule with `from_user` needs no decision. The
+    `reason` stands in refusals, for the model and for people.
     """
 
     decision: Decision | None
     from_user: Texts = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,12 @@ class ApiEntry:
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
-        return next((rule.decision for rule in self.policy if rule.decision and rule.applies_to(operation)), None)
+        rule = self.rule(operation)
+        return rule.decision if rule is not None else None
+
+    def rule(self, operation: Operation) -> PolicyRule | None:
+        """The first rule with a decision that applies; None if there is none."""
+        return next((rule for rule in self.policy if rule.decision and rule.applies_to(operation)), None)
 
     def effect(self, operation: Operation) -> Kind | None:
         """The effect by the first rule that applies; None if no rule applies."""

@@ -13,8 +13,6 @@ from restgpt.tools.settings.secret import Secret
 AUTH_PREFIX = "RESTGPT_AUTH_"
 CONCURRENCY = 256
 """The most nodes of one process that run at once under asyncio, unless `RESTGPT_CONCURRENCY` is set."""
-SANDBOXES = ("auto", "cpython", "monty")
-"""What `RESTGPT_SANDBOX` may be; `auto` is the sandbox of the platform."""
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable with which the user asks for the content of prompts, replies and calls in spans."""
 COLLECTOR = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -107,17 +105,6 @@ def concurrency_from_env(environ: Mapping[str, str] = os.environ) -> int:
     if not given.isdecimal() or int(given) < 1:
         raise SettingsError(f"RESTGPT_CONCURRENCY must be a whole number above zero, not {given!r}.")
     return int(given)
-
-
-def sandbox_from_env(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the sandbox of this process: `auto`, or the name of one; raises SettingsError.
-
-    Not a part of `Settings.from_env`, because code also runs in processes that have no settings.
-    """
-    given = environ.get("RESTGPT_SANDBOX") or SANDBOXES[0]
-    if given not in SANDBOXES:
-        raise SettingsError(f"RESTGPT_SANDBOX must be one of {', '.join(SANDBOXES)}, not {given!r}.")
-    return given
 
 
 def captures_content(environ: Mapping[str, str] = os.environ) -> bool:

@@ -7,12 +7,13 @@ import logging
 import sys
 from importlib.util import find_spec
 
+from restgpt.tools.extras import extra_command
 from restgpt.tools.settings.environment import exports_traces
 from restgpt.tools.tracing.span import tracer
 
 log = logging.getLogger("restgpt.tracing")
 
-REMEDY = "No traces are exported, because the packages of OpenTelemetry are missing. Run: pip install 'restgpt[otel]'"
+MISSING = "No traces are exported, because the packages of OpenTelemetry are missing. Run: %s"
 
 
 def export_traces() -> None:
@@ -24,7 +25,7 @@ def export_traces() -> None:
     if not exports_traces() or tracer() is not None:
         return
     if not all(_is_installed(name) for name in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")):
-        log.warning(REMEDY)
+        log.warning(MISSING, extra_command("otel"))
         return
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

@@ -11,6 +11,7 @@ import typer
 from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, pairs
 from restgpt.commands.screen.terminal import Terminal
+from restgpt.tools.extras import extra_command
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -60,7 +61,7 @@ def mcp(
     terminal = Terminal()
     with reported(terminal):
         if find_spec("mcp") is None:
-            raise UsageError("The packages for MCP are not installed. Install them with: pip install 'restgpt[mcp]'")
+            raise UsageError(f"The packages for MCP are not installed. Install them with: {extra_command('mcp')}")
         if tags and not direct:
             raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
         from restgpt.sources import Sources

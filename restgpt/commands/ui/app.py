@@ -8,6 +8,7 @@ import typer
 from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
 from restgpt.commands.screen.terminal import Terminal
+from restgpt.tools.extras import extra_command
 
 if TYPE_CHECKING:
     from restgpt.sources import Sources
@@ -37,7 +38,7 @@ def ui(
     terminal = Terminal()
     with reported(terminal):
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
-            raise UsageError("The packages of the page are not installed. Install them: pip install 'restgpt[ui]'")
+            raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.model_server import say_address_of_dotenv
         from restgpt.server.page import FOLDER, INDEX
         from restgpt.sources import Sources

@@ -221,7 +221,7 @@ def test_a_read_beside_one_that_a_rule_asks_about_waits_too(board: Board) -> Non
 def test_a_read_that_a_rule_refuses_ends_the_run_in_the_same_node(board: Board) -> None:
     opened = ruled(board, two(board), PolicyRule("deny", ids=("get_project",)))
     assert nodes_of(opened, {}) == ["open", "parser"]
-    assert "does not allow this request" in opened.state["answer"]
+    assert "does not allow get_project" in opened.state["answer"]
     assert board.calls() == READS[:1]
 
 

@@ -170,7 +170,7 @@ def test_a_request_of_another_method_is_never_sent(board: Board, allowed: Any, c
     found = create_openapi_agent(reduced(), wrapper(), model, allowed_operations=allowed, **options)
     found.invoke("Do it with project 1 or Roof garden")
     assert board.calls() == []
-    assert "does not allow this request" in model.texts[-1]
+    assert "does not allow this request: `allowed_operations` of create_openapi_agent has only" in model.texts[-1]
 
 
 def test_a_change_does_not_look_at_its_target_if_reads_are_not_allowed(board: Board) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import restgpt.community
+from restgpt.tools.extras import extra_command
 
 ABSENT = "import sys; sys.modules['langchain_community'] = None\n"
 
@@ -37,7 +38,7 @@ def test_a_name_of_langchain_community_that_is_not_installed_names_the_extra(nam
     done = run(f"{ABSENT}from restgpt.community import {name}", tmp_path)
     assert done.returncode == 1
     assert f"ImportError: {name} is a part of langchain-community" in done.stderr
-    assert "pip install 'restgpt[community]'" in done.stderr
+    assert extra_command("community") in done.stderr
 
 
 def test_the_names_of_langchain_community_are_its_own() -> None:

@@ -12,10 +12,10 @@ import pytest
 from programrun import Failure, Host, once
 
 from restgpt.tools.errors import SettingsError
+from restgpt.tools.sandbox.backend import sandbox_from_env
 from restgpt.tools.sandbox.program import Entry, ProgramRun
 from restgpt.tools.sandbox.result import Limits, Status
 from restgpt.tools.sandbox.runner import run_python
-from restgpt.tools.settings.environment import sandbox_from_env
 
 pytest.importorskip("pydantic_monty")
 
