@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.nodes.arguments import giver_of
-from restgpt.nodes.dialogue.brief import brief_turn, changes_for
+from restgpt.nodes.dialogue.brief import brief_turn, not_for
 from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
@@ -23,7 +23,7 @@ from restgpt.nodes.dialogue.selection import (
     check,
     list_operations,
     plan_message,
-    without_changes,
+    without,
 )
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
@@ -98,7 +98,7 @@ def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]
         return {**_chosen(run, round_number, {"calls": [first, needing], "reason": ""}), "hint": ""}
     listing, task = _operations(run, state), state["decision"]["text"]
     if run.is_brief:
-        listing = without_changes(run, listing, but=changes_for(run, state["instruction"]))
+        listing = without(run, listing, not_for(run, state, of_turn(state)))
     try:
         prompt = [SystemMessage(""), brief_turn(run, state, task)] if run.is_brief else _prompt(run, state, listing)
         call = single_operation(run, prompt, listing.text, task)

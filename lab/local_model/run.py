@@ -37,9 +37,9 @@ TASKS = {
 class Exchanges(Recorder):
     """Appends each prompt with its reply to a file, whole, to be read."""
 
-    def line(self, prompt: Sequence[BaseMessage], reply: str, usage: Mapping[str, int] | None) -> str:
-        """The line of one exchange."""
-        return json.dumps({"prompt": convert_to_openai_messages(prompt), "reply": reply, "usage": usage})
+    def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+        """The whole prompt."""
+        return {"prompt": convert_to_openai_messages(prompt)}
 
 
 def tasks(named: Iterable[str] = ()) -> list[tuple[str, Item]]:

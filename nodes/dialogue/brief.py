@@ -7,9 +7,10 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
+from restgpt.calling.record import succeeded
 from restgpt.nodes.dialogue.conversation import ConversationState, earlier_text
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Step
+from restgpt.nodes.state.records import Decision, Step
 from restgpt.nodes.state.results import NOTHING_YET
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
@@ -42,6 +43,12 @@ NEAR = 0.8
 
 CONVERSATION = 1000
 """The maximum number of characters of earlier conversation in it."""
+
+
+class BriefState(ConversationState):
+    """The state keys that a choice of operations reads."""
+
+    decision: Decision
 
 
 def brief_turn(run: Run, state: ConversationState, task: str, *more: str) -> HumanMessage:
@@ -118,11 +125,26 @@ def is_beside(value: Any, words: str, answer: Any) -> bool:
     return found or any(is_beside(value, words, item) for item in answer.values())
 
 
-def changes_for(run: Run, instruction: str) -> list[Operation]:
-    """Return the operations that change something and that an instruction may ask for, by its words.
+def not_for(run: Run, state: BriefState, steps: Sequence[Step]) -> list[Operation]:
+    """Return the operations that a small model may not choose: changes that the user does not ask for, by the words.
 
-    They are those whose names or summaries begin with one of its words, else those whose method has a word of it, else
-    all, unless it is a question.
+    After an answer that no result holds, they are those too whose results are there.
+    """
+    asked = _changes_for(run, state["instruction"])
+    again = state["decision"]["kind"] == "continue" and state["decision"]["text"] == state["instruction"]
+    called = {request["operation"] for step in steps for request in step["requests"] if again and succeeded(request)}
+    return [
+        operation
+        for operation in run.catalogue
+        if run.catalogue.name_of(operation) in called
+        or not (run.rules.effect(operation).is_read or any(one is operation for one in asked))
+    ]
+
+
+def _changes_for(run: Run, instruction: str) -> list[Operation]:
+    """Return the operations whose names or summaries begin with a word of an instruction.
+
+    Else those whose method has a word of it, else all, unless it is a question.
     """
     asked = set(stems(instruction))
     changing = [operation for operation in run.catalogue if not run.rules.effect(operation).is_read]

@@ -1,7 +1,7 @@
 """API plans in a model's reply: the reply's schema, its check against the catalogue, and its record in the state."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -121,14 +121,9 @@ def list_operations(run: Run, wanted: str) -> Listing:
     return Listing("\n\n".join(texts), hidden)
 
 
-def without_changes(run: Run, listing: Listing, *, but: Sequence[Operation]) -> Listing:
-    """Return a list without the operations that change something, but some."""
-    kept = {run.catalogue.line(operation) for operation in but}
-    gone = {
-        f"- {line}"
-        for operation in run.catalogue
-        if not run.rules.effect(operation).is_read and (line := run.catalogue.line(operation)) not in kept
-    }
+def without(run: Run, listing: Listing, operations: Iterable[Operation]) -> Listing:
+    """Return a list without some operations."""
+    gone = {f"- {run.catalogue.line(operation)}" for operation in operations}
     return replace(listing, text="\n".join(line for line in listing.text.split("\n") if line not in gone))
 
 

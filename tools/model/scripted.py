@@ -236,6 +236,9 @@ class Recorder(BaseCallbackHandler):
         counts = message.usage_metadata
         usage: dict[str, int] | None = {name: counts[name] for name in COUNTS} if counts else None
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            prompt = self._prompts.pop(run_id)
-            line = {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:], "reply": reply, "usage": usage}
+            line = {**self.shown(self._prompts.pop(run_id)), "reply": reply, "usage": usage}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Any]:
+        """What a line shows of a prompt; a subclass may show more."""
+        return {"key": key_of(prompt), "ends": str(prompt[-1].text)[-SHOWN:]}
