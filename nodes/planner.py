@@ -38,6 +38,9 @@ from restgpt.tools.model.reply import written_calls
 MADE_UP = "stands in no result"
 """The words of a refusal of an answer that a small model made up."""
 
+MOST_AGAIN = 2
+"""How many further calls are made in a turn for such answers."""
+
 
 class PlannerReply(BaseModel):
     """The planner's decision."""
@@ -151,7 +154,8 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
         except UsedUpError as error:
             return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
         except ModelReplyError as error:
-            if MADE_UP in error.reason and not over:
+            again = sum(step["kind"] == "continue" and step["said"] == state["instruction"] for step in steps)
+            if MADE_UP in error.reason and not over and again < MOST_AGAIN:
                 # What the results do not say, another call may: the answer was what the model believes.
                 return _decided(run, {"kind": "continue", "text": state["instruction"]})
             if steps or over:
