@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_155,
-    "nodes": 4_927,  # more: the short prompts of small models, and answers in the form of a host
+    "nodes": 4_929,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_234,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
