@@ -16,7 +16,7 @@ from restgpt.graph.routes import (
     after_parser,
     after_planner,
 )
-from restgpt.graph.state import InputState, OutputState, State
+from restgpt.graph.state import FormedState, InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.form import Form
@@ -72,7 +72,9 @@ def build_graph(
     services = make_resources(apis, model=model, models=models, context=context, store=store, services=services)
     form = None if response_format is None else Form(response_format)
     services = services if form is None else services.with_rule(form.rule)
-    builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
+    builder = StateGraph(
+        State, context_schema=Context, input_schema=InputState, output_schema=FormedState if form else OutputState
+    )
     builder.add_node(
         "intake",
         node_of("intake", lambda state, runtime, config: intake(state, name), services),

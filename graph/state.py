@@ -48,6 +48,11 @@ class OutputState(TypedDict, total=False):
     messages: Conversation
     answer: str
     usage: Annotated[Usage, Aggregate(Usage, add_usage)]
+
+
+class FormedState(OutputState, total=False):
+    """The output of a graph whose host wants the answer in a form."""
+
     structured_response: Structured
 
 

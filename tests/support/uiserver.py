@@ -67,12 +67,14 @@ def admitted(browser: Browser, platform: Platform) -> Tab:
 @contextmanager
 def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
     """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log."""
-    log = folder / "ui.log"
+    log, apis = folder / "ui.log", folder / "apis.yaml"
+    # Nobody allowed the folder, so its file is named.
+    named = {"RESTGPT_APIS": str(apis)} if apis.is_file() else {}
     with log.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "restgpt", "ui", "--no-browser", *options],
             cwd=folder,
-            env=environment(folder, model_url),
+            env={**environment(folder, model_url), **named},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

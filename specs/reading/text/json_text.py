@@ -45,8 +45,9 @@ MERGE = re.compile(r"(?:^|[{,-])[ \t]*<<[ \t]*:", re.MULTILINE)
 ALIAS = re.compile(r"(?:^|[:,\[-])[ \t]+\*[^\s*,\]}]+[ \t]*(?:[,\]}#]|$)|\[\*", re.MULTILINE)
 # A number or boolean that has another form than its text: 1.10, 1e3, +1, .5, True. Under `type: string` it is a text.
 ODD_FORM = re.compile(
-    r"[:,\[{-][ \t]+(?:[-+]?[0-9]*\.[0-9]*0|[-+]?[0-9]*\.?[0-9]+[eE][-+]?[0-9]+|\+[0-9.]+|-?\.[0-9]+|-?[0-9]+\."
-    r"|0x[0-9a-fA-F]+|0o[0-7]+|True|TRUE|False|FALSE)[ \t]*(?:[,\]}#\r]|$)|\[[0-9.+-]*[.+eExo]",
+    r"[:,\[{-][ \t]+(?:[-+]?[0-9]*+\.[0-9]*0|[-+]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)[eE][-+]?[0-9]++"
+    r"|\+[0-9.]++|-?\.[0-9]++|-?[0-9]++\.|0x[0-9a-fA-F]+|0o[0-7]+|True|TRUE|False|FALSE)[ \t]*(?:[,\]}#\r]|$)"
+    r"|\[[0-9.+-]*[.+eExo]",
     re.MULTILINE,
 )
 ANCHOR = re.compile(r"(?:^|[:,\[-])[ \t]*&\w", re.MULTILINE)
