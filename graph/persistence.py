@@ -22,7 +22,13 @@ from restgpt.tools.settings import Settings
 
 
 class OrderedSaver(BaseCheckpointSaver[Any]):
-    """A mixin for checkpointers: after a process has read a thread, it writes greater ids than the thread has."""
+    """A mixin for checkpointers: after a process has read a thread, it writes greater ids than the thread has.
+
+    LangGraph makes the id of a checkpoint from the wall clock and takes the checkpoint with the greatest id for the
+    newest. Within a process it lets each id be greater than the last. But a process whose clock is behind that of the
+    process before it would write checkpoints that count as older than the ones there are: the next process would go on
+    from an old checkpoint, and make changes again.
+    """
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint of a config, and note the newest id of its thread."""

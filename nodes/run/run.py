@@ -275,12 +275,12 @@ class Run:
 
     def learned(self, focus: str = "") -> Learned:
         """What earlier calls taught of operations; the fields of answers that `focus` names come first."""
+        shapes, notes = self.shapes, self.notes
 
         def noted(operation: Operation) -> str:
-            notes = [note.text for note in self.notes.of(operation)]
-            return "; ".join(filter(None, [*notes, self.shapes.sent(operation)]))
+            return "; ".join(filter(None, [*(note.text for note in notes.of(operation)), shapes.sent(operation)]))
 
-        return Learned(lambda operation: self.shapes.seen(operation, focus=focus) or "", noted)
+        return Learned(lambda operation: shapes.seen(operation, focus=focus) or "", noted)
 
     def learn(self, request: Request, earlier: Iterable[Request] = ()) -> None:
         """Learn the shape of the response to a request, if it is a successful one with JSON of a moderate size.

@@ -7,11 +7,12 @@ of the document they are not found any more.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from restgpt.specs import Operation
+from restgpt.specs import Api, Operation
 from restgpt.specs.docs.shape import Shape as Field
 from restgpt.specs.docs.words.keyword import body_shape
 from restgpt.specs.effort import within
@@ -47,6 +48,7 @@ class Shapes:
 
     def __init__(self, store: BaseStore | None) -> None:
         self._store = store
+        self._read: dict[tuple[str, str | None, str], list[Shape]] = {}
 
     def learn(self, operation: Operation, value: Any) -> None:
         """Merge the shape of a successful JSON answer into the known one; written only if that changes it."""
@@ -57,6 +59,7 @@ class Shapes:
         if after != before:
             entry = {"operation": f"{operation.method} {operation.path}", "shape": after}
             self._store.put(NAMESPACE, _key(operation), entry, index=False)
+            self._read.clear()
 
     def shape(self, operation: Operation) -> Shape | None:
         """The learned shape of an operation's answers, None if no answer was seen."""
@@ -81,8 +84,7 @@ class Shapes:
             wanted = [] if body is None else [name for name, field in body.fields.items() if _is_open(field)]
         if not wanted or self._store is None:
             return ""
-        reads = [item for item in operation.api.operations if item.method == "GET"]
-        shapes = [shape for item in reads[:MOST_READS] if (shape := self.shape(item)) is not None]
+        shapes = self._of_reads(operation.api)
         shown: dict[str, Shape] = {}
         for name in wanted:
             found = (field for shape in shapes for field in _fields_named(shape, name))
@@ -90,9 +92,19 @@ class Shapes:
                 shown[name] = field
         return "; ".join(f"{name}, as answers show it: {text_of(field, budget)}" for name, field in shown.items())
 
+    def _of_reads(self, api: Api) -> list[Shape]:
+        """The known shapes of the answers of an API's reads, asked of the store once for all functions of a prompt."""
+        key = (api.source, api.base_url, api.document.digest)
+        if key not in self._read:
+            reads = (item for item in api.operations if item.method == "GET")
+            found = map(self.shape, islice(reads, MOST_READS))
+            self._read[key] = [shape for shape in found if shape is not None]
+        return self._read[key]
+
     def clear(self) -> int:
         """Delete the shapes of all operations of all APIs, and return the number of operations."""
         count = 0
+        self._read.clear()
         while self._store is not None and (items := self._store.search(NAMESPACE, limit=PAGE)):
             for item in items:
                 self._store.delete(NAMESPACE, item.key)

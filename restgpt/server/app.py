@@ -37,7 +37,11 @@ REFUSED = (
 
 
 class AssistantCheck:
-    """ASGI middleware that answers 403 to a change of an assistant of the server."""
+    """ASGI middleware that answers 403 to a change of an assistant of the server.
+
+    The server makes these itself, one a graph: every client runs them, so none changes them. A client with other
+    settings makes an assistant of its own (`POST /assistants`).
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

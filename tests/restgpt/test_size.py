@@ -15,7 +15,7 @@ LINES = {
     "graph": 1_155,
     "nodes": 4_929,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_234,  # +4: a place is written only where a value fits
+    "restgpt/calling": 3_244,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
     "tools": 11_341,  # more: programs in Monty, for other systems than Linux
     "specs": 7_479,
