@@ -24,7 +24,7 @@ def file_lock(path: Path, busy: Exception, *, seconds: float = 0.0, is_kept: boo
     while True:
         with path.open("a") as file:
             try:
-                _lock(file)
+                _set_lock(file, is_locked=True)
             except (BlockingIOError, PermissionError):
                 if time.monotonic() >= until:
                     raise busy from None
@@ -39,32 +39,22 @@ def file_lock(path: Path, busy: Exception, *, seconds: float = 0.0, is_kept: boo
                         with suppress(PermissionError):
                             path.unlink(missing_ok=True)
                     # Closing is not enough: a process that another thread is starting has the file open until it runs.
-                    _unlock(file)
+                    _set_lock(file, is_locked=False)
                 return
             # The file was deleted before it was locked: another process may have locked the next one.
 
 
-def _lock(file: IO[str]) -> None:
-    """Lock an open file; raises `BlockingIOError`, or `PermissionError` on Windows, if it is locked."""
+def _set_lock(file: IO[str], *, is_locked: bool) -> None:
+    """Lock or unlock an open file; raises `BlockingIOError`, on Windows `PermissionError`, if another has it."""
     try:
         import fcntl
     except ModuleNotFoundError:
         import msvcrt
 
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        mode = msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK  # type: ignore[attr-defined,unused-ignore]
+        msvcrt.locking(file.fileno(), mode, 1)  # type: ignore[attr-defined,unused-ignore]
     else:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _unlock(file: IO[str]) -> None:
-    try:
-        import fcntl
-    except ModuleNotFoundError:
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    else:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
 
 
 def _is_open_file(path: Path, file: IO[str]) -> bool:

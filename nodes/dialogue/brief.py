@@ -14,6 +14,7 @@ from restgpt.nodes.state.records import Decision, Step
 from restgpt.nodes.state.results import NOTHING_YET
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
+from restgpt.specs.reading.tree import values_in
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 CHANGING = {
@@ -86,15 +87,13 @@ def made_up(answer: str, state: ConversationState, steps: Sequence[Step]) -> str
     for name in NAME.findall(answer):
         if name not in words and (near := get_close_matches(name, words, 1, NEAR)):
             return f"{name} (but {near[0]})"
-    new = set(stems(answer)) - STOP_STEMS - set(stems(state["instruction"]))
+    new = _words(answer) - set(stems(state["instruction"]))
     return answer[:100] if new and not (changed or new & set(stems(found))) else ""
 
 
 def leaves(value: Any) -> list[Any]:
     """Return the plain values in arguments, without truths and nothings."""
-    if isinstance(value, dict | list):
-        return [leaf for part in (value.values() if isinstance(value, dict) else value) for leaf in leaves(part)]
-    return [] if value is None or isinstance(value, bool) else [value]
+    return [one for one in values_in(value) if isinstance(one, str | int | float) and not isinstance(one, bool)]
 
 
 def is_named(value: Any, words: str) -> bool:

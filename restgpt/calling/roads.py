@@ -8,6 +8,8 @@ from hashlib import sha256
 
 from langgraph.store.base import BaseStore
 
+from restgpt.tools.text.storable import delete_items
+
 NAMESPACE = ("restgpt", "roads")
 
 BEST, WORST = 3, -2
@@ -38,8 +40,7 @@ class Roads:
     def clear(self) -> None:
         """Forget all standings."""
         if self._store is not None:
-            for item in self._store.search(NAMESPACE, limit=1000):
-                self._store.delete(NAMESPACE, item.key)
+            delete_items(self._store, NAMESPACE)
 
 
 def _key(model: str) -> str:

@@ -21,14 +21,12 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.response.shape import Shape, merged, shape_of, text_of
+from restgpt.tools.text.storable import delete_items
 
 NAMESPACE = ("restgpt", "shapes")
 
 # Part of every key: raise it when the form of shapes changes.
 LAYOUT = 1
-
-PAGE = 500
-"""How many entries are deleted at once."""
 
 MOST_STEPS = 50_000
 """How many steps the comparison of one shape with the document may take."""
@@ -103,13 +101,8 @@ class Shapes:
 
     def clear(self) -> int:
         """Delete the shapes of all operations of all APIs, and return the number of operations."""
-        count = 0
         self._read.clear()
-        while self._store is not None and (items := self._store.search(NAMESPACE, limit=PAGE)):
-            for item in items:
-                self._store.delete(NAMESPACE, item.key)
-            count += len(items)
-        return count
+        return delete_items(self._store, NAMESPACE) if self._store is not None else 0
 
 
 def _key(operation: Operation) -> str:

@@ -68,3 +68,11 @@ def stored_items(
         if len(page) < PAGE:
             break
     return items
+
+
+def delete_items(store: "BaseStore", namespace: tuple[str, ...]) -> int:
+    """Delete all items of a namespace of a store, and return how many there were."""
+    items = stored_items(store, namespace)
+    for item in items:
+        store.delete(item.namespace, item.key)
+    return len(items)

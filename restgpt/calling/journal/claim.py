@@ -17,13 +17,11 @@ from weakref import WeakKeyDictionary, WeakSet
 from langgraph.store.base import BaseStore
 
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.text.storable import delete_items
 
 Result = TypeVar("Result")
 
 NAMESPACE = ("restgpt", "claims")
-
-PAGE = 500
-"""How many claims are read from a store at once."""
 
 CREATE = (
     "CREATE TABLE IF NOT EXISTS restgpt_claims "
@@ -173,9 +171,7 @@ class StoreClaims:
 
     def clear(self, thread: str) -> None:
         """Delete the numbers of a thread."""
-        while items := self._store.search((*NAMESPACE, thread), limit=PAGE):
-            for item in items:
-                self._store.delete(item.namespace, item.key)
+        delete_items(self._store, (*NAMESPACE, thread))
 
 
 Step = tuple[str, tuple[str | int, ...]]
