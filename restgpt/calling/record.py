@@ -172,6 +172,9 @@ class CallRecord(TypedDict):
     recalled: NotRequired[bool]
 
 
+NOTHING = "There is nothing to undo."
+
+
 def succeeded(record: CallRecord) -> bool:
     """Whether the API carried out the call of a record."""
     return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
@@ -183,9 +186,10 @@ def seems_to_read(record: CallRecord) -> bool:
 
 
 def told(records: Sequence[CallRecord]) -> str:
-    """Return a line for each reversing call that says what became of it; empty without calls."""
+    """Return a line for each reversing call that says what became of it."""
     ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
-    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
+    lines = [f"{record['description']} {end}" for record, end in zip(records, ends, strict=True)]
+    return "\n".join(lines) or NOTHING
 
 
 def fault(record: CallRecord) -> str:

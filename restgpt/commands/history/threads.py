@@ -116,8 +116,8 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
-    from restgpt.graph.resumption import unused_approvals
     from restgpt.nodes.state.records import no_usage, shown_program
+    from restgpt.outcome import Pending
     from restgpt.threads import SavedStates
 
     snapshot = SavedStates(persistence).newest(record)
@@ -127,7 +127,8 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     answer = snapshot.values.get("answer", "")
     status = _status(persistence, record)
     pending = [interrupt.value for interrupt in snapshot.interrupts]
-    unused = [request["operation"] for request in unused_approvals(snapshot)]
+    # Without an open question those that can be decided are of approvals that were not used.
+    unused = [] if pending else [action["name"] for pause in Pending.all_of(snapshot) for action in pause.actions]
     terminal.document(
         {
             **_shown(record, status),
