@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from restgpt.calling.call import Done, Draft
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import CallRecord, placed
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
 from restgpt.calls import Calls
@@ -36,7 +36,6 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import placed
 from restgpt.outcome import REPORT, Called, Outcome, Pending, Ran, Undone, report_of, status_of
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation

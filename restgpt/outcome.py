@@ -195,7 +195,7 @@ class Ran:
 
         `body` opens the body of a call by its handle.
         """
-        from restgpt.nodes.state.records import call_of
+        from restgpt.calling.record import call_of
 
         program, steps = state.get("program"), state.get("steps")
         if program is None or program["status"] == "running" or not steps:

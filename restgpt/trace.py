@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from restgpt.calling.record import UNSENT
-from restgpt.nodes.state.records import Program, Request, Step, Usage
+from restgpt.calling.record import UNSENT, Request
+from restgpt.nodes.state.records import Program, Step, Usage
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.text.quotation import visible
 

@@ -14,17 +14,9 @@ from uuid import uuid4
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
+from restgpt.calling.record import Request
 from restgpt.calling.session import RequestProgress, Session, Watch
-from restgpt.nodes.state.records import (
-    FunctionChoice,
-    Program,
-    ProgramEnd,
-    Request,
-    Step,
-    Writer,
-    add_usage,
-    spent_since,
-)
+from restgpt.nodes.state.records import FunctionChoice, Program, ProgramEnd, Step, Writer, add_usage, spent_since
 from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
 from restgpt.tools.request.build import PreparedRequest

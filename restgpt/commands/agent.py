@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from restgpt.calling.record import Request
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.nodes.state.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
+from restgpt.nodes.state.records import Program, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation
 from restgpt.tools.model.role import ROLES
