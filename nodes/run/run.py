@@ -26,8 +26,8 @@ from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.events import request_reporter
 from restgpt.nodes.run.model_calls import ModelCalls
-from restgpt.nodes.run.progress import request_reporter
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
