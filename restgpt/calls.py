@@ -153,6 +153,7 @@ class SingleCall(Calls):
         *,
         roots: tuple[Path, ...],
         writes: Writes,
+        keep_earlier: bool = True,
     ) -> Iterator["SingleCall"]:
         """Open a call: in memory for a read; for a change, in the database, with its thread locked.
 
@@ -163,7 +164,8 @@ class SingleCall(Calls):
         def session(store: BaseStore, permitted: BaseStore | None = None) -> Session:
             http = HttpClient(settings=settings.beside_apis(apis))
             rules = Rules(settings, writes, Permissions(permitted))
-            return Session(Catalogue(apis), http, ResponseStore(store), Journal(store, thread), rules)
+            journal = Journal(store, thread)
+            return Session(Catalogue(apis), http, ResponseStore(store), journal, rules, keep_earlier)
 
         def is_unjournalled(rules: Rules) -> bool:
             return rules.effect(operation).is_read or rules.verdict(operation) in ("deny", "hold")

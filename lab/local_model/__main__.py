@@ -74,8 +74,8 @@ def _model(name: str, url: str, out: Path, task: str) -> BaseChatModel:
     folder.mkdir(exist_ok=True)
     recorder = Exchanges(folder / f"{task}.jsonl")
     given: Any = {"model": name, "base_url": url, "api_key": SecretStr("unused"), "callbacks": [recorder]}
-    # A prompt of 10,000 tokens takes minutes on two cores.
-    return ChatOpenAI(**given, temperature=0, timeout=900, max_retries=0)
+    # A prompt of 10,000 tokens takes minutes on two cores, and many on a busy machine.
+    return ChatOpenAI(**given, temperature=0, timeout=3600, max_retries=0)
 
 
 if __name__ == "__main__":

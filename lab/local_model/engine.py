@@ -33,8 +33,11 @@ FLAGS = (
     "-DBUILD_SHARED_LIBS=OFF",
 )  # fmt: skip
 
-TOKENS = 16_384
-"""The tokens of context of the server."""
+TOKENS, MOST_REPLY = 32_768, 4096
+"""The tokens of context of the server, and those of a reply, without which a lost model writes until the end of it.
+
+The server keeps the beginning of the last prompt: those of the peer begin with the same tools for all tasks of an API.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,8 @@ def served(name: str) -> Iterator[str]:
         raise MissingServerError(f"{' and '.join(missing)} is missing. Run `python -m lab.local_model get`.")
     with held_port() as port:
         command = (
-            SERVER, "-m", weights, "-c", str(TOKENS), "-np", "1", "-t", str(min(2, os.cpu_count() or 1)),
-            "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
+            SERVER, "-m", weights, "-c", str(TOKENS), "-n", str(MOST_REPLY), "-np", "1",
+            "-t", str(min(2, os.cpu_count() or 1)), "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
         with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):
             yield f"http://127.0.0.1:{port}/v1"

@@ -57,7 +57,7 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
     """
     world = open_world(OWN[suite])
     world.reset(item.task.fixture)
-    context = {"today": TODAY.isoformat(), "writes": "allow", "undo": False, "max_seconds": 1800}
+    context = {"today": TODAY.isoformat(), "writes": "allow", "undo": False, "max_seconds": 7200}
     if road != "tools":
         context["road"] = road
     config: RunnableConfig = {"configurable": {"thread_id": f"{road}/{suite}/{item.key}"}}

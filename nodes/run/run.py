@@ -194,7 +194,7 @@ class Run:
     @property
     def roads(self) -> Roads:
         """The standings of models; all are unknown if the run's setting is off."""
-        return Roads(self.store if self.context.learned_shapes else None)
+        return Roads(self.store if self.context.learned_shapes else None, self.services.now)
 
     def _writer(self) -> str:
         return identity_of(self.services.model("caller", self.context, "planner"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Specs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Specs, settings_of
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ def functions(
             help="Maximum tokens. Default: the setting functions_budget; for one operation documentation_budget.",
         ),
     ] = None,
+    more: MoreSettings = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the typed Python functions that programs call, as a model sees them, with learned shapes."""
@@ -170,10 +171,12 @@ def functions(
         from restgpt.nodes.run.services import Services
         from restgpt.sources import Sources, find_operation
         from restgpt.tools.settings import Settings
+        from restgpt.tools.settings.run_settings import checked_settings
 
         settings = Settings.from_env()
         apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
-        context = Context() if budget is None else Context(functions_budget=budget, documentation_budget=budget)
+        budgets = settings_of(more, functions_budget=budget, documentation_budget=budget)
+        context = checked_settings(Context, budgets)
         with open_persistence(settings) as persistence:
             run = Run(Services(apis, settings=settings), context, persistence.store, thread="", started=0)
             if operation is None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, pairs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -48,18 +48,18 @@ def ask(
     quiet: Quiet = False,
 ) -> None:
     """Answer an instruction with the operations of one or several APIs."""
-    given = {
-        "model": model,
-        "planner_model": planner_model,
-        "selector_model": selector_model,
-        "caller_model": caller_model,
-        "parser_model": parser_model,
-        "writes": writes,
-        "structured_output": structured_output,
-    }
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        context = {**pairs(more), **{name: value for name, value in given.items() if value is not None}}
+        context = settings_of(
+            more,
+            model=model,
+            planner_model=planner_model,
+            selector_model=selector_model,
+            caller_model=caller_model,
+            parser_model=parser_model,
+            writes=writes,
+            structured_output=structured_output,
+        )
         _ask(terminal, text, (names, specs, base_url), context, thread)
 
 

@@ -4,12 +4,12 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, Quiet, Specs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Writes, settings_of
 from restgpt.commands.screen.review import Decision, confirmation, json_arguments
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.text.quotation import JsonText, visible_json
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from restgpt.calling.call import Ask, Done
     from restgpt.calls import SingleCall
     from restgpt.tools.response.reply import Reply
-
-Writes = Literal["ask", "allow", "deny", "dry-run"]
 
 DECODED_MOST = 1_000_000
 """How many characters of JSON are decoded, to be printed with indentation; a longer text is printed as it is."""
@@ -49,9 +47,7 @@ def call(
         ),
     ] = "{}",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request; do not send it.")] = False,
-    writes: Annotated[
-        Writes, typer.Option(help="Whether a request that changes data is asked about, sent, denied, or only shown.")
-    ] = "ask",
+    writes: Writes = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the request, if it needs approval.")] = False,
     only_reads: Annotated[
         bool,
@@ -79,6 +75,7 @@ def call(
     output: Annotated[
         Path | None, typer.Option("--output", help="Write the response body to a file, unchanged.", metavar="PATH")
     ] = None,
+    more: MoreSettings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -102,9 +99,20 @@ def call(
         if output is not None:
             _check_output(output)
         options = _Options(dry_run, approve, again, only_reads)
-        opened: Any = {"roots": (Path.cwd(), *(files or ())), "writes": "dry-run" if dry_run else writes}
+        opened: Any = {"roots": (Path.cwd(), *(files or ())), "writes": "dry-run" if dry_run else writes or "ask"}
+        if more:
+            opened |= _settings(settings_of(more, writes="dry-run" if dry_run else writes))
         with SingleCall.open(found, given, apis, sources, settings, **opened) as single:
             _finish(terminal, single, options, output)
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a call needs of the settings of a run; raises `SettingsError`."""
+    from restgpt.nodes.run.context import Context
+    from restgpt.tools.settings.run_settings import checked_settings
+
+    context = checked_settings(Context, given)
+    return {"writes": context.writes, "keep_earlier": context.undo}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,12 @@ MoreSettings = Annotated[
 ]
 
 
-def pairs(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return the settings of NAME=VALUE texts; the value `null` means None."""
+def settings_of(texts: Sequence[str] | None, **named: Any) -> dict[str, Any]:
+    """Return the settings of NAME=VALUE texts, where `null` means None, and those with options of their own."""
     found: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or name.strip() == "apis":
             raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5. Name APIs with --api.")
         found[name.strip().replace("-", "_")] = None if value == "null" else value
-    return found
+    return found | {name: value for name, value in named.items() if value is not None}

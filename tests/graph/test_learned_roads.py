@@ -10,6 +10,8 @@ from roles import end, program, prompts_of, role_of
 from scripted import Reply, ScriptedModel
 
 from restgpt.calling.roads import Roads
+from restgpt.graph.build import build_graph
+from restgpt.nodes.run.services import Services
 from restgpt.specs.docs.documentation import TOKEN
 
 HOURS = "How many hours does task 117 take?"
@@ -52,6 +54,15 @@ def test_a_model_without_usable_programs_makes_its_calls_one_by_one_from_then_on
     assert len(prompts_of(first.model, "express")) == 2
     assert [role_of(prompt) for prompt in again.model.prompts] == ["selector", "caller", "planner"]
     assert (again.state["answer"], again.state["decision"]["fulfilled"]) == ("50 hours.", True)
+
+
+def test_a_model_is_tried_with_a_program_again_after_a_week(board: Board) -> None:
+    store, day = InMemoryStore(), 24 * 60 * 60
+    for days, tries in ((0, 2), (6, 0), (8, 2), (14, 0)):
+        model = calls_one()
+        services = Services([board.api], model=model, store=store, now=lambda days=days: days * day)
+        build_graph(services=services).invoke({"instruction": HOURS})
+        assert len(prompts_of(model, "express")) == tries
 
 
 def test_a_model_whose_first_programs_work_keeps_writing_them(board: Board) -> None:

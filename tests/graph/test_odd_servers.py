@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from board import Board
+from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from oddserver import Act, message, native, odd_server, refusal
 from pydantic import SecretStr
 from roles import program
@@ -191,12 +193,25 @@ def test_a_server_that_asks_to_wait_is_asked_again(board: Board) -> None:
     assert (answers, len(bodies)) == (["4 projects"], 3)
 
 
+def test_a_server_that_asks_to_wait_long_ends_the_run_with_the_time_and_the_thread_goes_on(board: Board) -> None:
+    waits = iter([(429, {"error": {"message": "slow down"}}, {"Retry_After": "90", "X_Should_Retry": "false"})])
+    with odd_server(lambda body: next(waits, message(TEXT))) as (url, _):
+        model = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("k"))
+        graph = build_graph([board.api], model=model, checkpointer=InMemorySaver())
+        thread: RunnableConfig = {"configurable": {"thread_id": "1"}}
+        with pytest.raises(ModelUnavailableError, match=r"answered 429\. It asks to wait 90 s; then go on"):
+            graph.invoke({"instruction": QUESTION}, thread)
+        assert graph.invoke(None, thread)["answer"] == "4 projects"
+
+
 CALLS: dict[str, tuple[Any, str]] = {
     "a line break in the arguments": (native(TEXT.replace("\\n", "\n")), "4 projects"),
     "two calls": (
         message(None, "tool_calls", tool_calls=[native(TEXT)[1]["choices"][0]["message"]["tool_calls"][0]] * 2),
         "4 projects",
     ),
+    "no arguments": (native(""), "4 projects"),
+    "no arguments and another name": (native("", "functions.Reply"), "4 projects"),
     "no call": (message(None, "tool_calls", tool_calls=[]), "4 projects"),
     "no id": (
         message(
@@ -215,6 +230,12 @@ def test_a_tool_call_is_read_in_each_form(board: Board, answer: Any, told: str) 
         return answer if "tools" in body else message(TEXT)
 
     assert ask(board, without({FORMAT: (400, "response_format unsupported")}, reply))[0] == [told]
+
+
+def test_a_call_of_a_shown_function_needs_no_arguments(board: Board) -> None:
+    only = without({FORMAT: (400, "response_format unsupported")}, lambda body: native("{}", "list_projects"))
+    assert "Harbour lights" in ask(board, only)[0][0]
+    assert board.calls() == ["GET /projects 200"]
 
 
 def test_a_server_that_never_answers_ends_the_turn_at_its_deadline(board: Board) -> None:

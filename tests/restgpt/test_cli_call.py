@@ -125,6 +125,17 @@ def test_a_dry_run_and_a_denied_change_leave_no_thread(cli: Cli, toy: WorldServe
     assert cli("threads", "--json").document == {"threads": []}
 
 
+def test_a_call_and_its_undo_take_the_settings_of_a_run(cli: Cli, toy: WorldServer) -> None:
+    assert cli(*change(toy, "--approve", "--set", "writes=deny")).code == 1
+    made = cli(*change(toy, "--set", "writes=allow", "--json")).document["thread"]
+    assert "--approve" in cli("undo", made, "--set", "writes=allow").err
+    assert changes(toy) == [MADE]
+    assert cli("undo", made, "--approve", "--set", "max_seconds=60").code == 0
+    update = ["call", "update_project", *at(toy), "--args", '{"project_id": 2, "owner": "Noor"}', "--approve", "--json"]
+    unread = cli(*update, "--set", "undo=false").document["thread"]
+    assert "Cannot be undone" in cli("undo", unread, "--approve").out
+
+
 def test_a_single_call_has_nothing_to_resume(cli: Cli, toy: WorldServer) -> None:
     thread = cli(*change(toy, "--approve", "--json")).document["thread"]
     resumed = cli("resume", thread)

@@ -201,6 +201,8 @@ def test_one_function_is_shown_with_a_budget(cli: Cli, toy: WorldServer) -> None
     assert one.startswith("list_projects(")
     assert "create_project(" not in one
     assert cli("api", "functions", "--spec", TOY, "-o", "list_projcts").code == 2
+    small = cli("api", "functions", "--spec", TOY, "--set", "functions_budget=300").out
+    assert len(small) < len(cli("api", "functions", "--spec", TOY).out)
 
 
 def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(

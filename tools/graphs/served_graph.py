@@ -32,7 +32,8 @@ class ServedGraph(DurableGraph):
         if schema is None:
             return self
         if execution is not None and isinstance(execution.context, Mapping):
-            checked_settings(schema, execution.context)
+            # A `RemoteGraph` that is a node passes flags of its host's LangGraph, which the server takes for settings.
+            checked_settings(schema, {k: v for k, v in execution.context.items() if not k.startswith("__pregel_")})
             # What an assistant or a run brings is a client's: also who may not change a system assistant can run one.
             ServerAccess.from_env().check_run(execution.context)
         if runtime.access_context == "assistants.read":

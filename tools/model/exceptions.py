@@ -1,5 +1,6 @@
 """The exception mapping: from exceptions of the providers' packages to the errors of this project."""
 
+import re
 import sys
 
 from langchain_core.language_models import BaseChatModel
@@ -117,7 +118,16 @@ def unavailable(error: BaseException, model: object = None) -> ModelUnavailableE
         "operations_budget, or take another model.",
         429: "Wait, or raise the account's limit.",
     }.get(status, "Try again later, or check OPENAI_BASE_URL." if status >= 500 else "Check OPENAI_BASE_URL.")
+    if seconds := _retry_after(error):
+        remedy = f"It asks to wait {seconds} s; then go on with the thread. {remedy}"
     return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
+
+
+def _retry_after(error: BaseException) -> str:
+    """The seconds of the header Retry-After, if it is a number (RFC 9110, section 10.2.3)."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    seconds = str(headers.get("retry-after", "")).strip()
+    return seconds if re.fullmatch(r"[0-9]{1,6}", seconds) else ""
 
 
 def _place(error: BaseException, model: object) -> str:

@@ -54,7 +54,7 @@ def ask(
     times, unless it is repeated. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
     fails.
     """
-    methods = _methods(model, method)
+    methods, prompt = _methods(model, method), convert_to_messages(list(messages))
 
     def reply(conversation: list[BaseMessage]) -> AIMessage:
         try:
@@ -65,13 +65,13 @@ def ask(
             raise ModelReplyError(schema.__name__, f"It has more than {most} tokens.") from None
 
     def read(raw: AIMessage) -> Answer:
-        value = _read(raw, schema)
+        value = _read(raw, schema, prompt)
         if check is not None:
             check(value)
         return value
 
     advice = "\nReply again with the whole JSON object, corrected."
-    return _repaired(convert_to_messages(list(messages)), reply, read, _shown, schema.__name__, advice)
+    return _repaired(prompt, reply, read, _shown, schema.__name__, advice)
 
 
 def read_tool_calls(
@@ -218,17 +218,18 @@ def _cached_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     return wanted
 
 
-def _read(message: AIMessage, schema: type[Answer]) -> Answer:
+def _read(message: AIMessage, schema: type[Answer], prompt: Sequence[BaseMessage]) -> Answer:
     """The value in a tool call or, failing that, in the text."""
     if message.tool_calls:
-        called = message.tool_calls[0]
+        name, given = message.tool_calls[0]["name"], message.tool_calls[0]["args"]
         try:
-            return _validated(called["args"], schema)
+            return _validated(given, schema)
         except ValidationError:
-            if called["name"] != schema.__name__:
+            # A call of another tool than the reply's, which a schema may read. Without arguments, it is an empty reply
+            # under another name, unless the prompt has that name.
+            if name != schema.__name__ and (given or any(name in item.text for item in prompt)):
                 with suppress(ValidationError):
-                    # A call of another tool than the reply's, which a schema may read.
-                    return schema.model_validate([{"name": called["name"], "arguments": called["args"]}])
+                    return schema.model_validate([{"name": name, "arguments": given}])
             raise
     text = _written(message)
     with suppress(ValidationError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import AsJson, Quiet
+from restgpt.commands.options import AsJson, MoreSettings, Quiet, settings_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt_bench.commands import function_bench
 
@@ -140,12 +140,7 @@ def run(
             "--ablate", help="Remove a part: planner, parser, closure or grounding. May be repeated.", metavar="NAME"
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="Another setting of the agent, such as max_steps=5. May be repeated.", metavar="NAME=VALUE"
-        ),
-    ] = None,
+    more: MoreSettings = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run's records. [default: runs/…]", metavar="DIR")
     ] = None,
@@ -184,7 +179,7 @@ def run(
             noise=noise,
             noise_specs=tuple(map(str, noise_specs or ())),
             ablations=tuple(sorted(set(ablations or ()))),
-            context=_pairs(settings or ()),
+            context=settings_of(more),
             only=tuple(_keys(only)) if noise is not None else (),
         )
         give = _models(name, record, patience)
@@ -278,17 +273,6 @@ def _run_functions(
 
 def _keys(only: str | None) -> list[str]:
     return [key.strip() for key in (only or "").split(",") if key.strip()]
-
-
-def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE settings of the agent; the value `null` means None."""
-    pairs: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"--set {text} is invalid. Write NAME=VALUE, such as max_steps=5.")
-        pairs[name.strip().replace("-", "_")] = None if value == "null" else value
-    return pairs
 
 
 @bench.command()

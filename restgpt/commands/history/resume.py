@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import AsJson, MoreSettings, Quiet, pairs
+from restgpt.commands.options import AsJson, MoreSettings, Quiet, settings_of
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
 
@@ -51,8 +51,8 @@ def resume(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         refuse_bytes(reject, respond, edit)
-        context = {**pairs(more), **({"model": model} if model else {})}
-        _resume(terminal, thread, Verdict(approve, reject, respond, edit, only_reads), context)
+        verdict = Verdict(approve, reject, respond, edit, only_reads)
+        _resume(terminal, thread, verdict, settings_of(more, model=model or None))
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:

@@ -1,13 +1,14 @@
 """`restgpt undo`: reverse the changes of a thread, newest first, if the OpenAPI document has an operation for that."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from restgpt.commands.failure import Exit, reported
-from restgpt.commands.options import AsJson
+from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.options import AsJson, MoreSettings, settings_of
 from restgpt.commands.screen.review import Verdict, ask_person, pending_text
 from restgpt.commands.screen.terminal import Terminal
 
@@ -29,6 +30,7 @@ def undo(
         typer.Option(help="Undo only this many changes, the newest ones.", min=1, metavar="N", show_default=False),
     ] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the reversing requests.")] = False,
+    more: MoreSettings = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
@@ -38,9 +40,12 @@ def undo(
         from restgpt.threads import Threads
         from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
+        settings, chosen = Settings.from_env(), settings_of(more)
+        if "writes" in chosen:
+            raise UsageError("--set writes is not for undo, which asks about each request. Use --approve.")
         with open_persistence(settings) as persistence:
             record = Threads(persistence.store).get(thread)
+            record = replace(record, context={**record.context, **chosen})
             with persistence.lock(thread):
                 _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, pairs
+from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -83,15 +83,13 @@ def run(
         from restgpt.tools.settings import Settings
 
         refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
-        given = {"model": model, "writes": writes}
-        context = {**pairs(more), **{key: value for key, value in given.items() if value is not None}}
         run_recipe(
             terminal,
             target,
             inputs or (),
             Sources.given(names, specs, base_url),
             Settings.from_env(),
-            context=context,
+            context=settings_of(more, model=model, writes=writes),
             heals=heal,
             thread=thread,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, pairs
+from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.extras import extra_command
 
@@ -69,8 +69,7 @@ def mcp(
 
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url).or_all(settings)
-        given = {"writes": writes, "model": model}
-        options = {**pairs(more), **{key: value for key, value in given.items() if value is not None}}
+        options = settings_of(more, writes=writes, model=model)
         chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
         with open_server(settings, sources, options, **chosen) as opened:
             _serve(opened, terminal, settings, http=http, host=host, port=port)

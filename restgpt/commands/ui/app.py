@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, Specs, Writes
+from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.extras import extra_command
 
@@ -26,6 +26,7 @@ def ui(
         typer.Option(help="The chat model of new threads. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
     ] = None,
     writes: Writes = None,
+    more: MoreSettings = None,
     port: Annotated[
         int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, show_default=True)
     ] = 0,
@@ -33,17 +34,21 @@ def ui(
 ) -> None:
     """Open the page over the threads of this command line: chat, approvals, timeline, wire, undo.
 
-    The APIs are those of new threads; a thread that was begun before keeps its own. Ctrl-C ends the page.
+    The APIs and settings are those of new threads; a thread that was begun before keeps its own. Ctrl-C ends the page.
     """
     terminal = Terminal()
     with reported(terminal):
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.model_server import say_address_of_dotenv
+        from restgpt.nodes.run.context import Context
         from restgpt.server.page import FOLDER, INDEX
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
+        from restgpt.tools.settings.run_settings import checked_settings
 
+        context = settings_of(more, model=model, writes=writes)
+        checked_settings(Context, context)
         if not (FOLDER / INDEX).is_file():
             raise UsageError("The page is not built. Run `make page` in the folder of RestGPT's sources.")
         settings = Settings.from_env()
@@ -51,7 +56,6 @@ def ui(
         # Errors in them are told now, not at the first instruction.
         sources.load(settings)
         say_address_of_dotenv(terminal)
-        context = {name: value for name, value in (("model", model), ("writes", writes)) if value is not None}
         _serve(terminal, settings, sources, context, port=port, opens=not no_browser)
 
 

@@ -4,12 +4,18 @@ import json
 import runpy
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import requests
 from boardscript import ABLE, FIND_PERSON, READ, TALK, WRITE, board_script
 from chatserver import ChatServer
 from javascriptrun import PACKAGES, install, run_javascript
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
+from langgraph.types import Command
 from langgraph_sdk.errors import BadRequestError, PermissionDeniedError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform, running_server
 
@@ -223,6 +229,23 @@ def test_the_node_of_a_remote_graph_pauses_its_host_and_resumes_with_it(platform
     assert "\n    │ POST http://127.0.0.1" in shown
     assert answer == "It is created."
     assert platform.changes()[before:] == ["POST 201"]
+
+
+def test_an_answer_that_names_no_pause_does_not_reach_a_remote_node_which_asks_again(platform: Platform) -> None:
+    builder = StateGraph(MessagesState)
+    builder.add_node("restgpt", RemoteGraph("restgpt", url=platform.url))
+    builder.add_edge(START, "restgpt")
+    host, before = builder.compile(checkpointer=InMemorySaver()), platform.changes()
+    thread: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
+    given: Any = {"messages": [("user", WRITE)]}
+    asked = host.invoke(given, thread)["__interrupt__"]
+    again = host.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread)["__interrupt__"]
+    assert (again, platform.changes()) == (asked, before)
+    [pause] = again
+    given = Command(resume={pause.id: {"decisions": [{"type": "approve"}]}})
+    assert host.invoke(given, thread)["messages"][-1].content == "It is created."
+    given = {"messages": [("user", READ)]}
+    assert "__interrupt__" not in host.invoke(given, thread)
 
 
 def test_what_stops_a_run_is_told_to_the_client(platform: Platform) -> None:
