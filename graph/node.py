@@ -1,7 +1,7 @@
 """A node's road: everything that happens around the function of a node, in the order in which a run passes it."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.events import SessionShown, events_of
+from restgpt.nodes.run.events import events_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.tools.text.exits import withholding
@@ -68,8 +68,8 @@ def _told(node: Node, services: Services) -> Node:
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
 
-        shown = SessionShown(lambda: Run.open(services, runtime, config).session)
-        for event in events_of(state, update, shown):
+        session = cache(lambda: Run.open(services, runtime, config).session)
+        for event in events_of(state, update, lambda text: session().redacted(text) if text else ""):
             runtime.stream_writer(event)
         return update
 

@@ -1,14 +1,14 @@
 """The events of a run: read from the updates of its nodes, or again from a finished step of the state."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from langgraph.types import StreamWriter
 
-from restgpt.calling.record import UNSENT, Request
+from restgpt.calling.record import UNSENT, Request, RequestLine
 from restgpt.calling.session import RequestProgress, Session, Watch
 from restgpt.nodes.run.progress import (
     RESULT_SHOWN,
@@ -30,74 +30,40 @@ from restgpt.nodes.run.progress import (
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Program, Step, add_usage, spent_since
 from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
-from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.sandbox.code import clean_code
 
-
-class Shown(Protocol):
-    """How texts and calls are shown to people."""
-
-    def text(self, text: str) -> str:
-        """Return a text without secrets."""
-        ...
-
-    def call(self, request: Request) -> tuple[str, str]:
-        """Return the method and the URL of a call, without secrets."""
-        ...
+Redact = Callable[[str], str]
+"""A function that hides the secrets in a text."""
 
 
-class SessionShown:
-    """What people may see of the calls of a session, which is opened if there is something to show."""
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        self._open = session
-
-    @cached_property
-    def _session(self) -> Session:
-        return self._open()
-
-    def text(self, text: str) -> str:
-        """Return a text without secrets."""
-        return self._session.redacted(text) if text else ""
-
-    def call(self, request: Request) -> tuple[str, str]:
-        """Return method and URL, or the path template if the arguments do not fit the document any more."""
-        operation = self._session.catalogue.operation(request["operation"])
-        try:
-            shown = self._session.shown(build_request(operation, request["arguments"]))
-        except ArgumentError:
-            return operation.method, operation.path
-        return shown["method"], shown["url"]
-
-
-def events_of(state: Mapping[str, Any], update: Mapping[str, Any], shown: Shown) -> Iterator[ProgressEvent]:
+def events_of(state: Mapping[str, Any], update: Mapping[str, Any], redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of a node's update of the state."""
     turn = update.get("turn", state.get("turn", 0))
     decision = update.get("decision") or {}
     if decision.get("text") and decision["kind"] != "end":
         kind: TaskKind = decision["kind"]
-        text = shown.text(update["plan"] if kind == "program" else decision["text"])
+        text = redacted(update["plan"] if kind == "program" else decision["text"])
         task = update.get("task", state.get("task", 0))
         # The program of a client comes without an instruction, and another one is no other task.
         if text and (kind != "program" or task != state.get("task")):
             yield {"type": "task_started", "turn": turn, "task": task, "kind": kind, "text": text}
     if "round" in update:
-        yield from _chosen(update["round"], update.get("api_plan"), shown)
+        yield from _chosen(update["round"], update.get("api_plan"), redacted)
     selected: FunctionChoice | None = update.get("selection")
     if selected is not None and selected != state.get("selection"):
-        yield _selected(selected, shown)
+        yield _selected(selected, redacted)
     program, before = update.get("program"), state.get("program")
     if program is not None and _is_new(program, before):
-        yield _written(program, shown)
+        yield _written(program, redacted)
     if update.get("hint"):
-        yield {"type": "value_missing", "text": shown.text(update["hint"])}
-    yield from _called(state.get("requests") or (), update.get("requests") or (), shown)
+        yield {"type": "value_missing", "text": redacted(update["hint"])}
+    yield from _called(state.get("requests") or (), update.get("requests") or (), redacted)
     if program is not None and program["status"] == "failed" and program != before:
-        yield {"type": "program_failed", "number": program["number"], "problem": shown.text(program["feedback"])}
+        yield {"type": "program_failed", "number": program["number"], "problem": redacted(program["feedback"])}
     for step in update.get("steps") or ():
         proposal = update.get("proposal") or {"text": update.get("answer")}
-        yield _finished(step, shown, report=proposal["text"] or "")
+        yield _finished(step, redacted, report=proposal["text"] or "")
     if decision.get("kind") == "end":
         yield {"type": "turn_finished", "turn": turn, "fulfilled": decision.get("fulfilled", True)}
     # The state of a parallel sender lacks the usage of the turn.
@@ -105,7 +71,7 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], shown: Shown)
         yield _usage(state, update)
 
 
-def events_of_step(step: Step, shown: Shown) -> Iterator[ProgressEvent]:
+def events_of_step(step: Step, redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of a finished step again, from the state alone; its requests went out long ago.
 
     A step of an earlier turn does not say any more how its program ended, so its result counts as a report.
@@ -115,64 +81,64 @@ def events_of_step(step: Step, shown: Shown) -> Iterator[ProgressEvent]:
         kind: TaskKind = "continue" if step["kind"] == "continue" else "plan"
         text = step["said"] or step["plan"]
         yield {"type": "task_started", "turn": step["turn"], "task": step["task"], "kind": kind, "text": text}
-        yield from _chosen(step["round"], step["api_plan"], shown)
+        yield from _chosen(step["round"], step["api_plan"], redacted)
     if program is not None:
-        yield _written(program, shown)
+        yield _written(program, redacted)
     elif step["kind"] == "program":
         # Steps of earlier turns keep only the planner's words, which are the code.
         yield {"type": "program_written", "number": 1, "writer": "caller", "code": clean_code(step["said"])}
     for request in step["requests"]:
-        yield from call_events(request, shown)
-    finished = _finished(step, shown)
+        yield from call_events(request, redacted)
+    finished = _finished(step, redacted)
     if step["kind"] == "program" and program is None:
         finished["end"] = "report"
     yield finished
 
 
-def call_events(request: Request, shown: Shown) -> Iterator[ProgressEvent]:
+def call_events(request: Request, redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of a call that is over, and of the reading of its response, if no program reads it."""
     if request["status"] in UNSENT:
         return
-    yield _call_finished(request, shown)
+    yield _call_finished(request, redacted)
     if request["status"] == "parsed" and "place" not in request:
-        yield _read(request, shown)
+        yield _read(request, redacted)
 
 
-def _chosen(number: int, api_plan: ApiPlan | None, shown: Shown) -> Iterator[OperationsChosen]:
+def _chosen(number: int, api_plan: ApiPlan | None, redacted: Redact) -> Iterator[OperationsChosen]:
     calls = api_plan["calls"] if api_plan else ()
     if calls:
         chosen: list[ChosenOperation] = [
-            {"operation": call["operation"], "purpose": shown.text(call["purpose"])} for call in calls
+            {"operation": call["operation"], "purpose": redacted(call["purpose"])} for call in calls
         ]
         yield {"type": "operations_chosen", "round": number, "operations": chosen}
 
 
-def _selected(selected: FunctionChoice, shown: Shown) -> FunctionsSelected:
+def _selected(selected: FunctionChoice, redacted: Redact) -> FunctionsSelected:
     words, operations = "", selected["operations"]
     for look in selected["looks"][-1:]:
-        words, operations = shown.text(look["words"]), [*look.get("named", ()), *look.get("operations", ())]
+        words, operations = redacted(look["words"]), [*look.get("named", ()), *look.get("operations", ())]
     return {
         "type": "functions_selected",
         "operations": operations,
-        "reason": shown.text(selected["reason"]),
+        "reason": redacted(selected["reason"]),
         "words": words,
     }
 
 
-def _written(program: Program, shown: Shown) -> ProgramWritten:
+def _written(program: Program, redacted: Redact) -> ProgramWritten:
     return {
         "type": "program_written",
         "number": program["number"],
         "writer": program["writer"],
-        "code": shown.text(program["code"]),
+        "code": redacted(program["code"]),
     }
 
 
-def _called(before: Sequence[Request], now: Sequence[Request], shown: Shown) -> Iterator[ProgressEvent]:
+def _called(before: Sequence[Request], now: Sequence[Request], redacted: Redact) -> Iterator[ProgressEvent]:
     """Yield the events of calls that a node has made, asked about, finished or read."""
     known = {request["id"]: request for request in before}
     made: list[ProgramCall] = [
-        {"id": item["id"], "operation": item["operation"], "line": place["line"], "source": shown.text(place["source"])}
+        {"id": item["id"], "operation": item["operation"], "line": place["line"], "source": redacted(place["source"])}
         for item in now
         if item["id"] not in known and (place := item.get("place"))
     ]
@@ -183,37 +149,41 @@ def _called(before: Sequence[Request], now: Sequence[Request], shown: Shown) -> 
     for request in now:
         was = known[request["id"]]["status"] if request["id"] in known else "planned"
         if was in UNSENT:
-            yield from call_events(request, shown)
+            yield from call_events(request, redacted)
         elif was == "sent" and request["status"] == "parsed" and "place" not in request:
-            yield _read(request, shown)
+            yield _read(request, redacted)
 
 
-def _call_finished(request: Request, shown: Shown) -> CallFinished:
-    method, url = shown.call(request)
-    response = request["response"]
+def _call_finished(request: Request, redacted: Redact) -> CallFinished:
+    response, line = request["response"], request.get("request") or _unsent_line(request)
     return {
         "type": "call_finished",
         "id": request["id"],
         "operation": request["operation"],
-        "method": method,
-        "url": url,
+        "method": line["method"],
+        "url": line["url"],
         "line": request["place"]["line"] if "place" in request else 0,
         "outcome": "sent" if request["status"] == "parsed" else request["status"],  # type: ignore[typeddict-item]
         "status": response.get("status"),
         "ms": response.get("elapsed_ms"),
         "size": response.get("size"),
-        "note": shown.text(request["note"]),
+        "note": redacted(request["note"]),
         "outcome_unknown": request.get("outcome_unknown", False),
     }
 
 
-def _read(request: Request, shown: Shown) -> ResponseRead:
+def _unsent_line(request: Request) -> RequestLine:
+    """Return the operation and arguments of a call that an edit has broken, or of an earlier turn."""
+    return {"method": "", "url": f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"}
+
+
+def _read(request: Request, redacted: Redact) -> ResponseRead:
     return {
         "type": "response_read",
         "id": request["id"],
         "operation": request["operation"],
-        "code": shown.text(clean_code(request["code"]).strip()),
-        "result": shortened(shown.text(request["result"]), RESULT_SHOWN),
+        "code": redacted(clean_code(request["code"]).strip()),
+        "result": shortened(redacted(request["result"]), RESULT_SHOWN),
     }
 
 
@@ -252,7 +222,7 @@ def _waiting(request: Request) -> WaitingRequest:
     }
 
 
-def _finished(step: Step, shown: Shown, *, report: str = "") -> StepFinished:
+def _finished(step: Step, redacted: Redact, *, report: str = "") -> StepFinished:
     program = step.get("program")
     return {
         "type": "step_finished",
@@ -260,9 +230,9 @@ def _finished(step: Step, shown: Shown, *, report: str = "") -> StepFinished:
         "task": step["task"],
         "round": step["round"],
         "operations": list(dict.fromkeys(request["operation"] for request in step["requests"])),
-        "result": shortened(shown.text(step["result"]), RESULT_SHOWN),
+        "result": shortened(redacted(step["result"]), RESULT_SHOWN),
         "end": program.get("end") if program else None,
-        "report": shortened(shown.text(report), RESULT_SHOWN) if program else "",
+        "report": shortened(redacted(report), RESULT_SHOWN) if program else "",
     }
 
 

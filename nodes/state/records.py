@@ -286,7 +286,7 @@ def _slim(step: Step) -> Step:
     for request in step["requests"]:
         response = {key: value for key, value in request["response"].items() if key != "sketch"}
         slim: Request = {**request, "code": "", "response": response}
-        for name in ("provenance", "settled", "exact", "question", "target", "flow"):
+        for name in ("provenance", "settled", "exact", "question", "target", "flow", "request"):
             slim.pop(name, None)  # type: ignore[misc]
         requests.append(slim)
     slim_step: Step = {**step, "requests": requests}

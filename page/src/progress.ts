@@ -53,7 +53,7 @@ export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
     if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
     step.requests.forEach((call, index) => {
       const status = call.response?.status;
-      const [method = "", url = called(call)] = call.endpoint ? call.endpoint.split(" ") : [];
+      const { method, url } = call.request ?? { method: "", url: called(call) };
       const time = call.response?.elapsed_ms;
       lines.push({
         kind: "request",

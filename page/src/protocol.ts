@@ -59,6 +59,7 @@ export interface Call {
   exact?: string;
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
+  request?: { method: string; url: string };
   response?: { status?: number; elapsed_ms?: number };
 }
 

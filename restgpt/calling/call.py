@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question
+from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, RequestLine
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -168,9 +168,10 @@ class Ask:
 class Done:
     """A call that is over: the API answered, no answer came, a dry run held it, or somebody or a rule said no.
 
-    `note` is the reason; `present` fills in the summary of the request for one that is held. `response` is the record
-    of what the API answered, empty if no answer came. With `outcome_unknown` the API may have carried out a change all
-    the same. `reply` is the first reply itself, for those who are in the same process; it is not in the JSON form.
+    `note` is the reason; `present` fills in `request`, and for a call that is held its summary as the note. `response`
+    is the record of what the API answered, empty if no answer came. With `outcome_unknown` the API may have carried out
+    a change all the same. `reply` is the first reply itself, for those who are in the same process; it is not in the
+    JSON form.
     """
 
     draft: Draft
@@ -178,6 +179,7 @@ class Done:
     note: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
     outcome_unknown: bool = False
+    request: RequestLine | None = None
     reply: Reply | None = field(default=None, compare=False)
 
     @property
@@ -197,7 +199,10 @@ class Done:
 
     def to_json(self) -> CallRecord:
         """The JSON form, without the request."""
-        return _unsendable(cast(CallRecord, {**self.draft.to_json(), **self.outcome()}))
+        record = cast(CallRecord, {**self.draft.to_json(), **self.outcome()})
+        if self.request is not None:
+            record["request"] = self.request
+        return _unsendable(record)
 
 
 Decided = Ready | Ask | Done

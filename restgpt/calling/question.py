@@ -43,13 +43,15 @@ WHY_SHOWN = 1_000
 
 
 def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | None = None) -> T:
-    """Fill in what a person sees of a question or of a held call; anything else is left as it is.
+    """Fill in what a person sees of a question, or of a call that is over; anything else is left as it is.
 
     The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
     target after a person had approved; empty if it could not be read again.
     """
-    if isinstance(decided, Done) and decided.status == "held":
-        return replace(decided, note=request_summary(session.shown(decided.draft.request)))
+    if isinstance(decided, Done):
+        made = decided.draft.request
+        note = request_summary(session.shown(made)) if decided.status == "held" else decided.note
+        return replace(decided, note=note, request={"method": made.method, "url": session.redactor().url(made.url)})
     if not isinstance(decided, Ask):
         return decided
     if decided.action:

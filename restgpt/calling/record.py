@@ -134,6 +134,13 @@ class Question(TypedDict):
     further_pages: NotRequired[int]
 
 
+class RequestLine(TypedDict):
+    """A request in short: its method and its URL, without secrets."""
+
+    method: str
+    url: str
+
+
 class CallRecord(TypedDict):
     """The JSON form of a call at any stage.
 
@@ -141,7 +148,8 @@ class CallRecord(TypedDict):
     known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
     a list are read at most. `description` says why the call is made. `settled` are its arguments in the types and the
     spelling of the document, where they differ from those given, and `exact` the same as JSON text, where a store would
-    not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over.
+    not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over, and
+    `request` says then how it was, or would have been, sent.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in
@@ -161,6 +169,7 @@ class CallRecord(TypedDict):
     response: dict[str, Any]
     api: ApiRecord
     provenance: NotRequired[list[Provenance]]
+    request: NotRequired[RequestLine]
     settled: NotRequired[dict[str, Any]]
     exact: NotRequired[str]
     endpoint: NotRequired[str]

@@ -17,10 +17,9 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from lab.speed.stream import measure, table
-from restgpt.calling.session import Session
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.events import SessionShown, events_of
+from restgpt.nodes.run.events import events_of
 from restgpt.nodes.run.progress import ProgressEvent
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import TimeoutFault
@@ -249,10 +248,7 @@ def test_every_type_of_event_is_an_object_with_its_type_first() -> None:
 
 
 def test_an_update_without_news_gives_no_event() -> None:
-    def opened() -> Session:
-        raise AssertionError("nothing has to be shown")
-
-    assert list(events_of({"turn": 1}, {"hint": ""}, SessionShown(opened))) == []
+    assert list(events_of({"turn": 1}, {"hint": ""}, str)) == []
 
 
 def test_the_benchmark_measures_each_run_from_its_decision() -> None:

@@ -133,7 +133,7 @@ def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
     cli("ask", "Create Moss", *at(toy), "--thread", "moss")
     shown = cli("threads", "moss")
     assert shown.out.startswith("thread       moss (paused)")
-    assert "request      list_projects {} (line 1) → 200" in shown.out
+    assert f"request      GET {toy.url}/projects (line 1) → 200" in shown.out
     assert "The program waits at line 2:" in shown.err
     assert "moss           paused" in cli("threads").out
 

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "graph": 1_114,
+    "graph": 1_116,
     "nodes": 5_052,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_279,  # +4: a place is written only where a value fits
+    "restgpt/calling": 3_289,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
     "tools": 11_353,  # more: programs in Monty, for other systems than Linux
     "specs": 7_479,
@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 629,
     "restgpt-bench": 10_149,
     "lab": 7_155,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_516,  # more: roads node by node, and each door to a thread that another one began
+    "tests": 47_517,  # more: roads node by node, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }
@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_688,  # more: how it is installed into another project
-    "docs/*.md": 31_443,  # more: other systems, other hosts, and what clients of MCP get
+    "docs/*.md": 31_474,  # more: other systems, other hosts, and what clients of MCP get
 }
 """The words that pages have at most, by the same rule."""
 

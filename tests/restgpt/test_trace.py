@@ -22,18 +22,17 @@ PLANNED: dict[str, Any] = {
 PROGRAM: dict[str, Any] = {"code": "print(f())", "writer": "caller", "number": 1, "status": "running", "feedback": ""}
 
 
-class Plain:
-    """Shows texts as they are, and a call by its operation."""
-
-    def text(self, text: str) -> str:
-        return text
-
-    def call(self, request: Any) -> tuple[str, str]:
-        return "GET", f"/{request['operation']}"
-
-
 def request(**changed: Any) -> dict[str, Any]:
-    plain = {"id": "r.0", "operation": "list", "status": "sent", "note": "", "result": "", "code": "", "response": {}}
+    plain = {
+        "id": "r.0",
+        "operation": "list",
+        "status": "sent",
+        "note": "",
+        "result": "",
+        "code": "",
+        "response": {},
+        "request": {"method": "GET", "url": "/list"},
+    }
     return {**plain, **changed}
 
 
@@ -43,15 +42,15 @@ def placed(line: int, **changed: Any) -> dict[str, Any]:
 
 
 def told(before: dict[str, Any] | None = None, **update: Any) -> list[Line]:
-    return [line for event in events_of(before or {}, update, Plain()) for line in lines_of(event)]
+    return [line for event in events_of(before or {}, update, str) for line in lines_of(event)]
 
 
 def told_call(item: Any) -> list[Line]:
-    return [line for event in call_events(item, Plain()) for line in lines_of(event)]
+    return [line for event in call_events(item, str) for line in lines_of(event)]
 
 
 def told_step(step: Any) -> list[tuple[str, str]]:
-    return [(line.label, line.text) for event in events_of_step(step, Plain()) for line in lines_of(event)]
+    return [(line.label, line.text) for event in events_of_step(step, str) for line in lines_of(event)]
 
 
 def printed(*events: Any, width: int = 60) -> str:

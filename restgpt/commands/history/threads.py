@@ -167,7 +167,7 @@ def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
         return []
     requests = [request for request in values["requests"] if request["round"] == values["round"]]
     code = [] if is_shown else [Line("program", program["code"])]
-    over = (event for request in requests for event in call_events(request, _Named()))
+    over = (event for request in requests for event in call_events(request, str))
     return [*code, *(line for event in over for line in lines_of(event))]
 
 
@@ -191,7 +191,7 @@ def _print_thread(
         f"apis         {sources}",
         *([f"recipe       {recipe_in(record.recipe).name}"] if record.recipe else []),
     ]
-    events = (event for step in steps for event in events_of_step(step, _Named()))
+    events = (event for step in steps for event in events_of_step(step, str))
     told = [line for event in events for line in lines_of(event)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"]
@@ -218,20 +218,6 @@ def _print_remedy(
         if unused:
             names = ", ".join(map(named, unused))
             terminal.say(f'Approved, and not sent yet: {names}. To take that back: {line} --reject "why"')
-
-
-class _Named:
-    """Shows a call as its operation and arguments, which needs no OpenAPI document; the state has no secrets."""
-
-    def text(self, text: str) -> str:
-        """Return the text."""
-        return text
-
-    def call(self, request: Any) -> tuple[str, str]:
-        """Return no method, and the operation with its arguments."""
-        import json
-
-        return "", f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"
 
 
 def _show_request(
