@@ -12,21 +12,14 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
+from restgpt.calling.record import Request, placed
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import (
-    FORMAT,
-    Request,
-    Usage,
-    add_usage,
-    merge_requests,
-    no_usage,
-    placed,
-)
+from restgpt.nodes.state.records import FORMAT, Usage, add_usage, merge_requests, no_usage
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 

@@ -13,8 +13,9 @@ from langgraph.graph.message import Messages, add_messages
 from langgraph.types import Overwrite
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
+from restgpt.calling.record import Request
 from restgpt.nodes.state.recipe_run import GivenRecipe
-from restgpt.nodes.state.records import FORMAT, Request, StateError, Step, add_steps
+from restgpt.nodes.state.records import FORMAT, StateError, Step, add_steps
 from restgpt.nodes.state.text import Given
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.storable import storable_value

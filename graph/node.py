@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.progress import events_of
+from restgpt.nodes.run.events import SessionShown, events_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.tools.text.exits import withholding
@@ -68,10 +68,8 @@ def _told(node: Node, services: Services) -> Node:
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
 
-        def redacted(text: str) -> str:
-            return Run.open(services, runtime, config).session.redacted(text)
-
-        for event in events_of(state, update, redacted=redacted):
+        shown = SessionShown(lambda: Run.open(services, runtime, config).session)
+        for event in events_of(state, update, shown):
             runtime.stream_writer(event)
         return update
 

@@ -5,7 +5,6 @@ the programs of the agent. A thread that gets a corrected program does not repea
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
@@ -23,11 +22,9 @@ from restgpt.graph.running import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
-from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import ProgramEnd, Request, Step
 from restgpt.specs import Api
 
 
@@ -51,46 +48,6 @@ class ProgramGraphState(State):
 
 
 ProgramGraph = CompiledStateGraph[ProgramGraphState, Context, ProgramInput, OutputState]
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a program ended, and what it said.
-
-    With `end` "report", `text` is what the program printed. Otherwise it tells the writer why the program ended, with
-    the line, what was printed and the shapes of the answers. `requests` are those of this program, as they came out,
-    `round` is its number in the thread.
-    """
-
-    end: ProgramEnd
-    text: str
-    requests: Sequence[Request]
-    round: int
-
-    @property
-    def is_report(self) -> bool:
-        """Whether the program ran to its end."""
-        return self.end == "report"
-
-
-def ended(state: Mapping[str, Any]) -> Ended | None:
-    """Return how the last program of a thread ended, from its state; None while it has not ended, or without one."""
-    program = state.get("program")
-    if program is None or is_running(program) or not state["steps"]:
-        return None
-    step = state["steps"][-1]
-    return Ended(program.get("end", "failed"), _text(state, step), step["requests"], step["round"])
-
-
-def ended_in(state: Mapping[str, Any], number: int) -> str | None:
-    """Return the text of the program of a round, from the state of its thread; None if it has no such round."""
-    return next((_text(state, step) for step in state.get("steps", ()) if step["round"] == number), None)
-
-
-def _text(state: Mapping[str, Any], step: Step) -> str:
-    """Return what a program said: its report alone where that is known, else the result of its round."""
-    is_last = step["round"] == state["steps"][-1]["round"]
-    return (state["answer"] if is_last else "") or step["result"]
 
 
 def build_program(

@@ -10,8 +10,8 @@ from typing import Any
 
 from langgraph.types import Command, StateSnapshot
 
+from restgpt.calling.record import Request
 from restgpt.nodes.approval import decisions_of
-from restgpt.nodes.state.records import Request
 from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.graphs.compiled_graph import Reopened
 

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from langgraph.types import Send
 
+from restgpt.calling.record import Request
 from restgpt.graph.state import State
-from restgpt.nodes.state.records import Request, no_usage, spent_since
+from restgpt.nodes.state.records import no_usage, spent_since
 from restgpt.nodes.state.rounds import is_asked, is_closed, of_round, waits
 from restgpt.tools.graphs.thread_pool import on_loop
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
+from restgpt.calling.record import Request
 from restgpt.graph.channels import (
     Aggregate,
     Checked,
@@ -23,7 +24,6 @@ from restgpt.nodes.state.records import (
     Program,
     Proposal,
     RecipeRun,
-    Request,
     Usage,
     add_usage,
     merge_requests,

@@ -29,8 +29,6 @@ from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 
-NOTHING = "There is nothing to undo."
-
 Node = Callable[..., dict[str, Any]]
 
 
@@ -128,7 +126,7 @@ def _make_settle(services: Services) -> Node:
         run = Run.open(services, runtime, config)
         records = [record for record in state["requests"] if record["round"] == state["round"]]
         settle_reversals(Journal(run.store, state["thread"]), records)
-        answer = told(records) or NOTHING
+        answer = told(records)
         return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
 
     return settling

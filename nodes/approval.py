@@ -20,12 +20,12 @@ from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, f
 from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
-from restgpt.calling.record import seems_to_read
+from restgpt.calling.record import Request, advanced, seems_to_read
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Program, RecipeRun, Request, Usage, advanced, seconds_spent
+from restgpt.nodes.state.records import Program, RecipeRun, Usage, seconds_spent
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
-from restgpt.calling.record import MAX_PAGES
+from restgpt.calling.record import MAX_PAGES, Request, placed
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -20,7 +20,7 @@ from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.calls import MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import PlannedCall, Request, placed, spent_since
+from restgpt.nodes.state.records import PlannedCall, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage
 from restgpt.prompts import fenced, render

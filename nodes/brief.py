@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Literal, Self
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
 
-from restgpt.calling.record import succeeded
+from restgpt.calling.record import Request, succeeded
 from restgpt.nodes.arguments import documented, giver_of, refusals
 from restgpt.nodes.dialogue.conversation import UNFOUNDED, ConversationState, earlier_text, responses, said
 from restgpt.nodes.dialogue.selection import Listing, without
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.single_call import single_operation
-from restgpt.nodes.state.records import ApiPlan, PlannedCall, Request, Step
+from restgpt.nodes.state.records import ApiPlan, PlannedCall, Step
 from restgpt.nodes.state.results import NOTHING_YET, result_of
 from restgpt.nodes.state.rounds import RoundState, latest, of_turn
 from restgpt.prompts import fenced, render

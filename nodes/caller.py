@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from restgpt.calling.record import Request
 from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
     Call,
@@ -37,16 +38,7 @@ from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.single_call import question, single_arguments
 from restgpt.nodes.state.recipe_run import current
-from restgpt.nodes.state.records import (
-    FunctionChoice,
-    Look,
-    PlannedCall,
-    Proposal,
-    Request,
-    Step,
-    seconds_spent,
-    tokens_spent,
-)
+from restgpt.nodes.state.records import FunctionChoice, Look, PlannedCall, Proposal, Step, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
 from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render

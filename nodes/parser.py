@@ -12,14 +12,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.record import seems_to_read, succeeded
+from restgpt.calling.record import Request, seems_to_read, succeeded
 from restgpt.nodes.brief import result_text
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Proposal, Request, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import Proposal, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
 from restgpt.prompts import fenced, render

@@ -10,12 +10,12 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import OutdatedCallError, failed, read_ready
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
-from restgpt.calling.record import seems_to_read, succeeded
+from restgpt.calling.record import Request, advanced, seems_to_read, succeeded
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import RecipeRun, Request, advanced
+from restgpt.nodes.state.records import RecipeRun
 from restgpt.tools.errors import HttpFault, StoppingError
 from restgpt.tools.text.exits import note_sent
 from restgpt.tools.text.quotation import named

@@ -15,8 +15,6 @@ from restgpt.calling.call import Draft
 from restgpt.client import Client
 from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
-from restgpt.graph.calls import build_calls, calls_input
-from restgpt.graph.program import ProgramInput, build_program, ended
 from restgpt.host.arguments import taken_arguments
 from restgpt.host.call_place import CallPlace, CallPlaces
 from restgpt.host.definitions import (
@@ -34,7 +32,7 @@ from restgpt.host.preview import Preview, preview, preview_ran
 from restgpt.host.reading import read
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.outcome import Called, Ran
+from restgpt.outcome import Called
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import RepairableError, StoppingError
 from restgpt.tools.graphs.compiled_graph import own_thread
@@ -88,8 +86,6 @@ class _Toolset:
         self._resources = services
         self._own = store or BoundedMemory()
         self._given = store
-        self._calls = build_calls(services)
-        self._programs = build_program(services=services)
         self._clients: dict[int, Client] = {}
         self._earlier = Earlier()
         self._lock = Lock()
@@ -136,9 +132,9 @@ class _Toolset:
             if called := self._read_at_once(made, begun):
                 return _told(preview(called))
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
-            graph, start = self._given_to(made)
+            graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
-            return self._finished(made, graph.invoke(start, config, output_keys=STATE))
+            return self._finished(graph.invoke(start, config, output_keys=STATE))
 
         async def arun(**given: Any) -> str:
             if not sends:
@@ -153,10 +149,10 @@ class _Toolset:
             if called := await SHARED.run(self._read_at_once, made, begun):
                 return _told(preview(called))
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
-            graph, start = self._given_to(made)
+            graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
             output = await graph.ainvoke(start, config, output_keys=STATE)
-            return await SHARED.run(self._finished, made, output)
+            return await SHARED.run(self._finished, output)
 
         return StructuredTool(
             name=definition.name,
@@ -195,7 +191,7 @@ class _Toolset:
 
         return call
 
-    def _run(self, code: str) -> ProgramInput:
+    def _run(self, code: str) -> Any:
         return self._client().program_input(code, conversation=_thread())
 
     def _place(self, definition: Definition, given: Mapping[str, Any]) -> CallPlace | None:
@@ -211,26 +207,12 @@ class _Toolset:
         read = partial(self._client().read, conversation=_thread())
         return cast("Called | None", _answered(read, made))
 
-    def _given_to(self, made: Any) -> tuple[Any, Any]:
-        if isinstance(made, Draft):
-            return self._calls, calls_input([made])
-        return self._programs, made
-
-    def _finished(self, made: Any, output: Mapping[str, Any]) -> str:
+    def _finished(self, output: Mapping[str, Any]) -> str:
         """Return the text of the result as `_told`; raises `UnapprovedCallError` where nobody can be asked."""
         if output.get("__interrupt__"):
             raise UnapprovedCallError
-        client = self._client()
-        if isinstance(made, Draft):
-            called = Called(output["requests"][0], _open=client.body)
-            client.earlier.add(_thread(), called.record)
-            return _told(preview(called))
-        found = ended(output)
-        assert found is not None, "a graph ends when its program has ended"
-        calls = tuple(Called(request, _open=client.body) for request in found.requests)
-        for call in calls:
-            client.earlier.add(_thread(), call.record)
-        return _told(preview_ran(Ran("", found.end, found.text, calls)))
+        outcome = self._client().embedded_outcome(output, conversation=_thread())
+        return _told(preview(outcome) if isinstance(outcome, Called) else preview_ran(outcome))
 
     def _client(self) -> Client:
         """Return the client over the store of the host's graph, or over the tools' own where there is none."""

@@ -42,7 +42,7 @@ ENTRY_POINTS = "restgpt.commands"
 WITHOUT_FOLDER = ("allow", "demo", "world")
 """The commands that use neither `.env` nor `apis.yaml` of the working directory."""
 
-BENCH = ("bench", "demo", "world")
+BROUGHT = ("bench", "demo", "world")
 """The commands that the distribution restgpt-bench brings."""
 
 
@@ -59,11 +59,12 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Return a command by its name, or None; fails for one of a known distribution that is not installed."""
         if cmd_name not in self.commands:
-            found = _brought().get(cmd_name)
-            if found is not None:
+            if found := _brought().get(cmd_name):
                 self.commands[cmd_name] = _as_command(cmd_name, found.load())
-            elif cmd_name in BENCH:
-                ctx.fail(f"restgpt {cmd_name} is not installed. Install it: pip install restgpt-bench.")
+            elif cmd_name in BROUGHT:
+                from restgpt.tools.extras import BENCH, extra_command
+
+                ctx.fail(f"restgpt {cmd_name} is not installed. Install it: {extra_command('', BENCH)}")
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]

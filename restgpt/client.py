@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from restgpt.calling.call import Done, Draft
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import CallRecord, placed
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
 from restgpt.calls import Calls
@@ -24,7 +24,7 @@ from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence, thread_config, undo_thread, undone_by
-from restgpt.graph.program import ProgramInput, build_program, ended, ended_in
+from restgpt.graph.program import ProgramInput, build_program
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import (
     answered,
@@ -36,8 +36,7 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import call_of, placed
-from restgpt.outcome import Called, Outcome, Pending, Ran, Undone, status_of
+from restgpt.outcome import REPORT, Called, Outcome, Pending, Ran, Undone, report_of, status_of
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
@@ -47,9 +46,6 @@ from restgpt.tools.response.content import Body
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.settings import Settings
-
-REPORT = "report-"
-"""The beginning of the handle of a program's text: the number of its round and its thread follow."""
 
 Decision = Mapping[str, Any]
 
@@ -252,12 +248,13 @@ class Client(Calls):
         """Return the body of a `Called`, or the text of a `Ran`, by its handle; raises `UnknownHandleError`."""
         if not handle.startswith(REPORT):
             return self.session().responses.open(handle)
-        number, _, thread = handle.removeprefix(REPORT).partition("-")
-        values = self._programs.get_state(thread_config(thread)).values if thread.startswith(PROGRAM) else {}
-        text = ended_in(values, int(number)) if number.isdecimal() and number.isascii() else None
+        text = report_of(handle, self._program_state)
         if text is None:
             raise UnknownHandleError("no report of a program is kept under this handle; run the program again")
         return Body(text.encode("utf-8", "replace"), "text/plain", "text" if text else "empty")
+
+    def _program_state(self, thread: str) -> Mapping[str, Any]:
+        return self._programs.get_state(thread_config(thread)).values if thread.startswith(PROGRAM) else {}
 
     def decide(self, pending: Pending, decision: Decision | Sequence[Decision] | Literal["approve", "reject"]) -> Any:
         """Answer exactly this question as a person, and carry the calls out as decided.
@@ -326,6 +323,23 @@ class Client(Calls):
         number = int(self._graph.get_state(thread_config(place)).values.get("round", 0)) + 1
         return cast("Pending | Undone", self._invoke(self._record(place), calls_input(drafts, round_number=number)))
 
+    def embedded(self, made: Draft | ProgramInput) -> tuple[Any, Any]:
+        """Return the graph that carries a draft or a program out as a part of a host's graph, and its input.
+
+        It has the checkpointer and the store of the host's graph. `embedded_outcome` reads its output.
+        """
+        inside = {"checkpointer": None, "store": None}
+        if isinstance(made, Draft):
+            return self._graph.copy(inside), calls_input([made])
+        return self._programs.copy(inside), made
+
+    def embedded_outcome(self, output: Mapping[str, Any], *, conversation: str) -> Called | Ran:
+        """Return the outcome of a graph of `embedded` that has ended, and note its calls in the conversation."""
+        outcome = Ran.of(output, body=self.body) or Called(output["requests"][0], _open=self.body)
+        for call in (outcome,) if isinstance(outcome, Called) else outcome.calls:
+            self.earlier.add(conversation, call.record)
+        return outcome
+
     def _snapshot(self, thread: str) -> StateSnapshot:
         return begun_state(self.graph_of(thread), thread)
 
@@ -359,11 +373,10 @@ class Client(Calls):
             return Pending.of(snapshot.interrupts[0], thread=thread)
         body = self.session(thread).responses.open
         if self.graph_of(thread) is self._programs:
-            found = ended(snapshot.values)
+            found = Ran.of(snapshot.values, thread=thread, body=body)
             if found is None:
                 raise UnfinishedProgramError(thread)
-            calls = tuple(Called(call_of(request), thread, body) for request in found.requests)
-            return Ran(thread, found.end, found.text, calls, f"{REPORT}{found.round}-{thread}")
+            return found
         records = cast("Sequence[CallRecord]", snapshot.values["requests"])
         calls = tuple(Called(record, thread, body) for record in records)
         undone = undone_by(thread)

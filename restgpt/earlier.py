@@ -11,9 +11,8 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.record import ApiRecord, CallRecord
+from restgpt.calling.record import ApiRecord, CallRecord, Request, placed
 from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
-from restgpt.nodes.state.records import Request, placed
 from restgpt.tools.text.storable import storable_value
 
 MOST_EARLIER = 200

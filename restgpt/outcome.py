@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord, End, Provenance
-    from restgpt.nodes.state.records import ProgramEnd
+    from restgpt.nodes.state.records import ProgramEnd, Step
     from restgpt.tools.response.content import Body
+
+
+REPORT = "report-"
+"""The beginning of the handle of a program's text: the number of its round and its thread follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +187,41 @@ class Ran:
     calls: tuple[Called, ...] = ()
     handle: str = ""
 
+    @classmethod
+    def of(
+        cls, state: Mapping[str, Any], *, thread: str = "", body: "Callable[[str], Body] | None" = None
+    ) -> "Ran | None":
+        """Read the last program of a thread from its state; None while it has not ended, or without one.
+
+        `body` opens the body of a call by its handle.
+        """
+        from restgpt.calling.record import call_of
+
+        program, steps = state.get("program"), state.get("steps")
+        if program is None or program["status"] == "running" or not steps:
+            return None
+        calls = tuple(Called(call_of(request), thread, body) for request in steps[-1]["requests"])
+        handle = f"{REPORT}{steps[-1]['round']}-{thread}" if thread else ""
+        return cls(thread, program.get("end", "failed"), _program_text(state, steps[-1]), calls, handle)
+
     @property
     def ok(self) -> bool:
         """Whether the program ran to its end."""
         return self.end == "report"
+
+
+def report_of(handle: str, state_of: Callable[[str], Mapping[str, Any]]) -> str | None:
+    """Return the text of a program by its handle, from the state of its thread; None if it has no such program."""
+    number, _, thread = handle.removeprefix(REPORT).partition("-")
+    state = state_of(thread)
+    rounds = (step for step in state.get("steps", ()) if str(step["round"]) == number)
+    return next((_program_text(state, step) for step in rounds), None)
+
+
+def _program_text(state: Mapping[str, Any], step: "Step") -> str:
+    """Return what a program said: its report alone where that is known, else the result of its round."""
+    is_last = step["round"] == state["steps"][-1]["round"]
+    return (state["answer"] if is_last else "") or step["result"]
 
 
 Outcome = Pending | Called

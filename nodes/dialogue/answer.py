@@ -6,10 +6,10 @@ from typing import Any, NotRequired, Protocol
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.record import succeeded
+from restgpt.calling.record import Request, succeeded
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Decision, Proposal, Request, Step
+from restgpt.nodes.state.records import Decision, Proposal, Step
 from restgpt.nodes.state.results import told_results
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 

@@ -15,11 +15,11 @@ from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
-from restgpt.calling.record import CallRecord, succeeded
+from restgpt.calling.record import CallRecord, Request, succeeded
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
-from restgpt.nodes.state.records import RecipeRun, Request, Step
+from restgpt.nodes.state.records import RecipeRun, Step
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.words.keyword import keywords

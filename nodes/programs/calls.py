@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, cast
 
-from restgpt.calling.record import MAX_PAGES
+from restgpt.calling.record import MAX_PAGES, CallSite, Request, placed
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -19,7 +19,7 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
-from restgpt.nodes.state.records import CallSite, Program, Request, placed
+from restgpt.nodes.state.records import Program
 from restgpt.specs import Operation
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import BODY, PAGES, arguments_of, body_fields, body_shape, keywords

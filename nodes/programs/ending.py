@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from restgpt.calling.record import MAX_PAGES, seems_to_read, succeeded
+from restgpt.calling.record import MAX_PAGES, Request, seems_to_read, succeeded
 from restgpt.calling.roads import FAILED, WORKED
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
@@ -15,7 +15,7 @@ from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
-from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Request
+from restgpt.nodes.state.records import Program, ProgramEnd, Proposal
 from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
 from restgpt.nodes.state.rounds import of_turn, step_of
 from restgpt.tools.response.store import UnknownHandleError

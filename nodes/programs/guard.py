@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.record import seems_to_read
+from restgpt.calling.record import Request, seems_to_read
 from restgpt.nodes.dialogue.conversation import is_answered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import Comparison, RecipeState, comparison_of, of_program, recipe_of
-from restgpt.nodes.state.records import Program, RecipeRun, Request
+from restgpt.nodes.state.records import Program, RecipeRun
 from restgpt.nodes.state.results import result_of
 from restgpt.recipes.guards.answers import answer_shifts
 from restgpt.recipes.guards.shift import Shift

@@ -6,9 +6,9 @@ from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 
-from restgpt.calling.record import UNSENT, succeeded
+from restgpt.calling.record import UNSENT, CallSite, Request, succeeded
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import CallSite, Program, RecipeRun, Request, Step, Usage, spent_since
+from restgpt.nodes.state.records import Program, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body

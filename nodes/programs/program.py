@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from restgpt.calling.record import Request
 from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
-from restgpt.nodes.state.records import Program, Request, Writer, spent_since
+from restgpt.nodes.state.records import Program, Writer, spent_since
 from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError

@@ -8,8 +8,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.calling.record import succeeded
-from restgpt.nodes.state.records import Request, Step
+from restgpt.calling.record import Request, succeeded
+from restgpt.nodes.state.records import Step
 from restgpt.nodes.state.results import RECEIVED
 from restgpt.prompts import render
 

@@ -11,12 +11,12 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.decision import EDITED
 from restgpt.calling.policy import Writes
-from restgpt.calling.record import seems_to_read, succeeded
+from restgpt.calling.record import CallSite, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
-from restgpt.nodes.state.records import CallSite, Program, Request, Step
+from restgpt.nodes.state.records import Program, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.saving import saved

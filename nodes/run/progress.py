@@ -6,28 +6,15 @@ state contains, no response bodies and no secrets; URLs are redacted. Events of 
 to each event; none is removed or changes its meaning.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal, TypeAlias
-from uuid import uuid4
+from typing import Literal, TypeAlias
 
-from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from restgpt.calling.session import RequestProgress, Session, Watch
+from restgpt.calling.record import End
 from restgpt.nodes.state.records import (
-    FunctionChoice,
-    Program,
     ProgramEnd,
-    Request,
-    Step,
     Writer,
-    add_usage,
-    spent_since,
 )
-from restgpt.nodes.state.results import shortened
-from restgpt.specs import Operation
-from restgpt.tools.request.build import PreparedRequest
 
 RESULT_SHOWN = 2000
 """The maximum number of characters of a result in an event; the state has the whole result."""
@@ -64,11 +51,15 @@ class OperationsChosen(TypedDict):
 
 
 class FunctionsSelected(TypedDict):
-    """The selector has chosen the functions for a program by search, for the `reason` that it states."""
+    """The selector has chosen the functions for a program by search, for the `reason` that it states.
+
+    `words` are those for which the caller wanted to see more, and `operations` then what was found for them.
+    """
 
     type: Literal["functions_selected"]
     operations: list[str]
     reason: str
+    words: str
 
 
 class ProgramWritten(TypedDict):
@@ -81,6 +72,37 @@ class ProgramWritten(TypedDict):
     number: int
     writer: Writer
     code: str
+
+
+class ProgramFailed(TypedDict):
+    """A program of a sub-task has failed, and `problem` is what its writer is told."""
+
+    type: Literal["program_failed"]
+    number: int
+    problem: str
+
+
+class ProgramCall(TypedDict):
+    """A call of a program; `line` is 0 for code that the program made itself."""
+
+    id: str
+    operation: str
+    line: int
+    source: str
+
+
+class ProgramCalled(TypedDict):
+    """A program waits for the answers to these calls; `id` is that of the call in the state."""
+
+    type: Literal["program_called"]
+    calls: list[ProgramCall]
+
+
+class ValueMissing(TypedDict):
+    """The caller knows no value for a required argument; `text` says which."""
+
+    type: Literal["value_missing"]
+    text: str
 
 
 class RequestStarted(TypedDict):
@@ -122,8 +144,39 @@ class ApprovalRequested(TypedDict):
     requests: list[WaitingRequest]
 
 
+class CallFinished(TypedDict):
+    """A call of the state is over: an answer came (`sent`), or none did, or somebody, a rule or a dry run held it back.
+
+    `note` says why; `line` is its line in the program, 0 without one; `size` is that of the body in bytes. With
+    `outcome_unknown` the API may have carried out a change, although no success was answered.
+    """
+
+    type: Literal["call_finished"]
+    id: str
+    operation: str
+    method: str
+    url: str
+    line: int
+    outcome: End
+    status: int | None
+    ms: float | None
+    size: int | None
+    note: str
+    outcome_unknown: bool
+
+
+class ResponseRead(TypedDict):
+    """The parser has read a response, by `code` if a model wrote some; `result` is cut to 2,000 characters."""
+
+    type: Literal["response_read"]
+    id: str
+    operation: str
+    code: str
+    result: str
+
+
 class StepFinished(TypedDict):
-    """A round is over; `result` is cut to 2,000 characters, `end` says how a program ended."""
+    """A round is over; `result` is cut to 2,000 characters, `end` says how a program ended, `report` what it said."""
 
     type: Literal["step_finished"]
     turn: int
@@ -132,6 +185,15 @@ class StepFinished(TypedDict):
     operations: list[str]
     result: str
     end: ProgramEnd | None
+    report: str
+
+
+class TurnFinished(TypedDict):
+    """The planner has ended the turn; the answer comes as a message."""
+
+    type: Literal["turn_finished"]
+    turn: int
+    fulfilled: bool
 
 
 class UsageReported(TypedDict):
@@ -150,147 +212,15 @@ ProgressEvent: TypeAlias = (
     | OperationsChosen
     | FunctionsSelected
     | ProgramWritten
+    | ProgramFailed
+    | ProgramCalled
+    | ValueMissing
     | RequestStarted
     | RequestFinished
     | ApprovalRequested
+    | CallFinished
+    | ResponseRead
     | StepFinished
+    | TurnFinished
     | UsageReported
 )
-
-
-Redact = Callable[[str], str]
-
-
-def events_of(state: Mapping[str, Any], update: Mapping[str, Any], *, redacted: Redact) -> Iterator[ProgressEvent]:
-    """Yield the events of a node's update of the state; `redacted` hides secrets in a text."""
-    turn = update.get("turn", state.get("turn", 0))
-    decision = update.get("decision") or {}
-    if decision.get("text") and decision["kind"] != "end":
-        kind: TaskKind = decision["kind"]
-        text = redacted(update["plan"] if kind == "program" else decision["text"])
-        task = update.get("task", state.get("task", 0))
-        # The program of a client comes without an instruction, and another one is no other task.
-        if text and (kind != "program" or task != state.get("task")):
-            yield {"type": "task_started", "turn": turn, "task": task, "kind": kind, "text": text}
-    calls = (update.get("api_plan") or {}).get("calls")
-    if calls and "round" in update:
-        chosen: list[ChosenOperation] = [
-            {"operation": call["operation"], "purpose": redacted(call["purpose"])} for call in calls
-        ]
-        yield {"type": "operations_chosen", "round": update["round"], "operations": chosen}
-    selected: FunctionChoice | None = update.get("selection")
-    if selected is not None and selected["operations"] != (state.get("selection") or {}).get("operations"):
-        yield {
-            "type": "functions_selected",
-            "operations": selected["operations"],
-            "reason": redacted(selected["reason"]),
-        }
-    program: Program | None = update.get("program")
-    if program is not None and _is_new(program, state.get("program")):
-        yield {
-            "type": "program_written",
-            "number": program["number"],
-            "writer": program["writer"],
-            "code": redacted(program["code"]),
-        }
-    if waiting := _newly_asked(state.get("requests") or (), update.get("requests") or ()):
-        yield {"type": "approval_requested", "requests": [_waiting(request) for request in waiting]}
-    for step in update.get("steps") or ():
-        yield _finished(step, redacted)
-    # The state of a parallel sender lacks the usage of the turn.
-    if "baseline" in state and _has_cost(update):
-        yield _usage(state, update)
-
-
-def _has_cost(update: Mapping[str, Any]) -> bool:
-    used = update.get("usage")
-    return bool(used and (used["roles"] or used["requests"] or update.get("steps")))
-
-
-def _is_new(program: Program, before: Program | None) -> bool:
-    """Return whether a program was written by this node; running it does not change code and number."""
-    if program["status"] != "running":
-        return False
-    if before is None or before["status"] != "running":
-        return True
-    return (before["number"], before["seed"], before["code"]) != (program["number"], program["seed"], program["code"])
-
-
-def _newly_asked(before: Sequence[Request], now: Sequence[Request]) -> list[Request]:
-    """Return the requests about which a person is asked now, and was not asked the same before."""
-    known = {request["id"]: request.get("question") for request in before if request["status"] == "asked"}
-    return [
-        request
-        for request in now
-        if request["status"] == "asked" and (request["id"] not in known or known[request["id"]] != request["question"])
-    ]
-
-
-def _waiting(request: Request) -> WaitingRequest:
-    # The request in the question has no secrets, as people see it.
-    shown = request["question"]["request"]
-    return {
-        "id": request["id"],
-        "operation": request["operation"],
-        "method": str(shown.get("method", "")),
-        "url": str(shown.get("url", "")),
-    }
-
-
-def _finished(step: Step, redacted: Redact) -> StepFinished:
-    program = step.get("program")
-    return {
-        "type": "step_finished",
-        "turn": step["turn"],
-        "task": step["task"],
-        "round": step["round"],
-        "operations": list(dict.fromkeys(request["operation"] for request in step["requests"])),
-        "result": shortened(redacted(step["result"]), RESULT_SHOWN),
-        "end": program.get("end") if program else None,
-    }
-
-
-def _usage(state: Mapping[str, Any], update: Mapping[str, Any]) -> UsageReported:
-    spent = spent_since(state["baseline"], add_usage(state["usage"], update["usage"]))
-    return {
-        "type": "usage",
-        "model_calls": sum(role["calls"] for role in spent["roles"].values()),
-        "input_tokens": sum(role["input_tokens"] for role in spent["roles"].values()),
-        "output_tokens": sum(role["output_tokens"] for role in spent["roles"].values()),
-        "requests": spent["requests"],
-        "seconds": spent["seconds"],
-    }
-
-
-def request_reporter(writer: StreamWriter) -> Watch:
-    """Return the watch of a session that writes an event before and one after each request."""
-
-    @contextmanager
-    def reported(session: Session, request: PreparedRequest, operation: Operation) -> Iterator[RequestProgress]:
-        begun: RequestStarted = {
-            "type": "request_started",
-            "id": uuid4().hex,
-            "operation": session.catalogue.name_of(operation),
-            "method": request.method,
-            "url": session.redactor().url(request.url),
-        }
-        writer(begun)
-        exchange = RequestProgress()
-        started, error = session.clock(), ""
-        try:
-            yield exchange
-        except BaseException as raised:
-            error = type(raised).__name__
-            raise
-        finally:
-            ms = round((session.clock() - started) * 1000)
-            done: RequestFinished = {
-                **begun,
-                "type": "request_finished",
-                "status": exchange.status,
-                "ms": ms,
-                "error": error,
-            }
-            writer(done)
-
-    return reported

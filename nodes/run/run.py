@@ -19,18 +19,19 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
+from restgpt.calling.record import Request
 from restgpt.calling.roads import WORST, Roads
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.events import request_reporter
 from restgpt.nodes.run.model_calls import ModelCalls
-from restgpt.nodes.run.progress import request_reporter
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
-from restgpt.nodes.state.records import Request, Usage
+from restgpt.nodes.state.records import Usage
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time

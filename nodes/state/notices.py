@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from restgpt.calling.execution import FIRST_PAGE
-from restgpt.nodes.state.records import Request
+from restgpt.calling.record import Request
 
 FEW = 20
 """The largest page size that shows that not the whole list was wanted."""

@@ -1,11 +1,11 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, cast
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from restgpt.calling.record import CallRecord
+from restgpt.calling.record import Request
 
 FORMAT = 6
 """The number of the checkpoint format, the only one that this program writes and reads."""
@@ -144,22 +144,6 @@ class RecipeRun(TypedDict):
     turn: NotRequired[int]
 
 
-class CallSite(TypedDict):
-    """The place of a request in a program: structural position, line and source line, number of the program.
-
-    `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
-    the recipe's name of the function, and the digest of the same call under the function's name in the prompts.
-    """
-
-    position: str
-    line: int
-    source: str
-    program: int
-    digest: str
-    function: NotRequired[str]
-    shown_digest: NotRequired[str]
-
-
 class ToolCall(TypedDict):
     """A native tool call of a model: its id, the name of the tool, and the arguments as the model wrote them."""
 
@@ -185,51 +169,6 @@ class ApiPlan(TypedDict):
 
     calls: list[PlannedCall]
     reason: str
-
-
-class Request(CallRecord):
-    """One call of the current API plan, from its arguments to the result extracted from its response.
-
-    `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
-    `output_instruction` is the query of the extraction, `result` the output of `code`. `place` is set for a request of
-    a program, which reads the response itself. `limited` says that the program wanted more pages than the budget left.
-    """
-
-    round: int
-    call: int
-    attempt: int
-    output_instruction: str
-    result: str
-    code: str
-    place: NotRequired[CallSite]
-    limited: NotRequired[bool]
-
-
-def placed(
-    record: CallRecord,
-    *,
-    round_number: int,
-    call: int,
-    attempt: int = 0,
-    output_instruction: str = "",
-    place: CallSite | None = None,
-) -> Request:
-    """Make a request from a call and its place in an API plan or in a program, without a result."""
-    made = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
-    in_program = {} if place is None else {"place": place}
-    return cast(Request, {**record, **made, "result": "", "code": "", **in_program})
-
-
-def advanced(request: Request, record: CallRecord) -> Request:
-    """Return the request with a new call record, in the same place of the API plan."""
-    place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
-    return cast(Request, {**place, **record})
-
-
-def call_of(request: Request) -> CallRecord:
-    """Return the call of a request that is over, without its place in an API plan."""
-    call = {key: value for key, value in request.items() if key in CallRecord.__annotations__}
-    return cast(CallRecord, {**call, "status": "sent" if request["status"] == "parsed" else request["status"]})
 
 
 class Step(TypedDict):

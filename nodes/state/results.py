@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from restgpt.calling.record import succeeded
+from restgpt.calling.record import Request, succeeded
 from restgpt.nodes.state.notices import notices_of
-from restgpt.nodes.state.records import Request, Step
+from restgpt.nodes.state.records import Step
 from restgpt.prompts import fenced
 
 BACKGROUND_BUDGET = 12_000

@@ -6,8 +6,8 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from restgpt.calling.record import succeeded
-from restgpt.nodes.state.records import ApiPlan, Decision, FunctionChoice, Program, Request, Step
+from restgpt.calling.record import Request, succeeded
+from restgpt.nodes.state.records import ApiPlan, Decision, FunctionChoice, Program, Step
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effect import seems_to_read
 

@@ -18,7 +18,7 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
     case "operations_chosen":
       return [...lines, { kind: "task", key, text: `Uses ${event.operations.map((chosen) => chosen.operation).join(", ")}` }];
     case "functions_selected":
-      return [...lines, { kind: "task", key, text: `Chooses functions: ${event.operations.length}. ${event.reason}` }];
+      return [...lines, { kind: "task", key, text: `${event.words ? `Looks for ${event.words}` : "Chooses functions"}: ${event.operations.length}. ${event.reason}` }];
     case "program_written":
       return [...lines, { kind: "code", key, label: `Program ${event.number}`, text: event.code }];
     case "request_started":

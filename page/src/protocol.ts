@@ -117,7 +117,7 @@ export interface Graph {
 export type ProgressEvent =
   | { type: "task_started"; kind: string; text: string }
   | { type: "operations_chosen"; operations: { operation: string; purpose: string }[] }
-  | { type: "functions_selected"; operations: string[]; reason: string }
+  | { type: "functions_selected"; operations: string[]; reason: string; words: string }
   | { type: "program_written"; number: number; writer: string; code: string }
   | { type: "request_started"; id: string; operation: string; method: string; url: string }
   | { type: "request_finished"; id: string; operation: string; method: string; url: string; status: number | null; ms: number; error: string }

@@ -1,7 +1,12 @@
-"""The JSON form of a call, as checkpoints hold it. The command line reads it too, so it imports nothing heavy."""
+"""The JSON form of a call: the one that checkpoints, questions, `Client`, MCP and the page hold.
+
+`CallRecord` is a call at any stage of `restgpt.calling.call`; `Request` is the same with its place in a plan or in a
+program. Below stand only what the sandbox hands over, before the call is drafted, and the bytes of HTTP. The command
+line reads records too, so this imports nothing heavy.
+"""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -172,6 +177,70 @@ class CallRecord(TypedDict):
     recalled: NotRequired[bool]
 
 
+class CallSite(TypedDict):
+    """The place of a request in a program: structural position, line and source line, number of the program.
+
+    `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
+    the recipe's name of the function, and the digest of the same call under the function's name in the prompts.
+    """
+
+    position: str
+    line: int
+    source: str
+    program: int
+    digest: str
+    function: NotRequired[str]
+    shown_digest: NotRequired[str]
+
+
+class Request(CallRecord):
+    """One call of the current API plan, from its arguments to the result extracted from its response.
+
+    `round` numbers the API plans of the thread, `call` counts from 1 in the API plan, `attempt` counts repairs from 0.
+    `output_instruction` is the query of the extraction, `result` the output of `code`. `place` is set for a request of
+    a program, which reads the response itself. `limited` says that the program wanted more pages than the budget left.
+    """
+
+    round: int
+    call: int
+    attempt: int
+    output_instruction: str
+    result: str
+    code: str
+    place: NotRequired[CallSite]
+    limited: NotRequired[bool]
+
+
+def placed(
+    record: CallRecord,
+    *,
+    round_number: int,
+    call: int,
+    attempt: int = 0,
+    output_instruction: str = "",
+    place: CallSite | None = None,
+) -> Request:
+    """Make a request from a call and its place in an API plan or in a program, without a result."""
+    made = {"round": round_number, "call": call, "attempt": attempt, "output_instruction": output_instruction}
+    in_program = {} if place is None else {"place": place}
+    return cast(Request, {**record, **made, "result": "", "code": "", **in_program})
+
+
+def advanced(request: Request, record: CallRecord) -> Request:
+    """Return the request with a new call record, in the same place of the API plan."""
+    place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
+    return cast(Request, {**place, **record})
+
+
+def call_of(request: Request) -> CallRecord:
+    """Return the call of a request that is over, without its place in an API plan."""
+    call = {key: value for key, value in request.items() if key in CallRecord.__annotations__}
+    return cast(CallRecord, {**call, "status": "sent" if request["status"] == "parsed" else request["status"]})
+
+
+NOTHING = "There is nothing to undo."
+
+
 def succeeded(record: CallRecord) -> bool:
     """Whether the API carried out the call of a record."""
     return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
@@ -183,9 +252,10 @@ def seems_to_read(record: CallRecord) -> bool:
 
 
 def told(records: Sequence[CallRecord]) -> str:
-    """Return a line for each reversing call that says what became of it; empty without calls."""
+    """Return a line for each reversing call that says what became of it."""
     ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
-    return "\n".join(f"{record['description']} {end}" for record, end in zip(records, ends, strict=True))
+    lines = [f"{record['description']} {end}" for record, end in zip(records, ends, strict=True)]
+    return "\n".join(lines) or NOTHING
 
 
 def fault(record: CallRecord) -> str:

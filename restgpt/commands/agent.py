@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.nodes.state.records import Program, Request, Step, Usage, no_usage, shown_program, spent_since
+from restgpt.nodes.state.records import Program, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation
 from restgpt.tools.model.role import ROLES
@@ -137,19 +137,6 @@ class Agent:
             "recursion_limit": recursion_limit(self._context.max_steps),
         }
 
-    def describe(self, request: Request) -> str:
-        """Return a request as method and redacted URL, or as method and path template if it cannot be built."""
-        from restgpt.tools.errors import ArgumentError
-        from restgpt.tools.request.build import build_request
-
-        operation = self.services.catalogue(()).operation(request["operation"])
-        try:
-            prepared = build_request(operation, request["arguments"])
-        except ArgumentError:
-            return f"{operation.method} {operation.path}"
-        shown = prepared.shown(self.services.http.redactor(*self._apis))
-        return f"{shown['method']} {shown['url']}"
-
     def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
         """Run the thread until it ends, or until it pauses and `decide` returns None.
 
@@ -157,7 +144,7 @@ class Agent:
         """
         from langgraph.types import Command
 
-        trace = Trace(terminal.console, self.describe, self.values(thread).get("requests", ()))
+        trace = Trace(terminal.console)
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)
@@ -167,14 +154,13 @@ class Agent:
             given = Command(resume=answers)
 
     def _stream(self, thread: str, given: Any, trace: Trace, terminal: Terminal) -> None:
-        """Stream the run until it ends or pauses, and print each update on the trace."""
+        """Stream the run until it ends or pauses, and print its progress as the trace."""
         is_live = terminal.console.is_terminal and not terminal.quiet
-        modes: list[StreamMode] = ["updates", "tasks"] if is_live else ["updates"]
         with terminal.console.status("…", spinner="dots") as status:
-            for mode, chunk in self.parts(thread, given, modes):
-                if mode == "updates":
+            for mode, chunk in self.parts(thread, given, ("custom", "tasks")):
+                if mode == "custom":
                     trace.show(chunk)
-                elif "triggers" in chunk:
+                elif is_live and "triggers" in chunk:
                     status.update(f"{chunk['name']} …")
                 if cancellation().is_cancelled:
                     raise CancelledRunError

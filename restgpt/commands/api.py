@@ -357,12 +357,8 @@ def _lint(found: "Api") -> "list[Problem]":
     validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}
     validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)
     if validator is None:
-        return [
-            *problems,
-            Problem(
-                "", f"The document was not validated: there is no validator for OpenAPI version {version or '(none)'}"
-            ),
-        ]
+        missing = f"The document was not validated: there is no validator for OpenAPI version {version or '(none)'}"
+        return [*problems, Problem("", missing)]
     # Validate against the OpenAPI schema only: the package's other checks would fetch external references.
     errors = validator.schema_validator.iter_errors(found.document.get(()))
     return [

@@ -1,6 +1,7 @@
 """The socket on which a command serves HTTP."""
 
 import socket
+import sys
 
 from restgpt.commands.failure import UsageError
 
@@ -13,7 +14,8 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform != "win32":  # there another process could take the port with it, and no closed connection holds one
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
         listening.listen()

@@ -1,12 +1,18 @@
-"""The disk cache: one SQLite file per content hash, with the slices, index and search index of a document."""
+"""The disk cache: the slices and the index of a document in one SQLite file per content hash, and its search index.
+
+A complete file never changes and is opened as immutable, so processes that share the folder take no locks. With a
+journal SQLite would find that of a file which another process has replaced, and put its pages into the new file.
+"""
 
 import contextlib
 import hashlib
 import os
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
@@ -18,7 +24,7 @@ from restgpt.specs.reading.source import Source
 from restgpt.specs.reading.tree import format_pointer
 
 # Part of every file name: raise it when the tables, the index or the search index change.
-LAYOUT = 10
+LAYOUT = 11
 # A smaller JSON document is read as fast as its file in the cache.
 WORTH_BYTES = 400_000
 
@@ -38,20 +44,26 @@ class DiskSlices:
     def __init__(self, path: Path) -> None:
         """Open a complete file; raises sqlite3.Error if it is broken."""
         self.path = path
+        self._search_path = path.with_suffix(".search")
         self.lock = threading.RLock()
-        self.base = sqlite3.connect(path, check_same_thread=False)
+        address = quote(os.fsencode(path), safe="")
+        self.base = sqlite3.connect(f"file:{address}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         self.has_string_booleans = self.meta("stringly") == b"1"
 
     def meta(self, key: str) -> bytes | None:
-        """Return the stored value of a key, None if there is none; raises sqlite3.Error."""
+        """Return the value that belongs to a key, None if there is none; raises sqlite3.Error."""
         with self.lock:
             row = self.base.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def keep(self, key: str, value: bytes) -> None:
-        """Store a value that can be built again; a file that cannot be written is left as it is."""
-        with contextlib.suppress(sqlite3.Error), self.lock, self.base:
-            self.base.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    def search_index(self) -> bytes:
+        """Return the search index; raises OSError if it is not kept."""
+        return self._search_path.read_bytes()
+
+    def keep_search_index(self, packed: bytes) -> None:
+        """Keep the search index beside the file; a folder that cannot be written is left as it is."""
+        with contextlib.suppress(OSError), replacing(self._search_path) as partial:
+            partial.write_bytes(packed)
 
     def part(self, address: Tokens) -> bytes | None:
         """Return the JSON text of the slice at exactly this address."""
@@ -174,30 +186,31 @@ def _open(folder: Path, digest: str, allow_external: bool) -> tuple[DiskSlices, 
 
 
 def _write(folder: Path, digest: str, document: Document, index: Index) -> bool:
-    """Write the file under a temporary name, then move it into place, so that no reader sees half of it."""
-    target = _file(folder, digest, document.allow_external)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.{threading.get_ident()}")
+    meta = (msgspec.msgpack.encode(index), b"1" if document.has_string_booleans else b"0")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        return False
-    try:
-        base = sqlite3.connect(partial, isolation_level=None)
-        try:
+        with (
+            replacing(_file(folder, digest, document.allow_external)) as partial,
+            contextlib.closing(sqlite3.connect(partial, isolation_level=None)) as base,
+        ):
             base.executescript(SCHEMA)
             base.execute("BEGIN")
             base.executemany("INSERT INTO part VALUES (?, ?, ?)", _rows(document))
-            base.execute("INSERT INTO meta VALUES ('index', ?)", (msgspec.msgpack.encode(index),))
-            base.execute("INSERT INTO meta VALUES ('stringly', ?)", (b"1" if document.has_string_booleans else b"0",))
+            base.execute("INSERT INTO meta VALUES ('index', ?), ('stringly', ?)", meta)
             base.execute(INDEX)
             base.execute("COMMIT")
-        finally:
-            base.close()
-        os.replace(partial, target)
     except (OSError, sqlite3.Error):
-        partial.unlink(missing_ok=True)
         return False
     return True
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give the path of a new file and move it into place at the end, so that no reader sees half of it."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        partial = Path(folder) / target.name
+        yield partial
+        os.replace(partial, target)
 
 
 def _rows(document: Document) -> Iterator[tuple[str, str, "memoryview | None"]]:

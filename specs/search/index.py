@@ -1,7 +1,6 @@
 """The search index of an API: the stems of its operations with their BM25 impacts, and the producer graph."""
 
 import contextlib
-import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,8 +19,6 @@ from restgpt.specs.search.producers import CHANGES, RELATED, Edge, ProducerGraph
 STEPS_MOST = 20_000
 # How much a long field is damped (the parameter b of BM25).
 LENGTH = 0.5
-# The name of the search index in the file of the disk cache.
-KEY = "search"
 
 
 class Facts(msgspec.Struct, array_like=True, gc=False):
@@ -63,12 +60,10 @@ def load_search_index(document: Document, operations: Sequence[Operation]) -> Se
     slices = document.slices
     if not isinstance(slices, DiskSlices):
         return build_search_index(document, operations)
-    with contextlib.suppress(sqlite3.Error, msgspec.DecodeError):
-        packed = slices.meta(KEY)
-        if packed is not None:
-            return msgspec.msgpack.decode(packed, type=SearchIndex)
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        return msgspec.msgpack.decode(slices.search_index(), type=SearchIndex)
     built = build_search_index(document, operations)
-    slices.keep(KEY, msgspec.msgpack.encode(built))
+    slices.keep_search_index(msgspec.msgpack.encode(built))
     return built
 
 

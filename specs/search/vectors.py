@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.disk_cache import replacing
 from restgpt.specs.reading.document import Document
 
 log = logging.getLogger("restgpt.search")
@@ -170,18 +171,13 @@ class VectorSearch:
         return found if is_whole else None
 
     def _write(self, key: str, stored: Stored) -> None:
-        """Write under a temporary name, then move it into place; a folder that cannot be written is left as it is."""
+        """Keep the vectors; a folder that cannot be written is left as it is."""
         if self._folder is None:
             return
-        target = self._folder / key
-        partial = target.with_suffix(f".{id(self)}")
-        try:
+        with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            partial.write_bytes(msgspec.msgpack.encode(stored))
-            partial.replace(target)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
+            with replacing(self._folder / key) as partial:
+                partial.write_bytes(msgspec.msgpack.encode(stored))
 
 
 def nearest(stored: Sequence[Stored], query: Sequence[float]) -> dict[tuple[int, int], float]:
@@ -189,7 +185,7 @@ def nearest(stored: Sequence[Stored], query: Sequence[float]) -> dict[tuple[int,
     try:
         import numpy
     except ImportError:
-        raise EmbeddingError("numpy is not installed. Run: pip install 'restgpt[embeddings]'") from None
+        raise EmbeddingError("numpy is not installed. Run: pip install numpy") from None
     unit = numpy.asarray(_unit(query), dtype=numpy.float32)
     found: list[tuple[float, int, int]] = []
     for place, item in enumerate(stored):

@@ -17,11 +17,12 @@ from roles import by_role, call, end, go_on, missing, no_call, plan, prompts_of,
 from scripted import Reply, ScriptedModel
 from typing_extensions import TypedDict
 
+from restgpt.calling.record import Request
 from restgpt.graph.build import build_graph
 from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Request, Step, Usage, add_steps
+from restgpt.nodes.state.records import Step, Usage, add_steps
 from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt_bench.worlds.faults import Fault, FaultKind

@@ -17,9 +17,11 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from lab.speed.stream import measure, table
+from restgpt.calling.session import Session
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.progress import ProgressEvent, events_of
+from restgpt.nodes.run.events import SessionShown, events_of
+from restgpt.nodes.run.progress import ProgressEvent
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
@@ -67,7 +69,10 @@ def test_a_run_call_by_call_tells_each_thing_once_and_in_order(board: Board) -> 
         "operations_chosen",
         "request_started",
         "request_finished",
+        "call_finished",
+        "response_read",
         "step_finished",
+        "turn_finished",
     ]
     assert of_type(found, "task_started") == {
         "type": "task_started",
@@ -96,8 +101,9 @@ def test_a_program_is_told_with_its_requests_and_its_end(board: Board) -> None:
         "task_started",
         "functions_selected",
         "program_written",
-        *["request_started", "request_finished"] * 2,
+        *["program_called", "request_started", "request_finished", "call_finished"] * 2,
         "step_finished",
+        "turn_finished",
     ]
     assert of_type(found, "task_started")["text"] == "Count"
     assert of_type(found, "program_written") == {
@@ -106,7 +112,13 @@ def test_a_program_is_told_with_its_requests_and_its_end(board: Board) -> None:
         "writer": "caller",
         "code": code,
     }
-    assert of_type(found, "step_finished")["end"] == "report"
+    step = of_type(found, "step_finished")
+    assert (step["end"], step["report"]) == ("report", "24 Winter timetable")
+    first = next(event for event in found if event["type"] == "call_finished")
+    assert (first["outcome"], first["status"], first["line"]) == ("sent", 200, 1)
+    assert (first["method"], first["url"]) == ("GET", f"{board.server.url}/tasks")
+    [called, _] = [event["calls"] for event in found if event["type"] == "program_called"]
+    assert called == [{"id": first["id"], "operation": "find_tasks", "line": 1, "source": code}]
 
 
 def test_a_pause_is_told_once_and_its_request_is_sent_after_the_answer(board: Board) -> None:
@@ -117,7 +129,14 @@ def test_a_pause_is_told_once_and_its_request_is_sent_after_the_answer(board: Bo
     assert (waiting["operation"], waiting["method"]) == ("create_project", "POST")
     assert waiting["url"] == f"{board.server.url}/projects"
     resumed = events(graph, Command(resume="approve"))
-    assert types_of(resumed) == ["request_started", "request_finished", "step_finished"]
+    assert types_of(resumed) == [
+        "request_started",
+        "request_finished",
+        "call_finished",
+        "response_read",
+        "step_finished",
+        "turn_finished",
+    ]
     assert of_type(resumed, "request_finished")["status"] == 201
 
 
@@ -133,6 +152,8 @@ def test_a_request_without_a_response_has_the_name_of_its_error(board: Board) ->
     found = events(graph_of(board, by_role(script), http=Failing()))
     done = of_type(found, "request_finished")
     assert (done["status"], done["error"]) == (None, "TimeoutFault")
+    over = of_type(found, "call_finished")
+    assert (over["outcome"], over["status"], over["note"]) == ("failed", None, "no response")
 
 
 class Waiting(HttpClient):
@@ -228,7 +249,10 @@ def test_every_type_of_event_is_an_object_with_its_type_first() -> None:
 
 
 def test_an_update_without_news_gives_no_event() -> None:
-    assert list(events_of({"turn": 1}, {"hint": ""}, redacted=str)) == []
+    def opened() -> Session:
+        raise AssertionError("nothing has to be shown")
+
+    assert list(events_of({"turn": 1}, {"hint": ""}, SessionShown(opened))) == []
 
 
 def test_the_benchmark_measures_each_run_from_its_decision() -> None:

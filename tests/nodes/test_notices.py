@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from restgpt.calling.execution import FIRST_PAGE
+from restgpt.calling.record import Request
 from restgpt.nodes.state.notices import notices_of
-from restgpt.nodes.state.records import Request
 
 OTHER = "the answer differs from its documented schema at /items"
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from restgpt.nodes.state.records import ApiPlan, Request, add_usage, merge_requests, no_usage, spent_since
+from restgpt.calling.record import Request
+from restgpt.nodes.state.records import ApiPlan, add_usage, merge_requests, no_usage, spent_since
 from restgpt.nodes.state.rounds import is_over, latest, next_calls, to_repair
 from restgpt.specs import Catalogue, load_api
 

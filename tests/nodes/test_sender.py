@@ -12,10 +12,10 @@ from wire.echo import EchoServer
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.origin.flow import api_record
+from restgpt.calling.record import Request
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.sender import make_sender
-from restgpt.nodes.state.records import Request
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.request.build import build_request

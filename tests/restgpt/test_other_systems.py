@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,15 +12,18 @@ from pathlib import Path
 import pytest
 from chatserver import ChatServer
 from cli import TOY, at
+from langgraphserver import PATIENCE_S
 from mcp.client.stdio import StdioServerParameters
 from mcpserver import connected
-from roles import call, end, plan, select
+from roles import call, end, plan, program, select
+from uiserver import running_ui
 
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 
 SYSTEMS = ("darwin", "windows")
 SYSTEM = Path(__file__).parents[1] / "support" / "othersystem.py"
+MONTY = Path(sys.executable).with_name("monty")
 NAME = "Möller → Żaba"
 """A name with letters that a console of code page 1252 has not."""
 WRITES = {
@@ -55,8 +59,7 @@ def test_a_command_without_an_api_works(system: str, command: tuple[str, ...], t
 
 @pytest.mark.slow
 def test_the_demo_runs_its_programs(system: str, tmp_path: Path) -> None:
-    binary = Path(sys.executable).with_name("monty")
-    shown = ran(system, tmp_path, "demo", MONTY_BIN=str(binary))
+    shown = ran(system, tmp_path, "demo", MONTY_BIN=str(MONTY))
     assert shown.returncode == 0, shown.stderr.decode()
 
 
@@ -82,9 +85,8 @@ def test_a_run_pauses_and_goes_on(system: str, toy: WorldServer, tmp_path: Path)
     assert (done.returncode, done.stdout.strip()) == (0, b"The project Moss is there."), done.stderr.decode()
 
 
-def test_a_client_of_mcp_reads(toy: WorldServer, tmp_path: Path) -> None:
-    # As Windows it cannot be played: the SDK imports modules of that system.
-    line = [str(SYSTEM), "darwin", "mcp", *at(toy)]
+def test_a_client_of_mcp_reads(system: str, toy: WorldServer, tmp_path: Path) -> None:
+    line = [str(SYSTEM), system, "mcp", *at(toy)]
     server = StdioServerParameters(command=sys.executable, args=line, env=dict(environment(tmp_path)))
 
     async def read() -> str:
@@ -93,3 +95,22 @@ def test_a_client_of_mcp_reads(toy: WorldServer, tmp_path: Path) -> None:
             return str(found.content[0])
 
     assert "HTTP 200" in asyncio.run(read())
+
+
+@pytest.mark.slow
+def test_the_page_pauses_and_goes_on(
+    system: str, toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = program(f"create_project(body={{'name': {NAME!r}}})\nprint('It is created.')")
+    monkeypatch.setenv("MONTY_BIN", str(MONTY))
+    api = {"spec": TOY, "base_url": toy.url, "auth": {"key": CREDENTIAL}}
+    (tmp_path / "apis.yaml").write_text(json.dumps({"toy": api}), encoding="utf-8")
+    with ChatServer([create]) as chat, running_ui(tmp_path, chat.url, restgpt=(str(SYSTEM), system)) as platform:
+        thread = platform.client.threads.create(graph_id="restgpt")["thread_id"]
+        asked = platform.run(thread, input={"instruction": "Create it"})
+        assert "__interrupt__" in asked, asked
+        done = platform.run(thread, command={"resume": {"decisions": [{"type": "approve"}]}})
+        assert done["answer"] == "It is created."
+        assert [entry.method for entry in toy.world.log] == ["POST"]
+        platform.process.send_signal(signal.SIGINT)
+        assert platform.process.wait(PATIENCE_S) == 0, platform.log.read_text()

@@ -1,4 +1,4 @@
-"""Guards the live trace: each kind of event has a line, no line is repeated, and data cannot control a terminal."""
+"""Guards the live trace: each progress event has its lines, and data cannot control a terminal."""
 
 import io
 from typing import Any
@@ -6,18 +6,30 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, step_lines, usage_text
+from restgpt.nodes.run.events import call_events, events_of, events_of_step
+from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, usage_text
 
 PLANNED: dict[str, Any] = {
+    "turn": 1,
+    "task": 1,
+    "round": 1,
     "kind": "plan",
     "said": "Find it.",
     "plan": "Find it.",
     "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
+    "result": "7",
 }
+PROGRAM: dict[str, Any] = {"code": "print(f())", "writer": "caller", "number": 1, "status": "running", "feedback": ""}
 
 
-def described(request: Any) -> str:
-    return f"GET /{request['operation']}"
+class Plain:
+    """Shows texts as they are, and a call by its operation."""
+
+    def text(self, text: str) -> str:
+        return text
+
+    def call(self, request: Any) -> tuple[str, str]:
+        return "GET", f"/{request['operation']}"
 
 
 def request(**changed: Any) -> dict[str, Any]:
@@ -25,97 +37,118 @@ def request(**changed: Any) -> dict[str, Any]:
     return {**plain, **changed}
 
 
-def told(node: str, **update: Any) -> list[Line]:
-    return list(lines_of(node, update, described))
+def placed(line: int, **changed: Any) -> dict[str, Any]:
+    place = {"position": "0", "line": line, "source": "x = f()", "program": 1, "digest": ""}
+    return request(place=place, **changed)
 
 
-def printed(*chunks: dict[str, Any], width: int = 60) -> str:
+def told(before: dict[str, Any] | None = None, **update: Any) -> list[Line]:
+    return [line for event in events_of(before or {}, update, Plain()) for line in lines_of(event)]
+
+
+def told_call(item: Any) -> list[Line]:
+    return [line for event in call_events(item, Plain()) for line in lines_of(event)]
+
+
+def told_step(step: Any) -> list[tuple[str, str]]:
+    return [(line.label, line.text) for event in events_of_step(step, Plain()) for line in lines_of(event)]
+
+
+def printed(*events: Any, width: int = 60) -> str:
     output = io.StringIO()
-    trace = Trace(Console(file=output, width=width, highlight=False, markup=False), described)
-    for chunk in chunks:
-        trace.show(chunk)
+    trace = Trace(Console(file=output, width=width, highlight=False, markup=False))
+    for event in events:
+        trace.show(event)
     return output.getvalue()
 
 
+def task(text: str, kind: str = "plan") -> dict[str, Any]:
+    return {"type": "task_started", "turn": 1, "task": 1, "kind": kind, "text": text}
+
+
 def test_control_and_hidden_characters_are_shown_as_escapes() -> None:
-    shown = printed({"planner": {"decision": {"kind": "plan", "text": "\x1b[2Jgone\u202etxt.exe"}}})
-    assert "\\x1b[2Jgone\\u202etxt.exe" in shown
+    assert "\\x1b[2Jgone\\u202etxt.exe" in printed(task("\x1b[2Jgone\u202etxt.exe"))
 
 
 def test_a_plan_and_a_continuation_are_told_with_their_words() -> None:
-    assert told("planner", decision={"kind": "plan", "text": "Find it."}) == [Line("plan", "Find it.")]
-    assert told("planner", decision={"kind": "continue", "text": "More."}) == [Line("continue", "More.")]
-    assert told("planner", decision={"kind": "end", "text": "42"}) == [Line("end", "")]
+    assert told(decision={"kind": "plan", "text": "Find it."}) == [Line("plan", "Find it.")]
+    assert told(decision={"kind": "continue", "text": "More."}) == [Line("continue", "More.")]
+    assert told(decision={"kind": "end", "text": "42"}) == [Line("end", "")]
 
 
-def test_an_api_plan_has_a_line_per_call_or_the_reason_for_none() -> None:
+def test_an_api_plan_has_a_line_per_call_and_a_round_without_calls_says_why() -> None:
     calls = [{"operation": "list", "purpose": "all ids", "needs": []}]
-    assert told("selector", api_plan={"calls": calls, "reason": ""}) == [Line("api plan", "list: all ids")]
-    none = told("selector", api_plan={"calls": [], "reason": "known already"})
-    assert none == [Line("api plan", "no call needed: known already")]
+    assert told(round=1, api_plan={"calls": calls, "reason": ""}) == [Line("api plan", "list: all ids")]
+    none = {**PLANNED, "api_plan": {"calls": [], "reason": "known already"}, "requests": [], "result": "known already"}
+    assert told(round=1, api_plan=none["api_plan"], steps=[none]) == [Line("missing", "known already")]
 
 
-def test_a_request_is_told_with_status_time_and_size() -> None:
+def test_a_call_is_told_with_status_time_and_size() -> None:
     sent = request(response={"status": 200, "elapsed_ms": 12, "size": 1234})
-    assert told("sender", requests=[sent]) == [Line("request", "GET /list → 200, 12 ms, 1.2 kB")]
+    assert told(requests=[sent]) == [Line("request", "GET /list → 200, 12 ms, 1.2 kB")]
+    unknown = request(response={"status": 502}, outcome_unknown=True)
+    assert told(requests=[unknown]) == [Line("request", "GET /list → 502, may have been carried out")]
 
 
 def test_what_was_not_sent_says_why() -> None:
     failed = request(status="failed", note="connection refused")
-    assert told("sender", requests=[failed]) == [Line("failed", "GET /list → connection refused")]
+    assert told(requests=[failed]) == [Line("failed", "GET /list → connection refused")]
     rejected = request(status="rejected", note="The user rejected it.")
-    assert told("approval", requests=[rejected]) == [Line("not sent", "GET /list (The user rejected it.)")]
-    assert told("approval", requests=[request(status="held")]) == [Line("not sent", "GET /list (dry run)")]
-    assert told("approval", requests=[request(status="approved")]) == []
+    assert told(requests=[rejected]) == [Line("not sent", "GET /list (The user rejected it.)")]
+    assert told(requests=[request(status="held")]) == [Line("not sent", "GET /list (dry run)")]
+    assert told(requests=[request(status="approved")]) == []
 
 
 def test_code_and_result_are_told_when_a_response_was_read() -> None:
     parsed = request(status="parsed", code="```python\nprint(1)\n```", result="1")
-    assert told("parser", requests=[parsed]) == [Line("code", "print(1)"), Line("result", "1")]
+    assert told({"requests": [request()]}, requests=[parsed]) == [Line("code", "print(1)"), Line("result", "1")]
 
 
 def test_an_unknown_value_is_told() -> None:
-    assert told("caller", hint="No id is known.") == [Line("missing", "No id is known.")]
+    assert told(hint="No id is known.") == [Line("missing", "No id is known.")]
 
 
 def test_nothing_is_told_twice_though_updates_repeat_the_round() -> None:
-    parsed = request(status="parsed", result="the result")
-    other = request(id="s.0", status="parsed", result="another")
-    text = printed({"parser": {"requests": [parsed]}}, {"parser": {"requests": [parsed, other]}})
-    assert text.count("the result") == 1
-    assert "another" in text
+    parsed, other = request(status="parsed", result="the result"), request(id="s.0", status="parsed", result="another")
+    assert told({"requests": [parsed]}, requests=[parsed, other])[1:] == [Line("result", "another")]
+    assert told({"requests": [parsed]}, requests=[parsed]) == []
 
 
-def test_a_long_text_is_cut_and_says_by_how_much() -> None:
-    text = printed({"parser": {"requests": [request(status="parsed", result="x" * (SHOWN + 7))]}})
-    assert "(7 more characters)" in " ".join(text.split())
+def test_a_long_text_is_cut() -> None:
+    text = "".join(printed(task("x" * (SHOWN + 7))).split())
+    assert text == f"plan{'x' * SHOWN}…"
 
 
 def test_lines_are_indented_past_their_label() -> None:
-    lines = printed({"planner": {"decision": {"kind": "plan", "text": "word " * 30}}}).splitlines()
+    lines = printed(task("word " * 30)).splitlines()
     assert lines[0].startswith("plan ")
     assert len(lines) > 1
     assert all(line.startswith(" " * 10) for line in lines[1:])
 
 
 def test_markup_in_data_is_text() -> None:
-    assert "[red]x[/red]" in printed({"planner": {"decision": {"kind": "plan", "text": "[red]x[/red]"}}})
+    assert "[red]x[/red]" in printed(task("[red]x[/red]"))
 
 
-def test_interrupts_and_empty_updates_are_no_lines() -> None:
-    assert printed({"__interrupt__": ()}, {"intake": {"turn": 1}}, {"sender": None}) == ""
+def test_updates_without_news_are_no_lines() -> None:
+    assert told(turn=1) == []
+    assert told(decision={"kind": "program", "text": "Call f"}, plan="Call f", task=1) == []
+
+
+def test_a_recipe_is_told_with_its_instruction() -> None:
+    text = printed(task("Greet Ada", "program"), {**PROGRAM, "type": "program_written", "writer": "recipe"})
+    assert [line.split() for line in text.splitlines()] == [["recipe", "Greet", "Ada"], ["program", "print(f())"]]
 
 
 def test_a_finished_step_is_told_again_in_full() -> None:
-    step: Any = {
+    step = {
         **PLANNED,
         "requests": [
             request(status="parsed", result="7", response={"status": 200}),
             request(id="s.0", status="failed", note="no answer"),
         ],
     }
-    lines = [(line.label, line.text) for line in step_lines(step, described)]
-    assert lines == [
+    assert told_step(step) == [
         ("plan", "Find it."),
         ("api plan", "list: ids"),
         ("request", "GET /list → 200"),
@@ -138,103 +171,59 @@ def test_sizes_are_told_in_decimal_units(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-PROGRAM: dict[str, Any] = {"code": "print(f())", "writer": "planner", "number": 1, "status": "running", "feedback": ""}
-
-
-def placed(line: int, **changed: Any) -> dict[str, Any]:
-    place = {"position": "0", "line": line, "source": "x = f()", "program": 1, "digest": ""}
-    return request(place=place, **changed)
-
-
 def test_a_program_is_told_when_it_is_written_and_a_corrected_one_with_its_number() -> None:
     chosen = {"operations": ["f", "g"], "others": [], "reason": "All fit.", "looks": []}
-    assert told("planner", decision={"kind": "program", "text": "Call f"}) == []
-    assert told("selector", selection=chosen, api_plan={"calls": [], "reason": "All fit."}) == [
-        Line("functions", "f, g")
-    ]
-    assert told("caller", program=PROGRAM) == [Line("program", "print(f())")]
-    assert told("caller", program={**PROGRAM, "number": 2}, hint="") == [Line("program 2", "print(f())")]
+    assert told(selection=chosen) == [Line("functions", "f, g")]
+    more = {**chosen, "looks": [{"words": "dates", "operations": ["h"]}]}
+    assert told({"selection": chosen}, selection=more) == [Line("functions", "dates: h")]
+    assert told(program=PROGRAM) == [Line("program", "print(f())")]
+    second = {**PROGRAM, "number": 2}
+    assert told({"program": {**PROGRAM, "status": "failed"}}, program=second) == [Line("program 2", "print(f())")]
 
 
-def test_the_calls_of_a_program_are_told_by_line_and_the_requests_name_their_line() -> None:
+def test_the_calls_of_a_program_are_told_by_line_and_the_calls_name_their_line() -> None:
     waiting = [placed(3, id=f"{number}.0", status="planned") for number in range(2)]
-    assert told("parser", requests=waiting, program=PROGRAM) == [Line("calls", "line 3 ×2: x = f()")]
-    sent = placed(3, response={"status": 200})
-    assert told("sender", requests=[sent]) == [Line("request", "GET /list (line 3) → 200")]
+    assert told(requests=waiting) == [Line("calls", "line 3 ×2: x = f()")]
+    assert told_call(placed(3, response={"status": 200})) == [Line("request", "GET /list (line 3) → 200")]
+    assert told_call(placed(3, status="asked")) == []
     unplaced = placed(0, status="planned")
     unplaced["place"]["source"] = ""
-    assert told("parser", requests=[unplaced], program=PROGRAM) == [Line("calls", "no line of the program")]
+    assert told(requests=[unplaced]) == [Line("calls", "no line of the program")]
 
 
-def test_reads_that_the_parser_sent_itself_are_shown_in_order_before_the_next_calls() -> None:
-    first = placed(3, id="a.0", status="parsed", response={"status": 200, "elapsed_ms": 12, "size": 1234})
-    again = [placed(4, id=f"{name}.0", status="parsed", response={"status": 200}) for name in "bc"]
-    failed = placed(5, id="d.0", status="failed", note="no answer")
-    refused = placed(5, id="e.0", status="rejected", note="A rule")
-    coming = placed(6, id="f.0", status="planned")
-    lines = told("parser", requests=[first, *again, failed, refused, coming], program=PROGRAM)
-    assert [(line.label, line.text) for line in lines] == [
-        ("calls", "line 3: x = f()"),
-        ("request", "GET /list (line 3) → 200, 12 ms, 1.2 kB"),
-        ("calls", "line 4 ×2: x = f()"),
-        ("request", "GET /list (line 4) → 200"),
-        ("request", "GET /list (line 4) → 200"),
-        ("calls", "line 5 ×2: x = f()"),
-        ("failed", "GET /list (line 5) → no answer"),
-        ("not sent", "GET /list (line 5) (A rule)"),
-        ("calls", "line 6: x = f()"),
-    ]
-
-
-def test_a_call_that_the_parser_decided_and_left_to_the_other_nodes_is_shown_once() -> None:
-    asked, sent = placed(3, status="asked"), placed(3, response={"status": 200})
-    chunks = [("parser", asked), ("approval", {**asked, "status": "approved"}), ("sender", sent)]
-    text = printed(
-        *({node: {"requests": [item], "program": PROGRAM}} for node, item in chunks),
-        {"parser": {"requests": [placed(3, status="parsed", response={"status": 200})], "program": PROGRAM}},
-        width=90,
-    )
-    assert [line.split()[0] for line in text.splitlines()] == ["calls", "request"]
-
-
-def test_requests_that_the_thread_had_before_are_not_shown_again() -> None:
-    output = io.StringIO()
-    known, new = placed(3, id="a.0", status="parsed"), placed(4, id="b.0", status="parsed", response={"status": 200})
-    trace = Trace(Console(file=output, width=90), described, [known])  # type: ignore[list-item]
-    trace.show({"parser": {"requests": [known, new], "program": PROGRAM}})
-    assert [line.split()[0] for line in output.getvalue().splitlines()] == ["calls", "request"]
+def test_a_call_that_the_thread_had_before_is_shown_once_when_it_is_over() -> None:
+    asked = placed(3, status="asked", question={"request": {}})
+    sent = placed(3, response={"status": 200})
+    assert told({"requests": [asked]}, requests=[{**asked, "status": "approved"}]) == []
+    assert told({"requests": [asked]}, requests=[sent]) == [Line("request", "GET /list (line 3) → 200")]
+    assert told({"requests": [sent]}, requests=[{**sent, "status": "parsed"}]) == []
 
 
 def test_the_end_of_a_program_is_told_as_report_or_as_failure() -> None:
-    failed = {**PROGRAM, "writer": "caller", "status": "failed", "feedback": "The program failed.\nLine 2: no"}
-    assert told("parser", requests=[], program=failed) == [Line("failed", "The program failed.\nLine 2: no")]
+    failed = {**PROGRAM, "status": "failed", "feedback": "The program failed.\nLine 2: no"}
+    assert told({"program": PROGRAM}, program=failed) == [Line("failed", "The program failed.\nLine 2: no")]
     for end, label in [("report", "report"), ("stopped", "report"), ("failed", "failed"), ("budget", "failed")]:
-        over = {**PROGRAM, "status": "over", "end": end}
-        step = {"kind": "program", "result": "7", "program": over}
-        assert told("parser", requests=[], program=over, steps=[step]) == [Line(label, "7")]
-    answered = {"kind": "program", "result": "There are 7.\nRead: list", "program": over}
-    told_once = told("parser", requests=[], program=over, steps=[answered], answer="There are 7.")
-    assert told_once == [Line("report", "There are 7.")]
+        step = {**PLANNED, "requests": [], "program": {**PROGRAM, "status": "over", "end": end}}
+        assert told(steps=[step]) == [Line(label, "7")]
+    answered = {**step, "result": "There are 7.\nRead: list"}
+    assert told(steps=[answered], answer="There are 7.")[0].text == "There are 7."
+    assert told(steps=[answered], proposal={"kind": "end", "text": "7."})[0].text == "7."
 
 
-def test_a_finished_step_of_a_program_is_told_with_its_code_requests_and_report() -> None:
+def test_a_finished_step_of_a_program_is_told_with_its_code_calls_and_report() -> None:
     over = {**PROGRAM, "status": "over", "end": "report"}
-    read = placed(1, status="parsed", response={"status": 200})
-    step: Any = {**PLANNED, "requests": [read], "result": "7", "program": over}
-    lines = [(line.label, line.text) for line in step_lines(step, described)]
-    assert lines == [
+    step = {**PLANNED, "requests": [placed(1, status="parsed", response={"status": 200})], "program": over}
+    assert told_step(step) == [
         ("plan", "Find it."),
         ("api plan", "list: ids"),
         ("program", "print(f())"),
         ("request", "GET /list (line 1) → 200"),
         ("report", "7"),
     ]
-    own: Any = {**step, "kind": "program", "said": "```python\nprint(f())\n```"}
+    own = {**step, "kind": "program", "said": "```python\nprint(f())\n```"}
     del own["program"]
-    assert [line.label for line in step_lines(own, described)] == ["program", "request", "report"]
-    assert next(step_lines(own, described)).text == "print(f())"
+    assert told_step(own) == told_step(step)[2:]
 
 
-def test_every_label_of_a_program_has_a_style() -> None:
-    text = printed({"caller": {"program": {**PROGRAM, "number": 9}, "hint": ""}}, {"parser": {"program": PROGRAM}})
-    assert text.startswith("program ")
+def test_a_program_of_any_number_has_a_style() -> None:
+    assert printed({**PROGRAM, "type": "program_written", "number": 9}).startswith("program ")

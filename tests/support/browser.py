@@ -27,9 +27,14 @@ def executable() -> str:
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"no browser is installed; on Debian: {INSTALL}")
+    need_page()
+    return found
+
+
+def need_page() -> None:
+    """Skip the test where the page is not built."""
     if not (ROOT / "page" / "dist" / "page.js").is_file():
         pytest.skip("the page is not built: make page")
-    return found
 
 
 @contextmanager

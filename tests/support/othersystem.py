@@ -8,9 +8,10 @@ import asyncio  # noqa: F401
 import builtins
 import fcntl
 import io
-import multiprocessing  # noqa: F401
+import multiprocessing.connection  # noqa: F401
 import os
 import signal
+import socket
 import socketserver  # noqa: F401
 import sqlite3  # noqa: F401
 import ssl
@@ -34,6 +35,19 @@ class Msvcrt(ModuleType):
             fcntl.flock(file, fcntl.LOCK_UN if mode == Msvcrt.LK_UNLCK else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise PermissionError(13, "Permission denied") from None
+
+    @staticmethod
+    def get_osfhandle(file: int) -> int:
+        """Return the handle of a file."""
+        return file
+
+
+class Pywin32(ModuleType):
+    """One of the modules with which the SDK of MCP hands a standard stream of Windows to the processes it starts."""
+
+    STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE = -10, -11, -12
+    error = OSError
+    SetStdHandle = staticmethod(lambda slot, handle: None)
 
 
 UNIX_MODULES = frozenset({"fcntl", "resource", "pwd", "grp", "termios", "pty", "tty", "syslog"})
@@ -65,6 +79,10 @@ def become(system: str) -> None:
 
     builtins.__import__ = on_windows
     sys.modules["msvcrt"] = Msvcrt("msvcrt")
+    for name in ("pywintypes", "win32api", "win32con", "win32job"):
+        sys.modules[name] = Pywin32(name)
+    # There it would share a port with any other process.
+    del socket.SO_REUSEADDR
     # The store of certificates, which only Windows has.
     ssl.enum_certificates = lambda store: ()  # type: ignore[attr-defined]
     for name in UNIX_FUNCTIONS:

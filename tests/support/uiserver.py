@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import requests
-from browser import Tab, new_tab
+from browser import Tab, need_page, new_tab
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import ConflictError
 from langgraphserver import PATIENCE_S, Platform, environment, stop
@@ -65,14 +65,20 @@ def admitted(browser: Browser, platform: Platform) -> Tab:
 
 
 @contextmanager
-def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
-    """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log."""
+def started(
+    folder: Path, model_url: str, *options: str, restgpt: Sequence[str] = ("-m", "restgpt")
+) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
+    """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log.
+
+    `restgpt` is how Python starts the command line.
+    """
+    need_page()
     log, apis = folder / "ui.log", folder / "apis.yaml"
     # Nobody allowed the folder, so its file is named.
     named = {"RESTGPT_APIS": str(apis)} if apis.is_file() else {}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "restgpt", "ui", "--no-browser", *options],
+            [sys.executable, *restgpt, "ui", "--no-browser", *options],
             cwd=folder,
             env={**environment(folder, model_url), **named},
             stdin=subprocess.DEVNULL,
@@ -86,9 +92,9 @@ def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subp
 
 
 @contextmanager
-def running_ui(folder: Path, model_url: str, *options: str) -> Iterator[UiPlatform]:
+def running_ui(folder: Path, model_url: str, *options: str, **more: Sequence[str]) -> Iterator[UiPlatform]:
     """Run `restgpt ui`, and exchange the token of its address."""
-    with started(folder, model_url, *options) as (process, address, log):
+    with started(folder, model_url, *options, **more) as (process, address, log):
         url, _, once = address.partition("/debug#/once/")
         answer = requests.post(f"{url}/debug/token", json={"once": once}, timeout=PATIENCE_S)
         yield UiPlatform(url, log, process, token=answer.json()["token"])

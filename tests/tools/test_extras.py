@@ -1,25 +1,45 @@
-"""Guards the command that installs an extra: it names the place from which the package came."""
+"""Guards the command that installs an extra or the benchmarks: it names the place from which the package came."""
 
 import json
 from typing import Any
 
 import pytest
 
-from restgpt.tools.extras import command_of
+from restgpt.tools.extras import BENCH, command_of
 
 GIT = {"url": "https://git.example/restgpt", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
 WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info": {}}
 
 
 @pytest.mark.parametrize(
-    ("origin", "command"),
+    ("origin", "extra", "bench"),
     [
-        (None, "pip install 'restgpt[mcp]'"),
-        ({"url": "file:///home/my%20code/restgpt", "dir_info": {}}, "pip install '/home/my code/restgpt[mcp]'"),
-        ({"url": "file:///src/r", "dir_info": {"editable": True}}, "pip install --editable '/src/r[mcp]'"),
-        (GIT, "pip install 'restgpt[mcp] @ git+https://git.example/restgpt@abc123'"),
-        (WHEEL, "pip install 'restgpt[mcp] @ file:///home/me/restgpt-0.1.0-py3-none-any.whl'"),
+        (None, "'restgpt[mcp]'", "'restgpt-bench'"),
+        (
+            {"url": "file:///home/my%20code/restgpt", "dir_info": {}},
+            "'/home/my code/restgpt[mcp]'",
+            "'/home/my code/restgpt/restgpt-bench'",
+        ),
+        (
+            {"url": "file:///src/r", "dir_info": {"editable": True}},
+            "--editable '/src/r[mcp]'",
+            "--editable '/src/r/restgpt-bench'",
+        ),
+        (
+            GIT,
+            "'restgpt[mcp] @ git+https://git.example/restgpt@abc123'",
+            "'restgpt-bench @ git+https://git.example/restgpt@abc123#subdirectory=restgpt-bench'",
+        ),
+        (
+            WHEEL,
+            "'restgpt[mcp] @ file:///home/me/restgpt-0.1.0-py3-none-any.whl'",
+            "'restgpt-bench @ file:///home/me/restgpt_bench-0.1.0-py3-none-any.whl'",
+        ),
     ],
 )
-def test_an_extra_is_installed_from_where_the_package_came(origin: Any, command: str) -> None:
-    assert command_of(None if origin is None else json.dumps(origin), "mcp") == command
+def test_an_extra_and_the_benchmarks_are_installed_from_where_the_package_came(
+    origin: Any, extra: str, bench: str
+) -> None:
+    record = None if origin is None else json.dumps(origin)
+    assert command_of(record, "mcp") == f"pip install {extra}"
+    assert command_of(record, "", BENCH) == f"pip install {bench}"

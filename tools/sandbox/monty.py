@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
+from restgpt.tools.extras import extra_command
 from restgpt.tools.sandbox.backend import SandboxUnavailableError
 from restgpt.tools.sandbox.guest.rewriting import UnsafeError
 from restgpt.tools.sandbox.monty_program import Left, MontyProgram, rewrite
@@ -48,7 +49,7 @@ class MontyBackend:
             import pydantic_monty
         except ImportError as error:
             raise SandboxUnavailableError(
-                "the Monty backend is not installed; install restgpt[sandbox-monty]"
+                f"the Monty backend is not installed: {extra_command('sandbox-monty')}"
             ) from error
         self._monty = pydantic_monty
         pool = pydantic_monty.Monty(

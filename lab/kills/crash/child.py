@@ -21,10 +21,11 @@ from lab.kills.repeat import Repeat
 from lab.kit.errand import ErrandModel
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.graph.program import build_program, ended
+from restgpt.graph.program import build_program
 from restgpt.graph.recipes.build import build_recipe
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
+from restgpt.outcome import Ran
 from restgpt.specs.status import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.client import HttpClient
@@ -144,9 +145,9 @@ def _answer(task: Task, values: Mapping[str, Any]) -> str:
     """Return the answer of a task that has ended; empty before, and for a client's program that ended in an error."""
     if not isinstance(task, ClientJob):
         return str(values.get("answer") or "")
-    found = ended(values)
+    found = Ran.of(values)
     # Below the report of a program stands what it caught.
-    return found.text.partition("\n")[0] if found is not None and found.is_report else ""
+    return found.text.partition("\n")[0] if found is not None and found.ok else ""
 
 
 def _withholding(database: str | None) -> tuple[type[Exception], ...]:

@@ -10,12 +10,12 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import api_record
-from restgpt.calling.record import succeeded
+from restgpt.calling.record import Request, placed, succeeded
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import ApiPlan, Decision, Request, Step, ToolCall, placed, spent_since
+from restgpt.nodes.state.records import ApiPlan, Decision, Step, ToolCall, spent_since
 from restgpt.nodes.state.results import result_of, shortened
 from restgpt.nodes.state.rounds import next_calls, step_of
 from restgpt.prompts import render

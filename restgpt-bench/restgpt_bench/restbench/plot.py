@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from restgpt.tools.errors import StoppingError
+from restgpt.tools.extras import BENCH, extra_command
 from restgpt_bench.restbench.attribution import MODULES, breakdown
 from restgpt_bench.restbench.metrics import Score, by_length
 from restgpt_bench.restbench.report import SCENARIOS, Run
@@ -52,7 +53,7 @@ def _pyplot() -> ModuleType:
     try:
         import_module("matplotlib").use("Agg")
     except ImportError:
-        raise PlotError("Drawing needs matplotlib: pip install 'restgpt-bench[plot]'.") from None
+        raise PlotError(f"Drawing needs matplotlib: {extra_command('plot', BENCH)}") from None
     return import_module("matplotlib.pyplot")
 
 
@@ -67,8 +68,7 @@ def _errors(plt: Any, runs: Sequence[Run], path: Path) -> Path:
             axes.barh(labels, shares, left=left, color=COLOURS[module], label=_legend(module))
         left = [before + share for before, share in zip(left, shares, strict=True)]
     axes.invert_yaxis()
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("tasks (%)")
+    axes.set(xlim=(0, 100), xlabel="tasks (%)")
     figure.suptitle("Errors by module (figure 3)")
     figure.legend(loc="outside lower center", ncols=len(MODULES), frameon=False)
     return _saved(plt, figure, path)

@@ -116,8 +116,8 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
-    from restgpt.graph.resumption import unused_approvals
     from restgpt.nodes.state.records import no_usage, shown_program
+    from restgpt.outcome import Pending
     from restgpt.threads import SavedStates
 
     snapshot = SavedStates(persistence).newest(record)
@@ -127,7 +127,8 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     answer = snapshot.values.get("answer", "")
     status = _status(persistence, record)
     pending = [interrupt.value for interrupt in snapshot.interrupts]
-    unused = [request["operation"] for request in unused_approvals(snapshot)]
+    # Without an open question those that can be decided are of approvals that were not used.
+    unused = [] if pending else [action["name"] for pause in Pending.all_of(snapshot) for action in pause.actions]
     terminal.document(
         {
             **_shown(record, status),
@@ -158,14 +159,16 @@ def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
     """Return the lines of a program that has not ended: its code, unless the pause shows it, and its requests."""
-    from restgpt.trace import Line, request_lines
+    from restgpt.nodes.run.events import call_events
+    from restgpt.trace import Line, lines_of
 
     program = values.get("program")
     if program is None or program["status"] != "running":
         return []
     requests = [request for request in values["requests"] if request["round"] == values["round"]]
     code = [] if is_shown else [Line("program", program["code"])]
-    return [*code, *request_lines(requests, _named)]
+    over = (event for request in requests for event in call_events(request, _Named()))
+    return [*code, *(line for event in over for line in lines_of(event))]
 
 
 def _print_thread(
@@ -178,7 +181,8 @@ def _print_thread(
     unfinished: "Sequence[Line]" = (),
 ) -> None:
     from restgpt.commands.recipes.run import recipe_in
-    from restgpt.trace import step_lines, usage_text
+    from restgpt.nodes.run.events import events_of_step
+    from restgpt.trace import lines_of, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])
     lines = [
@@ -187,7 +191,8 @@ def _print_thread(
         f"apis         {sources}",
         *([f"recipe       {recipe_in(record.recipe).name}"] if record.recipe else []),
     ]
-    told = [line for step in steps for line in step_lines(step, _named)]
+    events = (event for step in steps for event in events_of_step(step, _Named()))
+    told = [line for event in events for line in lines_of(event)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"]
     terminal.answer("\n".join(lines))
@@ -215,11 +220,18 @@ def _print_remedy(
             terminal.say(f'Approved, and not sent yet: {names}. To take that back: {line} --reject "why"')
 
 
-def _named(request: Any) -> str:
-    """Format a request as operation and arguments, which needs no OpenAPI document."""
-    import json
+class _Named:
+    """Shows a call as its operation and arguments, which needs no OpenAPI document; the state has no secrets."""
 
-    return f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"
+    def text(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def call(self, request: Any) -> tuple[str, str]:
+        """Return no method, and the operation with its arguments."""
+        import json
+
+        return "", f"{request['operation']} {json.dumps(request['arguments'], ensure_ascii=False)}"
 
 
 def _show_request(

@@ -96,19 +96,20 @@ def _simulated_board(settings: "Settings", terminal: Terminal) -> Iterator[Mappi
     """Serve the simulated team board and describe it in a file of its own; give the variables that name the file."""
     from importlib.metadata import entry_points
 
+    from restgpt.tools.extras import BENCH, extra_command
+
     installed = entry_points(group=ENTRY_POINTS, name=API)
     if not installed:
         raise UsageError(
             "No API is configured, and the simulated task board is not installed. Describe your APIs in apis.yaml in "
-            "this folder, or install the board: pip install restgpt-bench."
+            f"this folder, or install the board: {extra_command('', BENCH)}"
         )
     with installed[API].load()() as entry, TemporaryDirectory(prefix="restgpt-studio-") as folder:
         described = Path(folder) / "apis.yaml"
         described.write_text(json.dumps({API: entry}), encoding="utf-8")
         terminal.say(
-            f"No API is configured, so the server works on the API {API}, a simulated task board of a team, which "
-            "forgets all changes at the end. To use APIs of your own, describe them in apis.yaml in this folder, and "
-            "start again."
+            f"No API is configured, so the server works on the API {API}, a simulated task board, which forgets all "
+            "changes at the end. To use APIs of your own, describe them in apis.yaml in this folder, and start again."
         )
         yield {"RESTGPT_APIS": str(described), "RESTGPT_RECIPES": str(settings.recipes.absolute())}
 

@@ -32,13 +32,11 @@ from restgpt.commands.recipes.run import (
 )
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Part, Runs, Work, text_of
-from restgpt.graph.history import history_of
-from restgpt.graph.persistence import Persistence, thread_config, undo_thread, undone_by
-from restgpt.graph.program import ended
-from restgpt.graph.undo import NOTHING
+from restgpt.graph.persistence import Persistence, history_of, thread_config, undo_thread, undone_by
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.nodes.state.records import StateError
+from restgpt.outcome import Ran
 from restgpt.recipes.recipe import Recipe
 from restgpt.server.kept import UnreadableThreadError
 from restgpt.sources import Sources
@@ -444,10 +442,10 @@ def _said(snapshot: StateSnapshot, record: ThreadRecord, thread: str) -> list[di
     if snapshot.tasks or not values:
         return said
     if values.get("program"):
-        found = ended(values)
+        found = Ran.of(values)
         return said if found is None else [*said, {"id": "told", "type": "ai", "content": found.text}]
     records = [item for item in values.get("requests", ()) if item["round"] == values.get("round")]
-    return [*said, {"id": "told", "type": "ai", "content": told(records) or NOTHING}]
+    return [*said, {"id": "told", "type": "ai", "content": told(records)}]
 
 
 def _streamed(mode: str, data: Any) -> Any:

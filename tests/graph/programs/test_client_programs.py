@@ -13,9 +13,10 @@ from langgraph.types import Command
 from pair import Pair
 
 from restgpt.calling.origin.flow import api_record
-from restgpt.graph.program import Ended, build_program, ended
+from restgpt.graph.program import build_program
 from restgpt.nodes.dialogue.conversation import TOLD_APIS
 from restgpt.nodes.run.services import Services
+from restgpt.outcome import Ran
 from restgpt.specs import load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.tools.errors import UnfinishedProgramError
@@ -33,18 +34,18 @@ class Runner:
         self.graph = build_program(*args, checkpointer=InMemorySaver(), store=InMemoryStore(), **options)
         self.pauses: list[dict[str, Any]] = []
 
-    def run(self, code: str, **given: Any) -> Ended | None:
+    def run(self, code: str, **given: Any) -> Ran | None:
         return self._after(self.graph.invoke({"code": code, **given}, CONFIG))
 
-    def decide(self, *kinds: str) -> Ended | None:
+    def decide(self, *kinds: str) -> Ran | None:
         return self._after(self.graph.invoke(Command(resume={"decisions": [{"type": kind} for kind in kinds]}), CONFIG))
 
-    def _after(self, result: Any) -> Ended | None:
+    def _after(self, result: Any) -> Ran | None:
         self.pauses = [action for pause in result.get("__interrupt__", ()) for action in pause.value["action_requests"]]
-        return ended(self.graph.get_state(CONFIG).values)
+        return Ran.of(self.graph.get_state(CONFIG).values)
 
 
-def told(end: Ended | None) -> Ended:
+def told(end: Ran | None) -> Ran:
     assert end is not None
     return end
 
@@ -52,7 +53,7 @@ def told(end: Ended | None) -> Ended:
 def test_a_program_of_reads_gives_its_report_and_the_calls_that_it_made(board: Board) -> None:
     end = told(Runner([board.api]).run("print(sorted(p['name'] for p in rows(list_projects()))[0])"))
     assert (end.end, end.text) == ("report", "Bridge survey")
-    assert [request["operation"] for request in end.requests] == ["list_projects"]
+    assert [call.operation for call in end.calls] == ["list_projects"]
     assert board.calls() == ["GET /projects 200"]
 
 
@@ -123,8 +124,8 @@ def test_a_corrected_program_does_not_repeat_the_changes_that_succeeded(board: B
 
 def test_a_program_after_a_report_makes_its_changes_anew(board: Board) -> None:
     runner = Runner([board.api], context={"writes": "allow"})
-    assert told(runner.run(f"{ADD}print(1)")).is_report
-    assert told(runner.run(f"{ADD}print(2)")).is_report
+    assert told(runner.run(f"{ADD}print(1)")).ok
+    assert told(runner.run(f"{ADD}print(2)")).ok
     assert len(board.calls()) == 2
 
 

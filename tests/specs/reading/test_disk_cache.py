@@ -1,6 +1,9 @@
 """Guards the index on disk: the same answers as without it, rebuilt when the document changes, never required."""
 
+import contextlib
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +81,33 @@ def test_a_changed_file_is_read_again(source: Path, tmp_path: Path) -> None:
     load_api(source, cache=cache)
     source.write_text(YAML.replace("Stored", "Change"))
     assert load_api(str(source), cache=cache).title == "Change"
+
+
+def test_the_journal_of_a_file_that_was_replaced_is_not_read(source: Path, tmp_path: Path) -> None:
+    """Two processes make the same fresh index at once: one replaces the file of the other, which writes its own."""
+    plain, cache, other = everything(load_api(source)), tmp_path / "cache", tmp_path / "other"
+    load_api(source, cache=cache)
+    (stored,) = cache.glob("*.sqlite")
+    shutil.copy(stored, other)
+    with contextlib.closing(sqlite3.connect(other)) as base:
+        base.execute("PRAGMA synchronous = OFF")
+        base.execute("UPDATE part SET body = '0'")
+        base.commit()
+        base.execute("UPDATE part SET body = '1'")
+        shutil.copy(f"{other}-journal", f"{stored}-journal")
+    api = load_api(source, cache=cache)
+    assert everything(api) == plain
+    assert isinstance(api.document.slices, DiskSlices)
+
+
+def test_the_search_index_is_kept_and_built_again_if_it_is_damaged(source: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    found = [item.name for item in load_api(source, cache=cache).search("list things")]
+    (kept,) = cache.glob("*.search")
+    built = kept.read_bytes()
+    kept.write_bytes(built[:-5])
+    assert [item.name for item in load_api(source, cache=cache).search("list things")] == found
+    assert kept.read_bytes() == built
 
 
 def test_a_damaged_index_is_built_again(source: Path, tmp_path: Path) -> None:
