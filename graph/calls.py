@@ -12,7 +12,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
-from restgpt.calling.record import Request, placed
+from restgpt.calling.record import Request, request_of
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
@@ -40,7 +40,9 @@ CallsGraph = CompiledStateGraph[CallsState, Context, CallsState, CallsState]
 
 def calls_input(drafts: Iterable[Draft], *, round_number: int = 1) -> CallsState:
     """Return the input of the graph: the drafts in order."""
-    requests = [placed(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)]
+    requests = [
+        request_of(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)
+    ]
     return {
         "format": FORMAT,
         "turn": 1,

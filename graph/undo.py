@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from restgpt.calling.journal.journal import Journal
-from restgpt.calling.record import told
+from restgpt.calling.record import undo_report
 from restgpt.calling.undo.reversal import reversals, settle_reversals
 from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
@@ -126,7 +126,7 @@ def _make_settle(services: Services) -> Node:
         run = Run.open(services, runtime, config)
         records = [record for record in state["requests"] if record["round"] == state["round"]]
         settle_reversals(Journal(run.store, state["thread"]), records)
-        answer = told(records)
+        answer = undo_report(records)
         return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
 
     return settling

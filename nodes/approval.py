@@ -20,7 +20,7 @@ from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, f
 from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
-from restgpt.calling.record import Request, advanced, seems_to_read
+from restgpt.calling.record import Request, seems_to_read, with_record
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
@@ -66,7 +66,7 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
         try:
             draft = read_draft(request, session.catalogue)
         except OutdatedCallError as error:
-            decided.append(advanced(request, failed(request, str(error))))
+            decided.append(with_record(request, failed(request, str(error))))
             continue
         crossing = session.rules.crossing(draft.operation, draft.flow)
         pairs = {(source, api_record(draft.operation.api)["id"]) for source in crossing}
@@ -80,7 +80,7 @@ def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Requ
 
 
 def _decided(session: Session, request: Request, draft: Draft) -> Request:
-    return advanced(request, present(session, decided_on(session, draft)).to_json())
+    return with_record(request, present(session, decided_on(session, draft)).to_json())
 
 
 def _pause(config: RunnableConfig) -> str:
@@ -98,7 +98,7 @@ def _decided_by_person(
             ask = read_ask(request, session.catalogue)
             readable.append((request, present(session, replace(ask, note="") if request.get("recalled") else ask)))
         except OutdatedCallError as error:
-            outdated.append(advanced(request, failed(request, str(error))))
+            outdated.append(with_record(request, failed(request, str(error))))
     answers: list[dict[str, Any]] = []
     if readable:
         payload = {
@@ -107,7 +107,7 @@ def _decided_by_person(
         }
         answers = decisions_of(interrupt(payload), len(readable))
     decided = [
-        advanced(request, _after_answer(session, request, ask, answer).to_json())
+        with_record(request, _after_answer(session, request, ask, answer).to_json())
         for (request, ask), answer in zip(readable, answers, strict=True)
     ]
     for request in decided:
@@ -141,9 +141,9 @@ def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[
         try:
             decided = decide(read_ready(request, session.catalogue), session.rules)
         except OutdatedCallError as error:
-            kept.append(advanced(request, failed(request, str(error))))
+            kept.append(with_record(request, failed(request, str(error))))
             continue
-        kept.append(advanced(request, present(session, decided).to_json()))
+        kept.append(with_record(request, present(session, decided).to_json()))
     return [*kept, *_decided_by_rules(session, planned)]
 
 

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
-from restgpt.calling.record import MAX_PAGES, Request, placed
+from restgpt.calling.record import MAX_PAGES, Request, request_of
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -153,7 +153,7 @@ def _request(
         pages=call.pages,
         description=call.description,
     )
-    return placed(
+    return request_of(
         drafted.to_json(),
         round_number=state["round"],
         call=call.call,

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from restgpt.calling.call import OutdatedCallError, failed, read_ready
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
-from restgpt.calling.record import Request, advanced, seems_to_read, succeeded
+from restgpt.calling.record import Request, seems_to_read, succeeded, with_record
 from restgpt.calling.session import Session
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
@@ -73,11 +73,11 @@ def _sent(session: Session, request: Request, touched: set[str]) -> Request:
     try:
         ready = read_ready(request, session.catalogue)
     except OutdatedCallError as error:
-        return advanced(request, failed(request, str(error)))
+        return with_record(request, failed(request, str(error)))
     try:
         done = carry_out(session, ready, touched=touched)
     except (HttpFault, StoppingError) as error:
         if request.get("pause") and not getattr(error, "outcome_unknown", False):
             note_sent(error, UNUSED.format(operation=named(request["operation"])))
         raise
-    return advanced(request, present(session, done).to_json())
+    return with_record(request, present(session, done).to_json())

@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot
 from restgpt.calling.call import Done, Draft
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
-from restgpt.calling.record import CallRecord, placed
+from restgpt.calling.record import CallRecord, request_of
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
 from restgpt.calls import Calls
@@ -188,7 +188,7 @@ class Client(Calls):
         decided = self.make(run.session, made)
         if not isinstance(decided, Done):
             return None
-        record = placed(present(run.session, decided).to_json(), round_number=0, call=1)
+        record = request_of(present(run.session, decided).to_json(), round_number=0, call=1)
         run.learn(record)
         if conversation is not None:
             self.earlier.add(conversation, record)

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.record import ApiRecord, CallRecord, Request, placed
+from restgpt.calling.record import ApiRecord, CallRecord, Request, request_of
 from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
 from restgpt.tools.text.storable import storable_value
 
@@ -71,7 +71,7 @@ class Earlier:
         with self._lock:
             calls = self._calls.setdefault(conversation, [])
             if record["id"] not in [call["id"] for call in calls]:
-                calls.append(placed(record, round_number=0, call=len(calls) + 1))
+                calls.append(request_of(record, round_number=0, call=len(calls) + 1))
             for old in calls[:-MOST_EARLIER]:
                 if is_answered(old):
                     self._answered.setdefault(conversation, {})[old["api"]["id"]] = old["api"]["name"]
@@ -194,4 +194,4 @@ def _request(noted: Mapping[str, Any]) -> Request:
         "response": noted["response"],
         "api": noted["api"],
     }
-    return placed(record, round_number=0, call=1)
+    return request_of(record, round_number=0, call=1)

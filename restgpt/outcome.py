@@ -195,12 +195,12 @@ class Ran:
 
         `body` opens the body of a call by its handle.
         """
-        from restgpt.calling.record import call_of
+        from restgpt.calling.record import record_of
 
         program, steps = state.get("program"), state.get("steps")
         if program is None or program["status"] == "running" or not steps:
             return None
-        calls = tuple(Called(call_of(request), thread, body) for request in steps[-1]["requests"])
+        calls = tuple(Called(record_of(request), thread, body) for request in steps[-1]["requests"])
         handle = f"{REPORT}{steps[-1]['round']}-{thread}" if thread else ""
         return cls(thread, program.get("end", "failed"), _program_text(state, steps[-1]), calls, handle)
 

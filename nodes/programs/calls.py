@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, cast
 
-from restgpt.calling.record import MAX_PAGES, CallSite, Request, placed
+from restgpt.calling.record import MAX_PAGES, CallSite, Request, request_of
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -152,7 +152,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             "digest": call.digest,
             **_of_recipe(run, program, call, operation),
         }
-        return placed(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
+        return request_of(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
 
     return make
 

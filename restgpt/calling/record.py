@@ -211,7 +211,7 @@ class Request(CallRecord):
     limited: NotRequired[bool]
 
 
-def placed(
+def request_of(
     record: CallRecord,
     *,
     round_number: int,
@@ -226,13 +226,13 @@ def placed(
     return cast(Request, {**record, **made, "result": "", "code": "", **in_program})
 
 
-def advanced(request: Request, record: CallRecord) -> Request:
+def with_record(request: Request, record: CallRecord) -> Request:
     """Return the request with a new call record, in the same place of the API plan."""
     place = {key: value for key, value in request.items() if key not in CallRecord.__annotations__}
     return cast(Request, {**place, **record})
 
 
-def call_of(request: Request) -> CallRecord:
+def record_of(request: Request) -> CallRecord:
     """Return the call of a request that is over, without its place in an API plan."""
     call = {key: value for key, value in request.items() if key in CallRecord.__annotations__}
     return cast(CallRecord, {**call, "status": "sent" if request["status"] == "parsed" else request["status"]})
@@ -251,7 +251,7 @@ def seems_to_read(record: CallRecord) -> bool:
     return record["safe"] or record.get("proposed", False)
 
 
-def told(records: Sequence[CallRecord]) -> str:
+def undo_report(records: Sequence[CallRecord]) -> str:
     """Return a line for each reversing call that says what became of it."""
     ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
     lines = [f"{record['description']} {end}" for record, end in zip(records, ends, strict=True)]

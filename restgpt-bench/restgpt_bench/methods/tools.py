@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import api_record
-from restgpt.calling.record import Request, placed, succeeded
+from restgpt.calling.record import Request, request_of, succeeded
 from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
@@ -133,14 +133,14 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
     except (ArgumentError, ValueError) as error:
         is_read = run.rules.effect(tool.operation).is_read
         return _rejected(tool, call["tool_call"], name, state["round"], number, str(error), is_read=is_read)
-    return placed(drafted.to_json(), round_number=state["round"], call=number)
+    return request_of(drafted.to_json(), round_number=state["round"], call=number)
 
 
 def _rejected(
     tool: Tool, call: ToolCall, name: str, round_number: int, number: int, problem: str, *, is_read: bool
 ) -> Request:
     """Return the record of a tool call for which no request can be made, with the arguments as the model wrote them."""
-    return placed(
+    return request_of(
         {
             "id": name,
             "operation": tool.name,

@@ -108,7 +108,7 @@ class _Undoing:
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
-        from restgpt.calling.record import fault, succeeded, told
+        from restgpt.calling.record import fault, succeeded, undo_report
 
         undone = [request for request in requests if succeeded(request)]
         failed = [request for request in requests if not succeeded(request)]
@@ -124,7 +124,7 @@ class _Undoing:
                 "left": _left(found),
             }
         )
-        self._terminal.answer(told([*undone, *failed]))
+        self._terminal.answer(undo_report([*undone, *failed]))
         raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
 
 

@@ -15,7 +15,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
-from restgpt.calling.record import told
+from restgpt.calling.record import undo_report
 from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
@@ -445,7 +445,7 @@ def _said(snapshot: StateSnapshot, record: ThreadRecord, thread: str) -> list[di
         found = Ran.of(values)
         return said if found is None else [*said, {"id": "told", "type": "ai", "content": found.text}]
     records = [item for item in values.get("requests", ()) if item["round"] == values.get("round")]
-    return [*said, {"id": "told", "type": "ai", "content": told(records)}]
+    return [*said, {"id": "told", "type": "ai", "content": undo_report(records)}]
 
 
 def _streamed(mode: str, data: Any) -> Any:
