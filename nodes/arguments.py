@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.origin.grounding import IdSource, IdSources
 from restgpt.calling.record import MAX_PAGES, Request, request_of
-from restgpt.nodes.dialogue.brief import ROOM, brief_turn
 from restgpt.nodes.dialogue.conversation import (
     answered,
     grounded_draft,
@@ -172,14 +171,12 @@ def arguments_prompt(
 ) -> list[BaseMessage]:
     """Return the prompt for the arguments of the planned calls `numbers`, with the `refused` requests and answers."""
     planned = state["api_plan"]["calls"]
-    if run.is_brief:
-        return _brief_prompt(run, state, requests, planned[numbers[0] - 1], refused)
     known = background(state["steps"], before_task=state["task"] + 1, turn=state["turn"])
     if done := [request for request in latest(requests) if request not in refused]:
         found = "Calls of this plan that were made:\n" + fenced("result", result_of(done, numbered=True))
         known = found if known == NOTHING_YET else f"{known}\n\n{found}"
     names = dict.fromkeys(planned[number - 1]["operation"] for number in numbers)
-    documentation = [f"## {name}\n{_documentation(run, name, planned)}" for name in names]
+    documentation = [f"## {name}\n{documented(run, name, planned)}" for name in names]
     prompt: list[BaseMessage] = [
         SystemMessage(render("caller", examples=run.examples("caller"))),
         HumanMessage(
@@ -199,27 +196,11 @@ def arguments_prompt(
         ),
     ]
     if refused:
-        prompt += _refusals(refused)
+        prompt += refusals(refused)
     return prompt
 
 
-def _brief_prompt(
-    run: Run, state: ProgramState, requests: Sequence[Request], planned: PlannedCall, refused: Sequence[Request]
-) -> list[BaseMessage]:
-    """Return the prompt for the arguments of one call of a model with short prompts."""
-    name = planned["operation"]
-    made = result_of(latest(requests))
-    turn = brief_turn(
-        run,
-        state,
-        state["decision"]["text"],
-        fenced("result", made[-ROOM:]) if made else "",
-        f"The call to fill in:\n{fenced('document', _documentation(run, name, [planned]))}",
-    )
-    return [SystemMessage(""), turn, *(_refusals(refused) if refused else ())]
-
-
-def _documentation(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
+def documented(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
     """Return the documentation of an operation; the purposes of the planned calls select the response fields."""
     purposes = " ".join(call["purpose"] for call in planned if call["operation"] == name)
     operation = run.catalogue.operation(name)
@@ -236,7 +217,7 @@ def sub_task(state: ProgramState) -> str:
     return f"\nSub-task: {state['plan']}{still}\n"
 
 
-def _refusals(refused: Sequence[Request]) -> list[BaseMessage]:
+def refusals(refused: Sequence[Request]) -> list[BaseMessage]:
     """Return the messages with the refused requests and the API's error responses."""
     sent = CallerReply(
         thought="",

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.record import Request, succeeded
+from restgpt.calling.record import Request
 from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
     Call,
@@ -20,9 +20,9 @@ from restgpt.nodes.arguments import (
     requests_of,
     sub_task,
 )
+from restgpt.nodes.brief import ALREADY, call_prompt, one_call
 from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.brief import is_beside, is_named, is_spoken_of, leaves
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, responses, said, topic, turn_message
+from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
@@ -36,7 +36,7 @@ from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_arguments, without_inventions
+from restgpt.nodes.single_call import question, single_arguments
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import FunctionChoice, Look, PlannedCall, Proposal, Step, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
@@ -46,10 +46,6 @@ from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
 
 RUNAWAY = 4000
 """A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
-
-
-ALREADY = "It was called already, with the same arguments."
-"""Why a call of a model with short prompts is not made."""
 
 
 class CallerState(ProgramState):
@@ -254,14 +250,14 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     )
     evidence = evidence_of(run, state, requests)
     built: list[Request] = []
-    reply = CallerReply(calls=[])
+    missing = ""
 
-    def check(given: CallerReply) -> None:
-        nonlocal reply
-        built[:], reply = requests_of(run, state, given, numbers, refused, evidence), given
-        if run.is_brief and any(_is_done(state, request) for request in built):
-            built.clear()
-            reply = CallerReply(calls=[], missing=ALREADY)
+    def build(reply: CallerReply) -> list[Request]:
+        return requests_of(run, state, reply, numbers, refused, evidence)
+
+    def check(reply: CallerReply) -> None:
+        nonlocal missing
+        built[:], missing = build(reply), reply.missing
 
     def ask_for_one() -> None:
         """Ask for the arguments of the first call only, by the schema of its operation."""
@@ -271,27 +267,21 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         planned = state["api_plan"]["calls"][numbers[0] - 1]
         operation = run.catalogue.operation(planned["operation"])
 
-        unknown = CallerReply(calls=[], missing=f"an id for {planned['operation']}")
+        def build_one(given: dict[str, Any]) -> list[Request]:
+            return build(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
 
-        def check_arguments(given: dict[str, Any]) -> None:
-            if run.is_brief:
-                made = [*(item for step in of_turn(state) for item in step["requests"]), *requests]
-                # Into a change goes only what the user spoke of.
-                found = [item["result"] for item in made] if run.rules.effect(operation).is_read else []
-                given = without_inventions(operation, given, "\n".join([said(state), *found]))
-            one = Call(call=numbers[0], arguments=given, description=planned["purpose"])
-            try:
-                check(CallerReply(calls=[one]))
-            except ValueError as error:
-                if not (run.is_brief and UNFOUNDED in str(error)):
-                    raise
-                # What such a model invented it invents again, so that it is not asked another time.
-                check(unknown)
-            if run.is_brief and any(not _is_meant(run, state, request) for request in built):
-                check(unknown)
+        def check_one(given: dict[str, Any]) -> None:
+            nonlocal missing
+            one = (
+                one_call(run, state, operation, given, requests, build_one) if run.is_brief else (build_one(given), "")
+            )
+            built[:], missing = one
 
-        prompt = arguments_prompt(run, state, requests, numbers, refused)
-        single_arguments(run, prompt, operation, check_arguments)
+        if run.is_brief:
+            prompt = call_prompt(run, state, requests, planned, refused)
+        else:
+            prompt = arguments_prompt(run, state, requests, numbers, refused)
+        single_arguments(run, prompt, operation, check_one)
 
     try:
         try:
@@ -313,27 +303,11 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
-    if reply.missing == ALREADY:
+    if missing == ALREADY:
         text = found_text("The next call would be one that was made already.", of_turn(state))
         last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
         return {**_finished(run, state, requests, ALREADY), "proposal": last}
-    return _missing(run, state, requests, numbers, reply.missing or "The caller made no request.")
-
-
-def _is_meant(run: Run, state: CallerState, request: Request) -> bool:
-    """Return whether a read, or a change with values that the user named, or that have a name of theirs beside them."""
-    arguments, words = request["arguments"], said(state)
-    unsaid = [one for one in leaves(arguments.get("path")) if not is_named(one, words)]
-    unsaid += [one for one in leaves(arguments.get("body")) if not is_spoken_of(one, words)]
-    return request["safe"] or all(
-        any(is_beside(one, words, value) for _, value in responses(run, state)) for one in unsaid
-    )
-
-
-def _is_done(state: CallerState, request: Request) -> bool:
-    """Return whether the turn made the very same call before, which a model that is lost would make again."""
-    made = [one for step in of_turn(state) for one in step["requests"] if succeeded(one) or one["status"] == "held"]
-    return any((one["operation"], one["arguments"]) == (request["operation"], request["arguments"]) for one in made)
+    return _missing(run, state, requests, numbers, missing or "The caller made no request.")
 
 
 def _missing(

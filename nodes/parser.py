@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.record import Request, seems_to_read, succeeded
+from restgpt.nodes.brief import result_text
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
@@ -22,10 +23,8 @@ from restgpt.nodes.state.records import Proposal, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
 from restgpt.prompts import fenced, render
-from restgpt.specs.docs.documentation import TOKEN, described_status, response_documentation
-from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
-from restgpt.tools.response.columns import columns
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.headers import useful_headers
 from restgpt.tools.response.sketch import sketch
@@ -34,9 +33,6 @@ from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_py
 
 SMALL_BODY = 400
 """A body of at most this many bytes is the result as it is, without a model call."""
-
-ABOUT = 200
-"""The maximum number of characters of what the document says of an operation, in a short prompt."""
 
 ERROR_BODY = 1500
 """The maximum number of characters of an error response's body in a prompt."""
@@ -102,9 +98,7 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
     if run.is_brief and body.is_json:
-        shown = columns(body.value, run.context.result_budget * TOKEN, focus=request["output_instruction"])
-        about = run.catalogue.operation(request["operation"]).description or ""
-        return {**request, "status": "parsed", "result": f"{plain_text(about, ABOUT)}\n{shown}".strip()}
+        return {**request, "status": "parsed", "result": result_text(run, request, body)}
     if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
     try:

@@ -1,15 +1,15 @@
 """The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, NotRequired, Self
+from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
+from restgpt.nodes.brief import MADE_UP, BriefReply, check_founded, decision_prompt
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.brief import brief_turn, made_up
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.knowledge import apis_text
@@ -35,11 +35,8 @@ from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
-MADE_UP = "stands in no result"
-"""The words of a refusal of an answer that a small model made up."""
-
 MOST_AGAIN = 2
-"""How many further calls are made in a turn for such answers."""
+"""How many further calls are made in a turn for answers that a small model made up."""
 
 
 class PlannerReply(BaseModel):
@@ -73,28 +70,6 @@ class ProgramPlannerReply(PlannerReply):
     def is_last(self) -> bool:
         """Whether the result of the sub-task is the answer."""
         return self.last
-
-
-class BriefReply(BaseModel):
-    """The decision of a model with short prompts, which says first what it knows: it goes by its first words."""
-
-    text: str = Field(min_length=1, description="The answer, or what is missing.")
-    fulfilled: bool = Field(description="Whether the text is all that was asked for.")
-    decision: Literal["end", "continue"] = Field(description="Whether this is the end, or one more call is needed.")
-    thought: ClassVar[str] = ""
-    is_last: ClassVar[bool] = False
-
-    @model_validator(mode="after")
-    def _end(self) -> Self:
-        if self.fulfilled:
-            self.decision = "end"
-        return self
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, given: Any) -> Any:
-        calls = written_calls(given)
-        return {"decision": "continue", "fulfilled": False, "text": str(calls[0])} if calls else given
 
 
 class PlannerState(ConversationState):
@@ -214,8 +189,8 @@ def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[Pl
     def check(reply: PlannerReply | BriefReply) -> None:
         if doubted is not None:
             doubted(reply)
-        if run.is_brief and reply.fulfilled and (unfounded := made_up(reply.text, state, steps)):
-            raise ValueError(f"text: {unfounded} {MADE_UP}. Answer with what the results say.")
+        if run.is_brief:
+            check_founded(reply, state, steps)
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 
@@ -236,7 +211,7 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     if run.is_brief:
-        return [SystemMessage(render("planner_brief")), brief_turn(run, state, state["instruction"], *_last(over))]
+        return decision_prompt(run, state, *_last(over))
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(

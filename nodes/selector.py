@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.arguments import giver_of
-from restgpt.nodes.dialogue.brief import brief_turn, not_for
+from restgpt.nodes.brief import one_operation
 from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
@@ -23,7 +22,6 @@ from restgpt.nodes.dialogue.selection import (
     check,
     list_operations,
     plan_message,
-    without,
 )
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
@@ -33,7 +31,6 @@ from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import (
     ApiPlan,
     FunctionChoice,
-    PlannedCall,
     Usage,
     seconds_spent,
     tokens_spent,
@@ -61,53 +58,38 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
         if state["decision"]["kind"] == "program":
             return _by_search(run, state)
         round_number = state["round"] + 1
-        if run.is_brief:
-            return _single(run, state, round_number)
         try:
-            reply = _selection(run, state)
+            api_plan = _plan(run, state)
         except UsedUpError as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
-        except ModelReplyError:
-            return _single(run, state, round_number)
-        api_plan = api_plan_of(run, reply)
+        except ModelReplyError as error:
+            closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
+            return {**closed, "proposal": question(run, of_turn(state), state["decision"]["text"])}
         if not api_plan["calls"]:
-            return _no_call(run, state, round_number, reply.answer.strip() or "No operation serves this sub-task.")
-        return _chosen(run, round_number, api_plan)
+            return _no_call(run, state, round_number, api_plan["reason"])
+        update = {"api_plan": api_plan, "selection": None, "round": round_number, "program": None}
+        # What is not known is known after the call before it.
+        hint = {"hint": ""} if run.is_brief and len(api_plan["calls"]) > 1 else {}
+        return {**update, **hint, "usage": run.usage()}
 
     return selector
 
 
-def _chosen(run: Run, round_number: int, api_plan: ApiPlan) -> dict[str, Any]:
-    return {
-        "api_plan": api_plan,
-        "selection": None,
-        "round": round_number,
-        "program": None,
-        "usage": run.usage(),
-    }
+def _plan(run: Run, state: SelectorState) -> ApiPlan:
+    """Ask for the API plan; a model whose plans cannot be used chooses one operation. Raises `ModelError`.
 
-
-def _single(run: Run, state: SelectorState, round_number: int) -> dict[str, Any]:
-    """Have the model choose a single operation; without one, ask a person.
-
-    An operation whose id was not known is planned after the one that gives it, which is found by rule.
+    Without calls, its reason is the answer that needs none.
     """
-    if run.is_brief and state["hint"] and (giver := giver_of(run, state["api_plan"]["calls"][0]["operation"])):
-        needing: PlannedCall = {**state["api_plan"]["calls"][0], "needs": [1]}
-        first: PlannedCall = {**needing, "operation": giver, "needs": []}
-        return {**_chosen(run, round_number, {"calls": [first, needing], "reason": ""}), "hint": ""}
-    listing, task = _operations(run, state), state["decision"]["text"]
     if run.is_brief:
-        listing = without(run, listing, not_for(run, state, of_turn(state)))
+        return one_operation(run, state, _operations(run, state))
     try:
-        prompt = [SystemMessage(""), brief_turn(run, state, task)] if run.is_brief else _prompt(run, state, listing)
-        call = single_operation(run, prompt, listing.text, task)
-    except UsedUpError as error:
-        return _no_call(run, state, round_number, f"No operation was chosen. {error}")
-    except ModelReplyError as error:
-        closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
-        return {**closed, "proposal": question(run, of_turn(state), task)}
-    return _chosen(run, round_number, {"calls": [call], "reason": ""})
+        reply = _selection(run, state)
+    except ModelReplyError:
+        listing = _operations(run, state)
+        call = single_operation(run, _prompt(run, state, listing), listing.text, state["decision"]["text"])
+        return {"calls": [call], "reason": ""}
+    api_plan, answer = api_plan_of(run, reply), reply.answer.strip() or "No operation serves this sub-task."
+    return api_plan if api_plan["calls"] else {**api_plan, "reason": answer}
 
 
 def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:

@@ -4,8 +4,7 @@ A server with grammars lets the model write nothing else than the name of an ope
 operation's own schema.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -18,11 +17,7 @@ from restgpt.nodes.state.results import told_results
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
 from restgpt.specs.docs.arguments_schema import arguments_schema
-from restgpt.specs.docs.words.keyword import GROUPS
-from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.model.reply import written_calls
-
-PLACES = {*GROUPS.values(), "body"}
 
 ASKED = "I could not find out which call, or which values, this needs"
 """How the question begins with which a turn ends whose model chose no call."""
@@ -111,32 +106,3 @@ def question(run: Run, steps: Sequence[Step], task: str, problem: str = "") -> P
     lines += [f"Which function should I call, and with which values?{such}"]
     lines += [f"What was done and found until then:\n{found}"] if found else []
     return {"kind": "end", "text": "\n".join(filter(None, lines)), "fulfilled": False}
-
-
-def without_inventions(operation: Operation, given: Mapping[str, Any], known: str) -> dict[str, Any]:
-    """Return arguments, by place or by name, without the optional ones that a model made up.
-
-    It did if neither the value nor the name of the argument has a word in the text `known`. Where that has one of the
-    values that the document lists, it is this one.
-    """
-    words = set(stems(known)) - STOP_STEMS
-    body = arguments_schema(operation)["properties"].get("body", {})
-    needed = {"body", *(item.name for item in operation.parameters if item.required), *body.get("required", ())}
-
-    lists = {item.name: item.schema.get("enum") for item in operation.parameters if isinstance(item.schema, dict)}
-    spoken = {
-        name: [one for one in values or () if set() < set(stems(str(one))) <= words] for name, values in lists.items()
-    }
-    named = {name: values[0] for name, values in spoken.items() if len(values) == 1}
-
-    def kept(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
-        for name, value in arguments.items():
-            value = named.get(name, value)
-            if name in PLACES and isinstance(value, dict):
-                found[name] = kept(value)
-            elif name in needed or words & {*stems(name), *stems(json.dumps(value, ensure_ascii=False))}:
-                found[name] = value
-        return found
-
-    return kept(given)

@@ -6,6 +6,7 @@ import pytest
 from board import Agent, Board
 from langchain_core.messages import BaseMessage
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from roles import end, program, prompts_of, role_of
 from scripted import Reply, ScriptedModel
 
@@ -182,6 +183,20 @@ def test_what_a_change_creates_has_words_of_the_user(board: Board, title: str, m
     model = small(operation={"operation": "create_task"}, arguments=made)
     asked(board, model, store, "Add a task called Buy bulbs to project 4.", writes="allow")
     assert ("POST /projects/{project_id}/tasks 201" in board.calls()) == meant
+
+
+@pytest.mark.parametrize(("instruction", "is_asked"), [("Lösche Aufgabe 101!", True), ("Remove task 101.", False)])
+def test_a_change_that_no_known_word_asks_for_is_put_to_a_person(
+    board: Board, instruction: str, is_asked: bool
+) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    model = small(operation={"operation": "delete_task"}, arguments={"path": {"task_id": 101}}, planner="Hm.")
+    agent = asked(board, model, store, instruction, writes="allow")
+    assert ("DELETE /tasks/{task_id} 204" not in board.calls()) == is_asked
+    if is_asked:
+        agent.graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), agent.config)
+    assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
 
 
 def test_an_order_is_not_fulfilled_by_a_call_that_only_reads(board: Board) -> None:

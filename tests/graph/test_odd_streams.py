@@ -78,6 +78,7 @@ WHOLE: dict[str, Iterable[bytes]] = {
     "an empty reason": (FIRST, *(chunk({"content": part}, "") for part in (PROGRAM[:9], PROGRAM[9:])), LAST, DONE),
     "usage in each part": (FIRST, *(chunk({"content": PROGRAM}, usage=USAGE),), LAST, DONE),
     "reasoning before": (chunk({"role": "assistant", "reasoning_content": "hm {"}), *parts(PROGRAM), LAST, DONE),
+    "thoughts that begin nowhere": (*parts(f"{json.dumps(end('A draft.'))}? No.\n</think>\n{PROGRAM}"), LAST, DONE),
     "thoughts with a draft": (*parts(f"<think>{json.dumps(end('A draft.'))}</think>{PROGRAM}"), LAST, DONE),
 }
 
@@ -90,6 +91,8 @@ def test_a_whole_stream_is_read(board: Board, monkeypatch: pytest.MonkeyPatch, e
 def test_comments_between_the_events_are_left_out(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = stream(FIRST, *parts(PROGRAM), LAST, DONE, before=b": OPENROUTER PROCESSING\n\n")
     assert ask(board, monkeypatch, (200, sent)) == "4 projects"
+    named = sent.replace(b"data:", b"event: message\ndata:").replace(b"\n", b"\r\n")
+    assert ask(board, monkeypatch, (200, named)) == "4 projects"
 
 
 CALLED: dict[str, Iterable[bytes]] = {
