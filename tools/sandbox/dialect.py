@@ -50,6 +50,7 @@ _TAKERS = frozenset({
     *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
 })  # fmt: skip
 _EAGER = frozenset({"map", "filter"})
+_FIRST = frozenset({"next", "any", "all"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,12 @@ class Translation:
     """A program as Monty runs it.
 
     `lines` has the lines of the program by the offsets in bytes where parts of the new code start, in order, and
-    `unused` has the offsets of the calls whose value the program does not use.
+    `unused` has the offsets of the calls whose value the program does not use, with whether it gives the value a name.
     """
 
     code: str
     lines: dict[int, int]
-    unused: frozenset[int]
+    unused: Mapping[int, bool]
 
     def line_at(self, offset: int) -> int:
         """Return the line of the program for an offset in the code that Monty runs."""
@@ -73,13 +74,17 @@ class Translation:
         return len("".join(self.code.splitlines(keepends=True)[: line - 1]).encode()) + column - 1
 
 
-def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
-    """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form."""
+def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = False) -> Translation:
+    """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form.
+
+    In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
+    """
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     hidden = {name: hidden_name(name) for name in functions if hasattr(builtins, name) and name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
+    held = _held(tree, functions) if is_dry else set()
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound, held).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
     starts = [0]
@@ -91,7 +96,7 @@ def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
             raise ValueError("the code cannot be written in another form")
         if isinstance(node, ast.expr | ast.stmt):
             lines.setdefault(starts[node.lineno - 1] + node.col_offset, old.lineno)  # type: ignore[attr-defined]
-    unused = frozenset(starts[call.lineno - 1] + call.col_offset for call in _unused(new))
+    unused = {starts[call.lineno - 1] + call.col_offset: named for call, named in _unused(new, held)}
     return Translation(code, dict(sorted(lines.items())), unused)
 
 
@@ -121,17 +126,24 @@ def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]
 
 
 def _taken(node: ast.AST) -> Sequence[ast.AST]:
-    """Return the parts of a node of which it takes all items at once."""
+    """Return the parts of a node of which it takes all items at once, or as in Python."""
     if isinstance(node, ast.Starred):
         return [node.value]
-    is_taker = isinstance(node, ast.Call) and (_id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join")
-    return node.args if is_taker and isinstance(node, ast.Call) else []
+    if not isinstance(node, ast.Call):
+        return []
+    if _id(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+        return node.args[:1]
+    return node.args if _id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join" else []
 
 
 def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     """Return whether a node makes calls one by one in Python, and all at once in Monty."""
-    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls})
-    return is_lazy and any(_id(inner) in calls for inner in ast.walk(node))
+    later: list[ast.AST] = []
+    if isinstance(node, ast.GeneratorExp):  # Python takes the outermost list at once
+        later = [node.elt, *node.generators[0].ifs, *node.generators[1:]]
+    elif isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls}:
+        later = [*node.args[:1]]
+    return any(_id(inner) in calls for part in later for inner in ast.walk(part))
 
 
 def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
@@ -171,23 +183,32 @@ def _id(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _unused(tree: ast.Module) -> Iterator[ast.Call]:
+def _held(tree: ast.Module, functions: Collection[str]) -> set[str]:
+    """Return the names of answers of calls; one that is changed in its place is read there."""
+    nodes = list(ast.walk(tree))
+    given = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    names = {_id(target) for node in given if _id(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
+    return names - {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
+
+
+def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]:
     """Yield the calls whose value is not used: they are statements, or branches of a `gather` that is one.
 
-    The value of a name that the program does not read is not used either.
+    The value of a name that the program does not read is not used either; True stands beside such a call.
     """
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    for node in ast.walk(tree):
-        is_unread = isinstance(node, ast.Assign) and all(_id(target) not in {"", *read} for target in node.targets)
-        if isinstance(node, ast.Expr) or is_unread:
-            value: Any = node.value  # type: ignore[attr-defined]
-            if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
-                value = value.args[0]
-            if isinstance(value, ast.Call):
-                yield value
-            if isinstance(value, ast.Call) and _id(value.func) == "gather":
-                branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
-                yield from (branch.body for branch in branches if isinstance(branch.body, ast.Call))
+    nodes = list(ast.walk(tree))
+    read = {_id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
+    read |= {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
+    for node in nodes:
+        names = {_id(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+        value: Any = node.value if isinstance(node, ast.Expr) or names else None  # type: ignore[attr-defined]
+        if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
+            value = value.args[0]
+        if isinstance(value, ast.Call) and not names & (read - held):
+            yield value, bool(names)
+        if isinstance(value, ast.Call) and not names & read and _id(value.func) == "gather":
+            branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
+            yield from ((branch.body, False) for branch in branches if isinstance(branch.body, ast.Call))
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -200,15 +221,38 @@ def _plain(value: ast.expr) -> ast.expr:
     return value if isinstance(value, ast.Constant | ast.JoinedStr) else _call("_host_plain", value)
 
 
+def _is_generator(node: ast.AST) -> bool:
+    return isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
+
+
+def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.expr:
+    """Return `next`, `any` or `all` over a list that ends with the item that is taken."""
+    if name != "next":
+        test = items.elt if name == "any" else ast.UnaryOp(ast.Not(), items.elt)
+        items.generators[-1].ifs.append(test)
+        items.elt, default = ast.Constant(name == "any"), [ast.Constant(name == "all")]
+    items.elt = _call("_host_take", items.elt)
+    return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
+
+
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Collection[str], hidden: Mapping[str, str], functions: Collection[str]) -> None:
-        self._bound, self._hidden, self._functions = bound, hidden, functions
+    def __init__(
+        self,
+        bound: Collection[str] = (),
+        hidden: Mapping[str, str] | None = None,
+        functions: Collection[str] = (),
+        held: Collection[str] = (),
+    ) -> None:
+        self._bound, self._hidden, self._functions, self._held = bound, hidden or {}, functions, held
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Give a function of the API that is called like one of Python its other name."""
-        return ast.Name(self._hidden.get(node.id, node.id), node.ctx)
+        """Give a function of the API its other name, and look whether there is the answer that a name has."""
+        name = ast.Name(self._hidden.get(node.id, node.id), node.ctx)
+        if node.id in self._held and isinstance(node.ctx, ast.Load):
+            return ast.IfExp(_call("_host_is_held", name), _call("_host_held", name), name)
+        return name
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
@@ -234,13 +278,16 @@ class _Dialect(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Write `map` and `filter` over one list as comprehensions, in which calls of the API can wait.
+        """Write `map`, `filter`, `next`, `any` and `all` as comprehensions, in which calls of the API can wait.
 
         The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
         """
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
+        is_lazy = node.args and node.args[:1] == [*_taken(node)] and _is_generator(node.args[0])
         self.generic_visit(node)
+        if name in _FIRST and is_lazy and not is_own:
+            return _first(name, node.args[0].args[0], node.args[1:])  # type: ignore[attr-defined]
         if name in self._functions:
             node.args = [_plain(argument) for argument in node.args]
             for keyword in node.keywords:
@@ -301,7 +348,7 @@ def library() -> str:
         raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
     parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
     kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
-    tree = _Dialect((), {}, ()).visit(ast.Module(kept, []))
+    tree = _Dialect().visit(ast.Module(kept, []))
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     python = {_id(node) for node in ast.walk(tree)} - bound
     given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}

@@ -48,6 +48,9 @@ _WAYS = {
 }
 """What to write in the place of a method that Monty does not have, by the last word of its error."""
 
+_HELD = "\0held "
+"""The beginning of what stands for the answer to a change that a dry run did not send."""
+
 _PRELUDE = """
 import binascii as _host_binascii, json as _host_json, re as _host_re
 ApiError, Rejected = _host_binascii.Incomplete, _host_re.error
@@ -76,6 +79,8 @@ def _host_plain(value):
     if kind in _host_functions:
         raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
     return value
+def _host_is_held(value):
+    return _type(value).__name__ == "str" and value[:6] == "\\0held "
 def _host_shown(value):
     if value is None or isinstance(value, str):
         return value and value[:100_000]
@@ -83,6 +88,18 @@ def _host_shown(value):
         return _host_json.dumps(value, ensure_ascii=False)[:100_000]
     except Exception:
         return None
+_host_taken = []
+def _host_take(value):
+    _host_taken.append(value)
+    raise StopIteration
+def _host_first(branch, *default):
+    try:
+        branch()
+    except StopIteration:
+        return _host_taken.pop()
+    if default:
+        return default[0]
+    raise StopIteration
 def exit(text=""):
     raise SystemExit(text if _type(text).__name__ == "str" else "")
 quit = exit
@@ -139,7 +156,8 @@ class MontyProgram:
         tree = ast.parse(code, FILENAME)
         if found := sorted({*lacks(tree, names), *map(tuple, self._checked(tree))})[:20]:
             raise Left("refused", {"problems": found})
-        self.translated: Translation = translation(tree, names)
+        is_dry = any(entry["kind"] == "held" for entry in job["entries"])
+        self.translated: Translation = translation(tree, names, is_dry=is_dry)
         log = Log(job["entries"], bodies)
         self._driver = _Driver(int(job["most"]), log, _leave, _nothing)
         self._outside: dict[str, Callable[..., Any]] = {
@@ -148,6 +166,7 @@ class MontyProgram:
             "headers": self._driver.headers,
             "stop": self._driver.stop,
             "_host_error": self._driver.of_error,
+            "_host_held": lambda name: self._driver._use_of_held(name.removeprefix(_HELD)),
             "_host_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
             "_host_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
             "_host_open": self._driver.open,
@@ -241,7 +260,8 @@ class MontyProgram:
                 _weigh([positional, keywords])
             value = self._outside[moment.function_name](*positional, **keywords)
             if type(value) is Held:
-                value = None if place.start in self.translated.unused else bool(value)
+                named = self.translated.unused.get(place.start)
+                value = bool(value) if named is None else f"{_HELD}{moment.function_name}" if named else None
             return {"return_value": _encodable(value)}
         except Suspended:
             return {"exc_type": "KeyboardInterrupt", "message": ""}
