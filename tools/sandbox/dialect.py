@@ -17,13 +17,6 @@ from typing import Any
 from restgpt.tools.sandbox.guest.gather import bound_names, rewritten
 from restgpt.tools.sandbox.guest.replay import FILENAME, LIBRARY
 
-MODULES = frozenset({
-    *("__future__", "asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime"),
-    *("decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib", "random", "re", "sys"),
-    *("time", "tomllib", "typing", "unicodedata"),
-})  # fmt: skip
-"""The modules that Monty has."""
-
 _INSTEAD: Mapping[str, str] = {
     "statistics": "write sum(values) / len(values), and sorted(values)[len(values) // 2] for the median",
     "io": "split the text into lines with text.splitlines()",
@@ -53,25 +46,31 @@ _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
 
 
+Names = Collection[str]
+Place = tuple[int, int]
+"""A line, from 1, and an offset in bytes in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
     """A program as Monty runs it.
 
-    `lines` has the lines of the program by the offsets in bytes where parts of the new code start, in order, and
-    `unused` has the offsets of the calls whose value the program does not use, with whether it gives the value a name.
+    `lines` has the lines of the program by the places where parts of the new code start, in order, and `unused` has the
+    places of the calls whose value the program does not use, with whether it gives the value a name.
     """
 
     code: str
-    lines: dict[int, int]
-    unused: Mapping[int, bool]
+    lines: dict[Place, int]
+    unused: dict[Place, bool]
 
-    def line_at(self, offset: int) -> int:
-        """Return the line of the program for an offset in the code that Monty runs."""
-        return next((line for start, line in reversed(self.lines.items()) if start <= offset), 0)
+    def line_at(self, place: Place) -> int:
+        """Return the line of the program for a place in the code that Monty runs."""
+        return next((line for start, line in reversed(self.lines.items()) if start <= place), 0)
 
-    def offset_of(self, line: int, column: int) -> int:
-        """Return the offset of a place in the code that Monty runs; both numbers count from 1."""
-        return len("".join(self.code.splitlines(keepends=True)[: line - 1]).encode()) + column - 1
+    def place_at(self, offset: int) -> Place:
+        """Return the place at an offset in bytes."""
+        before = self.code.encode()[:offset]
+        return before.count(b"\n") + 1, offset - before.rfind(b"\n") - 1
 
 
 def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = False) -> Translation:
@@ -87,16 +86,13 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
     tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound, held).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
-    starts = [0]
-    for text in code.encode().split(b"\n"):
-        starts.append(starts[-1] + len(text) + 1)
-    lines: dict[int, int] = {}
+    lines: dict[Place, int] = {}
     for old, node in zip(ast.walk(tree), ast.walk(new), strict=True):
         if type(old) is not type(node):
             raise ValueError("the code cannot be written in another form")
         if isinstance(node, ast.expr | ast.stmt):
-            lines.setdefault(starts[node.lineno - 1] + node.col_offset, old.lineno)  # type: ignore[attr-defined]
-    unused = {starts[call.lineno - 1] + call.col_offset: named for call, named in _unused(new, held)}
+            lines.setdefault((node.lineno, node.col_offset), old.lineno)  # type: ignore[attr-defined]
+    unused = {(call.lineno, call.col_offset): named for call, named in _unused(new, held)}
     return Translation(code, dict(sorted(lines.items())), unused)
 
 
@@ -164,13 +160,10 @@ def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
 
 def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     for alias in node.names:
-        names = [alias.name] if isinstance(node, ast.Import) else [node.module or "", f"{node.module}.{alias.name}"]
-        for name in names:
-            root = name.partition(".")[0]
-            way = _INSTEAD.get(name) or (_INSTEAD.get(root) if root not in MODULES else "")
-            if way:
-                yield f"{name} is not here: {way}"
-                break
+        module = alias.name if isinstance(node, ast.Import) else node.module or ""
+        name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
+        if way := _INSTEAD.get(name) or _INSTEAD.get(name.partition(".")[0]):
+            yield f"{name} is not here: {way}"
 
 
 def _deleted(target: ast.expr) -> bool:
@@ -221,10 +214,6 @@ def _plain(value: ast.expr) -> ast.expr:
     return value if isinstance(value, ast.Constant | ast.JoinedStr) else _call("_host_plain", value)
 
 
-def _is_generator(node: ast.AST) -> bool:
-    return isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER)
-
-
 def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.expr:
     """Return `next`, `any` or `all` over a list that ends with the item that is taken."""
     if name != "next":
@@ -238,14 +227,8 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(
-        self,
-        bound: Collection[str] = (),
-        hidden: Mapping[str, str] | None = None,
-        functions: Collection[str] = (),
-        held: Collection[str] = (),
-    ) -> None:
-        self._bound, self._hidden, self._functions, self._held = bound, hidden or {}, functions, held
+    def __init__(self, bound: Names, hidden: Mapping[str, str], functions: Names, held: Names) -> None:
+        self._bound, self._hidden, self._functions, self._held = bound, hidden, functions, held
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Give a function of the API its other name, and look whether there is the answer that a name has."""
@@ -268,7 +251,7 @@ class _Dialect(ast.NodeTransformer):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         """Make an iterator of a generator, which Monty takes for a list."""
         self.generic_visit(node)
-        return _call("iter", ast.ListComp(node.elt, node.generators))
+        return _call("_host_iter", ast.ListComp(node.elt, node.generators))
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """Make a function of a method that is given as a key."""
@@ -284,10 +267,10 @@ class _Dialect(ast.NodeTransformer):
         """
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
-        is_lazy = node.args and node.args[:1] == [*_taken(node)] and _is_generator(node.args[0])
         self.generic_visit(node)
-        if name in _FIRST and is_lazy and not is_own:
-            return _first(name, node.args[0].args[0], node.args[1:])  # type: ignore[attr-defined]
+        match node.args:
+            case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
+                return _first(name, made, rest) if _taken(node) else node
         if name in self._functions:
             node.args = [_plain(argument) for argument in node.args]
             for keyword in node.keywords:
@@ -299,7 +282,7 @@ class _Dialect(ast.NodeTransformer):
         test = item if isinstance(function, ast.Constant) else ast.Call(function, [item], [])
         target = ast.Name("_item", ast.Store())
         parts = [ast.comprehension(target, items, [test] if name == "filter" else [], 0)]
-        return _call("iter", ast.ListComp(test if name == "map" else item, parts))
+        return _call("_host_iter", ast.ListComp(test if name == "map" else item, parts))
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""
@@ -336,26 +319,39 @@ _FOR_LIBRARY = {
     "stop": "stop",
     "ratio": "_host_ratio",
     "likest": "_host_likest",
+    "self": "None",
+    "Gathering": "_HostGathering",
+    "Held": "None",
+    "Suspended": "KeyboardInterrupt",
+    "_Error": "Exception",
+    "_Anything": "BaseException",
 }
-"""What the library gets in the place of what it imports and of functions that run in the host."""
+"""What the library and `gather` get in the place of what they import and of functions that run in the host."""
 
 
 @lru_cache(maxsize=1)
 def library() -> str:
-    """Return the functions of `guest/library.py` for Monty, inside a function, where no name of a program is theirs."""
-    spec = find_spec("restgpt.tools.sandbox.guest.library")
-    if spec is None or spec.origin is None:
-        raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    """Return `gather` and the functions of the library, inside a function, where no name of a program is theirs."""
+    parts = _module("library").body
     kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
-    tree = _Dialect().visit(ast.Module(kept, []))
+    defined = (node for node in ast.walk(_module("replay")) if isinstance(node, ast.FunctionDef))
+    gather = next(node for node in defined if node.name == "gather")
+    del gather.args.args[0]
+    tree = _Dialect((), {}, (), ()).visit(ast.Module([*kept, gather], []))
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     python = {_id(node) for node in ast.walk(tree)} - bound
     given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}
     defaults = ", ".join(f"{name}={value}" for name, value in given.items())
-    names = ", ".join(LIBRARY)
+    names = ", ".join((*LIBRARY, "gather"))
     body = indent(ast.unparse(ast.fix_missing_locations(tree)), "    ")
     return f"def _host_library({defaults}):\n{body}\n    return {names}\n{names} = _host_library()\n"
+
+
+def _module(name: str) -> ast.Module:
+    spec = find_spec(f"restgpt.tools.sandbox.guest.{name}")
+    if spec is None or spec.origin is None:
+        raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
 
 
 def _is_given(part: ast.stmt) -> bool:
