@@ -17,8 +17,8 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_244,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 11_352,  # more: programs in Monty, for other systems than Linux
-    "specs": 7_479,
+    "tools": 11_331,  # more: programs in Monty, for other systems than Linux
+    "specs": 7_476,
     "prompts": 37,
     "restgpt": 1_576,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_478,

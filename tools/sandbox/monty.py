@@ -79,9 +79,7 @@ class MontyBackend:
             line, sentence = json.loads(end.payload)["problems"][0]
             end = Ending(Status.UNSUPPORTED, error=CodeError("NotImplementedError", sentence, line))
         told = end.error and replace(end.error, message=printable(end.error.message)[:2048])
-        options: dict[str, Any] = {"error": told, "pause": end.pause, "payload": end.payload, "shape": end.shape}
-        elapsed = (time.monotonic() - started) * 1000
-        return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
+        return result_of(end._replace(error=told), bytes(output.printed), limits, time.monotonic() - started)
 
     def _run(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> Ending:
         """Run a program, or code over data. Raises Left, and what `ast.parse` raises."""
