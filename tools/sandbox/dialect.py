@@ -17,13 +17,6 @@ from typing import Any
 from restgpt.tools.sandbox.guest.gather import bound_names, rewritten
 from restgpt.tools.sandbox.guest.replay import FILENAME, LIBRARY
 
-MODULES = frozenset({
-    *("__future__", "asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime"),
-    *("decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib", "random", "re", "sys"),
-    *("time", "tomllib", "typing", "unicodedata"),
-})  # fmt: skip
-"""The modules that Monty has."""
-
 _INSTEAD: Mapping[str, str] = {
     "statistics": "write sum(values) / len(values), and sorted(values)[len(values) // 2] for the median",
     "io": "split the text into lines with text.splitlines()",
@@ -50,48 +43,56 @@ _TAKERS = frozenset({
     *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
 })  # fmt: skip
 _EAGER = frozenset({"map", "filter"})
+_FIRST = frozenset({"next", "any", "all"})
+
+
+Names = Collection[str]
+Place = tuple[int, int]
+"""A line, from 1, and an offset in bytes in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
     """A program as Monty runs it.
 
-    `lines` has the lines of the program by the offsets in bytes where parts of the new code start, in order, and
-    `unused` has the offsets of the calls whose value the program does not use.
+    `lines` has the lines of the program by the places where parts of the new code start, in order, and `unused` has the
+    places of the calls whose value the program does not use, with whether it gives the value a name.
     """
 
     code: str
-    lines: dict[int, int]
-    unused: frozenset[int]
+    lines: dict[Place, int]
+    unused: dict[Place, bool]
 
-    def line_at(self, offset: int) -> int:
-        """Return the line of the program for an offset in the code that Monty runs."""
-        return next((line for start, line in reversed(self.lines.items()) if start <= offset), 0)
+    def line_at(self, place: Place) -> int:
+        """Return the line of the program for a place in the code that Monty runs."""
+        return next((line for start, line in reversed(self.lines.items()) if start <= place), 0)
 
-    def offset_of(self, line: int, column: int) -> int:
-        """Return the offset of a place in the code that Monty runs; both numbers count from 1."""
-        return len("".join(self.code.splitlines(keepends=True)[: line - 1]).encode()) + column - 1
+    def place_at(self, offset: int) -> Place:
+        """Return the place at an offset in bytes."""
+        before = self.code.encode()[:offset]
+        return before.count(b"\n") + 1, offset - before.rfind(b"\n") - 1
 
 
-def translation(tree: ast.Module, functions: Collection[str]) -> Translation:
-    """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form."""
+def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = False) -> Translation:
+    """Return the program as Monty runs it; the tree is changed. Raises ValueError for code that has no other form.
+
+    In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
+    """
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     hidden = {name: hidden_name(name) for name in functions if hasattr(builtins, name) and name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound).visit(rewritten(tree)))
+    held = _held(tree, functions) if is_dry else set()
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound, held).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
-    starts = [0]
-    for text in code.encode().split(b"\n"):
-        starts.append(starts[-1] + len(text) + 1)
-    lines: dict[int, int] = {}
+    lines: dict[Place, int] = {}
     for old, node in zip(ast.walk(tree), ast.walk(new), strict=True):
         if type(old) is not type(node):
             raise ValueError("the code cannot be written in another form")
         if isinstance(node, ast.expr | ast.stmt):
-            lines.setdefault(starts[node.lineno - 1] + node.col_offset, old.lineno)  # type: ignore[attr-defined]
-    unused = frozenset(starts[call.lineno - 1] + call.col_offset for call in _unused(new))
+            lines.setdefault((node.lineno, node.col_offset), old.lineno)  # type: ignore[attr-defined]
+    unused = {(call.lineno, call.col_offset): named for call, named in _unused(new, held)}
     return Translation(code, dict(sorted(lines.items())), unused)
 
 
@@ -121,17 +122,24 @@ def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]
 
 
 def _taken(node: ast.AST) -> Sequence[ast.AST]:
-    """Return the parts of a node of which it takes all items at once."""
+    """Return the parts of a node of which it takes all items at once, or as in Python."""
     if isinstance(node, ast.Starred):
         return [node.value]
-    is_taker = isinstance(node, ast.Call) and (_id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join")
-    return node.args if is_taker and isinstance(node, ast.Call) else []
+    if not isinstance(node, ast.Call):
+        return []
+    if _id(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+        return node.args[:1]
+    return node.args if _id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join" else []
 
 
 def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     """Return whether a node makes calls one by one in Python, and all at once in Monty."""
-    is_lazy = isinstance(node, ast.GeneratorExp) or (isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls})
-    return is_lazy and any(_id(inner) in calls for inner in ast.walk(node))
+    later: list[ast.AST] = []
+    if isinstance(node, ast.GeneratorExp):  # Python takes the outermost list at once
+        later = [node.elt, *node.generators[0].ifs, *node.generators[1:]]
+    elif isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls}:
+        later = [*node.args[:1]]
+    return any(_id(inner) in calls for part in later for inner in ast.walk(part))
 
 
 def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
@@ -152,13 +160,10 @@ def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
 
 def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     for alias in node.names:
-        names = [alias.name] if isinstance(node, ast.Import) else [node.module or "", f"{node.module}.{alias.name}"]
-        for name in names:
-            root = name.partition(".")[0]
-            way = _INSTEAD.get(name) or (_INSTEAD.get(root) if root not in MODULES else "")
-            if way:
-                yield f"{name} is not here: {way}"
-                break
+        module = alias.name if isinstance(node, ast.Import) else node.module or ""
+        name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
+        if way := _INSTEAD.get(name) or _INSTEAD.get(name.partition(".")[0]):
+            yield f"{name} is not here: {way}"
 
 
 def _deleted(target: ast.expr) -> bool:
@@ -171,23 +176,32 @@ def _id(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _unused(tree: ast.Module) -> Iterator[ast.Call]:
+def _held(tree: ast.Module, functions: Collection[str]) -> set[str]:
+    """Return the names of answers of calls; one that is changed in its place is read there."""
+    nodes = list(ast.walk(tree))
+    given = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    names = {_id(target) for node in given if _id(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
+    return names - {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
+
+
+def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]:
     """Yield the calls whose value is not used: they are statements, or branches of a `gather` that is one.
 
-    The value of a name that the program does not read is not used either.
+    The value of a name that the program does not read is not used either; True stands beside such a call.
     """
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    for node in ast.walk(tree):
-        is_unread = isinstance(node, ast.Assign) and all(_id(target) not in {"", *read} for target in node.targets)
-        if isinstance(node, ast.Expr) or is_unread:
-            value: Any = node.value  # type: ignore[attr-defined]
-            if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
-                value = value.args[0]
-            if isinstance(value, ast.Call):
-                yield value
-            if isinstance(value, ast.Call) and _id(value.func) == "gather":
-                branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
-                yield from (branch.body for branch in branches if isinstance(branch.body, ast.Call))
+    nodes = list(ast.walk(tree))
+    read = {_id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
+    read |= {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
+    for node in nodes:
+        names = {_id(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+        value: Any = node.value if isinstance(node, ast.Expr) or names else None  # type: ignore[attr-defined]
+        if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
+            value = value.args[0]
+        if isinstance(value, ast.Call) and not names & (read - held):
+            yield value, bool(names)
+        if isinstance(value, ast.Call) and not names & read and _id(value.func) == "gather":
+            branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
+            yield from ((branch.body, False) for branch in branches if isinstance(branch.body, ast.Call))
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -200,15 +214,28 @@ def _plain(value: ast.expr) -> ast.expr:
     return value if isinstance(value, ast.Constant | ast.JoinedStr) else _call("_host_plain", value)
 
 
+def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.expr:
+    """Return `next`, `any` or `all` over a list that ends with the item that is taken."""
+    if name != "next":
+        test = items.elt if name == "any" else ast.UnaryOp(ast.Not(), items.elt)
+        items.generators[-1].ifs.append(test)
+        items.elt, default = ast.Constant(name == "any"), [ast.Constant(name == "all")]
+    items.elt = _call("_host_take", items.elt)
+    return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
+
+
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Collection[str], hidden: Mapping[str, str], functions: Collection[str]) -> None:
-        self._bound, self._hidden, self._functions = bound, hidden, functions
+    def __init__(self, bound: Names, hidden: Mapping[str, str], functions: Names, held: Names) -> None:
+        self._bound, self._hidden, self._functions, self._held = bound, hidden, functions, held
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Give a function of the API that is called like one of Python its other name."""
-        return ast.Name(self._hidden.get(node.id, node.id), node.ctx)
+        """Give a function of the API its other name, and look whether there is the answer that a name has."""
+        name = ast.Name(self._hidden.get(node.id, node.id), node.ctx)
+        if node.id in self._held and isinstance(node.ctx, ast.Load):
+            return ast.IfExp(_call("_host_is_held", name), _call("_host_held", name), name)
+        return name
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
@@ -224,7 +251,7 @@ class _Dialect(ast.NodeTransformer):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         """Make an iterator of a generator, which Monty takes for a list."""
         self.generic_visit(node)
-        return _call("iter", ast.ListComp(node.elt, node.generators))
+        return _call("_host_iter", ast.ListComp(node.elt, node.generators))
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST:
         """Make a function of a method that is given as a key."""
@@ -234,13 +261,16 @@ class _Dialect(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Write `map` and `filter` over one list as comprehensions, in which calls of the API can wait.
+        """Write `map`, `filter`, `next`, `any` and `all` as comprehensions, in which calls of the API can wait.
 
         The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
         """
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
         self.generic_visit(node)
+        match node.args:
+            case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
+                return _first(name, made, rest) if _taken(node) else node
         if name in self._functions:
             node.args = [_plain(argument) for argument in node.args]
             for keyword in node.keywords:
@@ -252,7 +282,7 @@ class _Dialect(ast.NodeTransformer):
         test = item if isinstance(function, ast.Constant) else ast.Call(function, [item], [])
         target = ast.Name("_item", ast.Store())
         parts = [ast.comprehension(target, items, [test] if name == "filter" else [], 0)]
-        return _call("iter", ast.ListComp(test if name == "map" else item, parts))
+        return _call("_host_iter", ast.ListComp(test if name == "map" else item, parts))
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""
@@ -289,26 +319,39 @@ _FOR_LIBRARY = {
     "stop": "stop",
     "ratio": "_host_ratio",
     "likest": "_host_likest",
+    "self": "None",
+    "Gathering": "_HostGathering",
+    "Held": "None",
+    "Suspended": "KeyboardInterrupt",
+    "_Error": "Exception",
+    "_Anything": "BaseException",
 }
-"""What the library gets in the place of what it imports and of functions that run in the host."""
+"""What the library and `gather` get in the place of what they import and of functions that run in the host."""
 
 
 @lru_cache(maxsize=1)
 def library() -> str:
-    """Return the functions of `guest/library.py` for Monty, inside a function, where no name of a program is theirs."""
-    spec = find_spec("restgpt.tools.sandbox.guest.library")
-    if spec is None or spec.origin is None:
-        raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    """Return `gather` and the functions of the library, inside a function, where no name of a program is theirs."""
+    parts = _module("library").body
     kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
-    tree = _Dialect((), {}, ()).visit(ast.Module(kept, []))
+    defined = (node for node in ast.walk(_module("replay")) if isinstance(node, ast.FunctionDef))
+    gather = next(node for node in defined if node.name == "gather")
+    del gather.args.args[0]
+    tree = _Dialect((), {}, (), ()).visit(ast.Module([*kept, gather], []))
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
     python = {_id(node) for node in ast.walk(tree)} - bound
     given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}
     defaults = ", ".join(f"{name}={value}" for name, value in given.items())
-    names = ", ".join(LIBRARY)
+    names = ", ".join((*LIBRARY, "gather"))
     body = indent(ast.unparse(ast.fix_missing_locations(tree)), "    ")
     return f"def _host_library({defaults}):\n{body}\n    return {names}\n{names} = _host_library()\n"
+
+
+def _module(name: str) -> ast.Module:
+    spec = find_spec(f"restgpt.tools.sandbox.guest.{name}")
+    if spec is None or spec.origin is None:
+        raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
 
 
 def _is_given(part: ast.stmt) -> bool:

@@ -70,20 +70,16 @@ class MontyBackend:
             end = rewrite(code, data) if media == "rewriting" else self._run(code, data, media, limits, output)
         except Left as left:
             end = left.end
-        except SyntaxError as error:
-            line = error.lineno or 0
+        except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, UnsafeError) as error:
+            line = (error.lineno or 0) if isinstance(error, SyntaxError) else 0
             source = code.split("\n")[line - 1].strip()[:300] if line else ""
-            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, error.msg, line or None, source))
-        except (ValueError, OverflowError, RecursionError, MemoryError, UnsafeError) as error:
-            reason = str(error) or "the code is too complex"
-            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason))
+            reason = getattr(error, "msg", "") or str(error) or "the code is too complex"
+            end = Ending(Status.SYNTAX_ERROR, error=CodeError(type(error).__name__, reason, line or None, source))
         if media in _DATA and end.pause == "refused":  # code over data has a status for it
             line, sentence = json.loads(end.payload)["problems"][0]
             end = Ending(Status.UNSUPPORTED, error=CodeError("NotImplementedError", sentence, line))
         told = end.error and replace(end.error, message=printable(end.error.message)[:2048])
-        options: dict[str, Any] = {"error": told, "pause": end.pause, "payload": end.payload, "shape": end.shape}
-        elapsed = (time.monotonic() - started) * 1000
-        return result_of(end.status, bytes(output.printed), limits, elapsed_ms=elapsed, **options)
+        return result_of(end._replace(error=told), bytes(output.printed), limits, time.monotonic() - started)
 
     def _run(self, code: str, data: bytes, media: Media, limits: Limits, output: "_Output") -> Ending:
         """Run a program, or code over data. Raises Left, and what `ast.parse` raises."""
@@ -101,7 +97,7 @@ class MontyBackend:
             job = json.loads(data[10:size])
         program = MontyProgram(code, job, memoryview(data)[size:], self._monty)
         try:
-            with self._session(limits, _limits(limits, len(data)), output, os_policy=program.policy) as session:
+            with self._session(limits, len(data), output, os_policy=program.policy) as session:
                 try:
                     return program.run(session, output, time.monotonic() + limits.wall + _GRACE)
                 except self._monty.MontyRuntimeError as raised:
@@ -112,8 +108,15 @@ class MontyBackend:
             return Ending(_status(raised, output))
 
     @contextmanager
-    def _session(self, limits: Limits, bounds: Any, output: "_Output", **options: Any) -> Iterator[Any]:
+    def _session(self, limits: Limits, size: int, output: "_Output", **options: Any) -> Iterator[Any]:
         """Check a worker out, whose process ends with its time even where Monty does not look at the clock."""
+        bounds: Any = {
+            "max_feed_duration_secs": limits.wall,
+            # Less than elsewhere, because the host holds what Monty sends too.
+            "max_memory": limits.memory or max(_LEAST_MEMORY, limits.memory_for(size) - _LEAST_MEMORY),
+            "max_total_sleep_secs": limits.wall,
+            "max_suspensions": _MOST_SUSPENSIONS,
+        }
         with self._pool.checkout(limits=bounds, assert_message_annotations=False, **options) as session:
             # Monty tells the process between runs only.
             output.process = session.worker_pid
@@ -156,16 +159,6 @@ class _Output:
         if self.process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self.process, _KILL)
-
-
-def _limits(limits: Limits, size: int) -> Any:
-    return {
-        "max_feed_duration_secs": limits.wall,
-        # Less than elsewhere, because the host holds what Monty sends too.
-        "max_memory": limits.memory or max(_LEAST_MEMORY, limits.memory_for(size) - _LEAST_MEMORY),
-        "max_total_sleep_secs": limits.wall,
-        "max_suspensions": _MOST_SUSPENSIONS,
-    }
 
 
 def _status(raised: Any, output: _Output) -> Status:

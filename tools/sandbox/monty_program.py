@@ -12,15 +12,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from restgpt.tools.sandbox.code import OFFERED
 from restgpt.tools.sandbox.dialect import Translation, hidden_name, lacks, library, translation
+from restgpt.tools.sandbox.guest import check, rewriting
 from restgpt.tools.sandbox.guest import library as functions
-from restgpt.tools.sandbox.guest import rewriting
-from restgpt.tools.sandbox.guest.check import problems
 from restgpt.tools.sandbox.guest.replay import (
     FILENAME,
-    GIVEN,
-    LIBRARY,
     MOST_RECORD,
     ApiError,
     Driver,
@@ -29,6 +25,7 @@ from restgpt.tools.sandbox.guest.replay import (
     Log,
     Rejected,
     Suspended,
+    problems_of,
     shown,
 )
 from restgpt.tools.sandbox.result import CodeError, Ending, Status
@@ -40,18 +37,24 @@ _API_ERROR, _REJECTED = "binascii.Incomplete", "re.PatternError"
 
 _WAYS = {
     **dict.fromkeys(
-        ("'append'", "'get'", "'extend'", "'add'"), "a method is no value here: write a lambda that calls it"
+        ("no attribute 'append'", "no attribute 'get'", "no attribute 'extend'", "no attribute 'add'"),
+        "{0}; a method is no value here: write a lambda that calls it",
     ),
-    "'fromtimestamp'": "write datetime(1970, 1, 1) + timedelta(seconds=int(...))",
-    "'translate'": "use replace",
-    "re.sub()": "write a loop over re.finditer",
+    "no attribute 'fromtimestamp'": "{0}; write datetime(1970, 1, 1) + timedelta(seconds=int(...))",
+    "no attribute 'translate'": "{0}; use replace",
+    "supported in re.sub()": "{0}; write a loop over re.finditer",
+    "exceptions can only be called with": "an error takes one text here, such as raise ValueError('no such item')",
+    "cannot suspend in this": "{1}() cannot be called here: call it in a loop first, then use the results",
 }
-"""What to write in the place of a method that Monty does not have, by the last word of its error."""
+"""What to write in the place of what Monty does not have, by a part of its error."""
+
+_HELD = "\0held "
+"""The beginning of what stands for the answer to a change that a dry run did not send."""
 
 _PRELUDE = """
 import binascii as _host_binascii, json as _host_json, re as _host_re
 ApiError, Rejected = _host_binascii.Incomplete, _host_re.error
-_getattr, _hasattr, _round, _type = getattr, hasattr, round, type
+_getattr, _hasattr, _round, _type, _host_iter = getattr, hasattr, round, type, iter
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
 def getattr(owner, name, *default):
     if isinstance(owner, ApiError) and name in ("status", "body"):
@@ -76,6 +79,8 @@ def _host_plain(value):
     if kind in _host_functions:
         raise TypeError(f"an argument is no JSON value: {kind} cannot be sent")
     return value
+def _host_is_held(value):
+    return _type(value).__name__ == "str" and value[:6] == "\\0held "
 def _host_shown(value):
     if value is None or isinstance(value, str):
         return value and value[:100_000]
@@ -83,31 +88,26 @@ def _host_shown(value):
         return _host_json.dumps(value, ensure_ascii=False)[:100_000]
     except Exception:
         return None
+_host_taken = []
+def _host_take(value):
+    _host_taken.append(value)
+    raise StopIteration
+def _host_first(branch, *default):
+    try:
+        branch()
+    except StopIteration:
+        return _host_taken.pop()
+    if default:
+        return default[0]
+    raise StopIteration
 def exit(text=""):
     raise SystemExit(text if _type(text).__name__ == "str" else "")
 quit = exit
-def gather(*branches, return_exceptions=False):
-    _host_open()
-    results, first = [], None
-    for branch in branches:
-        is_suspended = is_end = False
-        _host_begin()
-        try:
-            results.append(branch() if _type(branch).__name__ in _host_functions else branch)
-        except KeyboardInterrupt:
-            is_suspended = True
-        except Exception as error:
-            first = first or (None if return_exceptions else error)
-            results.append(error)
-        except BaseException as error:
-            is_end, first = True, first or error
-        _host_end(is_suspended)
-        if is_end:
-            break
-    _host_finish()
-    if first is not None:
-        raise first
-    return results
+class _HostGathering:
+    def __init__(self, driver): _host_open()
+    def begin(self): _host_begin()
+    def end(self, is_suspended): _host_end(is_suspended)
+    def finish(self): _host_finish()
 """
 
 
@@ -137,17 +137,20 @@ class MontyProgram:
         self._code, self._job, self._monty = code, job, monty
         names = job["functions"]
         tree = ast.parse(code, FILENAME)
-        if found := sorted({*lacks(tree, names), *map(tuple, self._checked(tree))})[:20]:
+        found = problems_of(check, job, tree, code) if job["check"] else []
+        if found := sorted({*lacks(tree, names), *found})[:20]:
             raise Left("refused", {"problems": found})
-        self.translated: Translation = translation(tree, names)
-        log = Log(job["entries"], bodies)
-        self._driver = _Driver(int(job["most"]), log, _leave, _nothing)
+        is_dry = any(entry["kind"] == "held" for entry in job["entries"])
+        self.translated: Translation = translation(tree, names, is_dry=is_dry)
+        # Without a flush: what the program prints is here before its calls.
+        self._driver = _Driver(int(job["most"]), Log(job["entries"], bodies), _leave, lambda: None)
         self._outside: dict[str, Callable[..., Any]] = {
             "status": lambda: self._driver.status,
             **{hidden_name(name): self._driver.function(name) for name in names},
             "headers": self._driver.headers,
             "stop": self._driver.stop,
             "_host_error": self._driver.of_error,
+            "_host_held": lambda name: self._driver._use_of_held(name.removeprefix(_HELD)),
             "_host_ratio": lambda text, wanted: functions.ratio(_short(text), _short(wanted)),
             "_host_likest": lambda wanted, texts: functions.likest(_short(wanted), [*map(_short, texts[:2000])]),
             "_host_open": self._driver.open,
@@ -156,24 +159,14 @@ class MontyProgram:
             "_host_finish": lambda: self._driver.gatherings.pop().finish(),
         }
 
-    def _checked(self, tree: ast.Module) -> list[tuple[int, str]]:
-        if not self._job["check"]:
-            return []
-        stubs = {stub["name"]: stub for stub in self._job["stubs"]}
-        given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if self._job["inputs"] is not None else [])}
-        names, fields = self._job["names"], self._job["check"] == "fields"
-        return problems(tree, stubs, names, given, OFFERED, fields=fields, code=self._code)
-
     @property
     def policy(self) -> dict[str, Any]:
         """The fixed clock and random numbers of the program; code over data has none."""
-        if "clock" not in self._job:
-            return {"sleep": "zero"}
-        return {
-            "datetime": datetime.fromtimestamp(self._job["clock"], UTC),
-            "sleep": "zero",
-            "random_start": {"seed": self._job["seed"]},
-        }
+        given: dict[str, Any] = {"sleep": "zero"}
+        if "clock" in self._job:
+            given["datetime"] = datetime.fromtimestamp(self._job["clock"], UTC)
+            given["random_start"] = {"seed": self._job["seed"]}
+        return given
 
     def run(self, session: Any, printed: Callable[..., None], end: float) -> Ending:
         """Run the program to its end or its next calls, by the moment `end`. Raises Left and MontyError."""
@@ -199,8 +192,7 @@ class MontyProgram:
         if isinstance(inner, SystemExit) and not str(inner):
             return self._ended(Status.OK)
         frames = [frame for frame in raised.traceback() if _is_program(frame.filename)]
-        place = self.translated.offset_of(frames[-1].line, frames[-1].column) if frames else 0
-        line = self.translated.line_at(place) if frames else 0
+        line = self.translated.line_at((frames[-1].line, frames[-1].column - 1)) if frames else 0
         source = self._code.split("\n")[line - 1].strip()[:300] if line else ""
         kind = type(inner).__name__
         error = CodeError(
@@ -232,25 +224,24 @@ class MontyProgram:
 
     def _answer(self, moment: Any) -> dict[str, Any]:
         """Return what Monty goes on with after a call of an outside function. Raises Left."""
-        driver, place = self._driver, moment.position
-        if _is_program(place.filename):
-            driver.line = self.translated.line_at(place.start)
+        driver, place = self._driver, self.translated.place_at(moment.position.start)
+        if _is_program(moment.position.filename):
+            driver.line = self.translated.line_at(place)
         try:
             positional, keywords = moment.args, moment.kwargs
             if moment.function_name != "headers":  # whose argument is an answer, and is only compared
                 _weigh([positional, keywords])
             value = self._outside[moment.function_name](*positional, **keywords)
             if type(value) is Held:
-                value = None if place.start in self.translated.unused else bool(value)
+                named = self.translated.unused.get(place)
+                value = bool(value) if named is None else f"{_HELD}{moment.function_name}" if named else None
             return {"return_value": _encodable(value)}
         except Suspended:
             return {"exc_type": "KeyboardInterrupt", "message": ""}
-        except ApiError as error:
+        except (ApiError, Rejected) as error:
             message = _encodable(str(error))
             driver.errors[message] = error
-            return {"exc_type": _API_ERROR, "message": message}
-        except Rejected as error:
-            return {"exc_type": _REJECTED, "message": _encodable(str(error))}
+            return {"exc_type": _API_ERROR if isinstance(error, ApiError) else _REJECTED, "message": message}
         except (TypeError, ValueError, LookupError, RecursionError) as error:
             return {"exc_type": "TypeError", "message": str(error)}
 
@@ -261,7 +252,7 @@ class _Driver(Driver):
     def __init__(self, most: int, log: Log, leave: Callable[..., Any], flush: Callable[[], None]) -> None:
         super().__init__(most, log, leave, flush)
         self.line = 0
-        self.errors: dict[str, ApiError] = {}
+        self.errors: dict[str, Any] = {}
         self.gatherings: list[Gathering] = []
 
     def open(self) -> None:
@@ -289,27 +280,15 @@ def _is_program(filename: str) -> bool:
 def _told(error: BaseException) -> str:
     """Return the message of an error, with the way round what Monty does not have."""
     message = str(error)
-    if "exceptions can only be called with" in message:
-        return "an error takes one text here, such as raise ValueError('no such item')"
-    if "cannot suspend in this synchronous context" in message:
-        name = message.split("'")[1]
-        return f"{name}() cannot be called here: call it in a loop first, then use the results"
-    way = _WAYS.get(message.rpartition(" ")[2]) if isinstance(error, AttributeError | TypeError) else None
-    if way:
-        return f"{message}; {way}"
-    return message
+    way = next((way for part, way in _WAYS.items() if part in message), "{0}")
+    return way.format(message, *message.split("'")[1:2])
 
 
 def _encodable(value: Any) -> Any:
     """Return a value of JSON with a question mark for each half of a surrogate pair, which Monty does not take."""
-    if not isinstance(value, str | dict | list):
+    if not isinstance(value, str | dict | list) or "\\ud" not in json.dumps(value):
         return value
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.loads(text.encode("utf-8", "replace"))
-    return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _weigh(value: Any) -> None:
@@ -328,10 +307,6 @@ def _weigh(value: Any) -> None:
 
 def _leave(kind: str, payload: Mapping[str, Any]) -> NoReturn:
     raise Left(kind, payload)
-
-
-def _nothing() -> None:
-    """Flush nothing: what a program prints is here before its calls."""
 
 
 def _short(text: object) -> str:

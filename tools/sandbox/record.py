@@ -143,17 +143,7 @@ class Run:
 
     def result(self, elapsed: float) -> SandboxResult:
         """Return the result of the run, which has taken `elapsed` seconds."""
-        ending = self.ending()
-        return result_of(
-            ending.status,
-            bytes(self.stdout),
-            self.limits,
-            error=ending.error,
-            elapsed_ms=elapsed * 1000,
-            shape=ending.shape,
-            pause=ending.pause,
-            payload=ending.payload,
-        )
+        return result_of(self.ending(), bytes(self.stdout), self.limits, elapsed)
 
     @property
     def locked(self) -> bool:

@@ -153,24 +153,15 @@ def shorten(text: str, limit: int) -> tuple[str, bool]:
     return text[: limit - tail] + note + text[len(text) - tail :], True
 
 
-def result_of(
-    status: Status,
-    printed: bytes,
-    limits: Limits,
-    *,
-    error: CodeError | None = None,
-    elapsed_ms: float = 0.0,
-    shape: str = "",
-    pause: str = "",
-    payload: str = "",
-) -> SandboxResult:
+def result_of(ending: Ending, printed: bytes, limits: Limits, seconds: float = 0.0) -> SandboxResult:
     """Return the result of a run with the printed bytes cleaned and bounded; OK without output becomes NO_OUTPUT."""
+    status, error, shape, pause, payload = ending
     text = printable(printed[: limits.output].decode("utf-8", "replace"))
     output, cut = shorten(text, limits.shown)
     if status is Status.OK and not text.strip():
         status = Status.NO_OUTPUT
     is_cut = cut or len(printed) > limits.output
-    return SandboxResult(status, output, error, is_cut, round(elapsed_ms, 3), shape, pause, payload)
+    return SandboxResult(status, output, error, is_cut, round(seconds * 1000, 3), shape, pause, payload)
 
 
 _HEADLINES: Mapping[Status, str] = {

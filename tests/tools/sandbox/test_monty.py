@@ -9,7 +9,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from programrun import Failure, Host, once
+from programrun import PATIENT, Failure, Host, once
 
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.sandbox.backend import sandbox_from_env
@@ -20,7 +20,6 @@ from restgpt.tools.sandbox.runner import run_python
 pytest.importorskip("pydantic_monty")
 
 SHORT = Limits(wall=1.0, cpu=1.0)
-PATIENT = Limits(wall=60.0, cpu=60.0)
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +41,10 @@ def told(code: str, **options: Any) -> str:
         ("import statistics", "statistics is not here: write sum(values) / len(values)"),
         ("from urllib.parse import quote", "urllib.parse is not here: give the functions plain values"),
         ("import io", "io is not here: split the text into lines"),
-        ("print(next(get(n=n) for n in [1, 2]))", "a generator makes all its calls at once here"),
-        ("print(any(map(get, [1, 2])))", "a generator makes all its calls at once here"),
+        ("print(any((m := get(n=n)) for n in [1, 2]), m)", "a generator makes all its calls at once here"),
+        ("l = map(get, [1, 2])\nprint(next(l))", "a generator makes all its calls at once here"),
         ("for x in (get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
-        ("def f(n): return get(n=n)\nprint(next(f(n) for n in [1]))", "makes all its calls at once"),
+        ("def f(n): return get(n=n)\nl = (f(n) for n in [1])\nprint(next(l))", "makes all its calls at once"),
     ],
 )
 @pytest.mark.parametrize("check", ["", "names"])
@@ -73,6 +72,26 @@ def test_generators_that_are_used_up_or_call_nothing_are_as_in_python() -> None:
         "print(sum(get(n=n) for n in [1, 2]), [*map(get, [3])], ', '.join(str(get(n=n)) for n in [4, 5]))"
     )
     assert Host({"get": lambda n: n}).play(code).result.output == "2 True\n3 [3] 4, 5\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "asked"),
+    [
+        ("next(n for n in get(n=[1, 2]) if n > 1)", "2", [[1, 2]]),
+        ("next(get(n=n) for n in [1, 2])", "1", [1]),
+        ("next((n for n in itertools.count() if get(n=n) > 1), None)", "2", [0, 1, 2]),
+        ("next((get(n=n) for n in []), 5)", "5", []),
+        ("any(get(n=n) > 1 for n in [1, 2, 3])", "True", [1, 2]),
+        ("all(get(n=n) < 2 for n in [1, 2, 3] if n)", "False", [1, 2]),
+        ("any(map(get, [0, 1, 2])), all(map(get, [1])), any(get(n=n) for n in [])", "True True False", [0, 1, 1]),
+    ],
+)
+def test_next_any_and_all_make_the_calls_that_python_makes(code: str, printed: str, asked: list[Any]) -> None:
+    made: list[Any] = []
+    host = Host({"get": lambda n: made.append(n) or n})
+    assert host.play(f"import itertools\nprint({code})").result.output == f"{printed}\n"
+    assert made == asked
+    assert "StopIteration" in told("next(n for n in [])")
 
 
 def test_errors_have_the_lines_and_the_text_of_the_code_as_it_was_written() -> None:
@@ -140,7 +159,14 @@ def test_a_dry_run_goes_on_after_changes_whose_answers_are_not_used() -> None:
     while run.kind == "calls":
         entries += [Entry(call.position, call.position, call.digest, "held") for call in run.calls]
         run = once(code, *entries)
-    assert (run.kind, run.function, run.line, run.result.output) == ("unknown", "put", 5, "held\n")
+    assert (run.kind, run.function, run.line, run.result.output) == ("unknown", "put", 6, "held\n")
+
+
+def test_a_dry_run_ends_at_a_change_whose_answer_stands_in_a_value() -> None:
+    for code in ("x = [put(n=1)]", "x = put(n=1)\nx += 1", "x = gather(put(n=1))\nx[0]", "x = y = put(n=1)\ny"):
+        [call] = once(code).calls
+        run = once(code, Entry(call.position, "k", call.digest, "held"))
+        assert (run.kind, run.function) == ("unknown", "put"), code
 
 
 PEOPLE = """[

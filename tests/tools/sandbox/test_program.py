@@ -439,7 +439,6 @@ USES = [
 ]
 
 
-@pytest.mark.cpython
 @pytest.mark.parametrize("use", USES)
 def test_any_use_of_an_answer_that_a_dry_run_lacks_ends_it(use: str) -> None:
     [call] = once("x = put(n=1)").calls
@@ -456,7 +455,6 @@ def test_a_dry_run_goes_on_with_what_needs_no_answer() -> None:
     assert once(code, *held).result.output == "held\n"
 
 
-@pytest.mark.cpython
 def test_reads_of_other_branches_are_made_before_a_dry_run_ends() -> None:
     [call] = once("put(n=1)").calls
     held = Entry("0", "k", call.digest, "held")

@@ -3,7 +3,7 @@
 import pytest
 
 from restgpt.tools.sandbox.record import LOCKED, ending_of, refusal_of
-from restgpt.tools.sandbox.result import printable, result_of, shorten
+from restgpt.tools.sandbox.result import Ending, printable, result_of, shorten
 from restgpt.tools.sandbox.runner import CodeError, Limits, SandboxResult, Status
 
 
@@ -13,7 +13,7 @@ def record(*fields: bytes) -> bytes:
 
 
 def test_good_output_is_its_own_feedback() -> None:
-    assert result_of(Status.OK, b"42\n", Limits()).feedback() == "42\n"
+    assert result_of(Ending(Status.OK), b"42\n", Limits()).feedback() == "42\n"
 
 
 def test_feedback_names_error_line_output_and_hint() -> None:
@@ -40,12 +40,12 @@ def test_every_status_has_words(status: Status) -> None:
 
 
 def test_a_run_that_prints_only_space_has_no_output() -> None:
-    assert result_of(Status.OK, b" \n\n", Limits()).status is Status.NO_OUTPUT
+    assert result_of(Ending(Status.OK), b" \n\n", Limits()).status is Status.NO_OUTPUT
 
 
 def test_long_output_keeps_head_and_tail_and_stays_text() -> None:
     printed = b"a" + "é".encode() * 30_000 + b"z"
-    result = result_of(Status.OK, printed, Limits())
+    result = result_of(Ending(Status.OK), printed, Limits())
     assert result.truncated
     assert result.output.startswith("aé")
     assert result.output.endswith("éz")
@@ -54,7 +54,7 @@ def test_long_output_keeps_head_and_tail_and_stays_text() -> None:
 
 
 def test_output_cut_inside_a_character_stays_text() -> None:
-    result = result_of(Status.OUTPUT_LIMIT, "é".encode() * 10, Limits(output=5))
+    result = result_of(Ending(Status.OUTPUT_LIMIT), "é".encode() * 10, Limits(output=5))
     assert result.output == "éé\ufffd"
     assert result.truncated
 

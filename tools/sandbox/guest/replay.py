@@ -495,16 +495,21 @@ def _compiled(job: Mapping[str, Any], code: str, leave: Callable[..., Any]) -> A
     import ast
 
     tree = ast.parse(code, FILENAME)
-    if check is not None:
-        stubs = {stub["name"]: stub for stub in job["stubs"]}
-        given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if job["inputs"] is not None else [])}
-        found = check.problems(
-            tree, stubs, job["names"], given, job["modules"], fields=job["check"] == "fields", code=code
-        )
-        if found:
-            leave("refused", {"problems": found})
+    if check is not None and (found := problems_of(check, job, tree, code)):
+        leave("refused", {"problems": found})
     tree = gather.rewritten(tree)
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         target = ast.copy_location(ast.Name(LAST, ast.Store()), last)
         tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
     return builtins.compile(tree, FILENAME, "exec", dont_inherit=True)
+
+
+def problems_of(check: Any, job: Mapping[str, Any], tree: Any, code: str) -> list[tuple[int, str]]:
+    """Return what the module `check` finds in a program: lines and sentences."""
+    stubs = {stub["name"]: stub for stub in job["stubs"]}
+    given = {*GIVEN, *LIBRARY, "status", *(["inputs"] if job["inputs"] is not None else [])}
+    fields = job["check"] == "fields"
+    found: list[tuple[int, str]] = check.problems(
+        tree, stubs, job["names"], given, job["modules"], fields=fields, code=code
+    )
+    return found
