@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +65,9 @@ def admitted(browser: Browser, platform: Platform) -> Tab:
 
 
 @contextmanager
-def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
+def started(
+    folder: Path, model_url: str, *options: str, env: Mapping[str, str] = {}
+) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
     """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log."""
     log, apis = folder / "ui.log", folder / "apis.yaml"
     # Nobody allowed the folder, so its file is named.
@@ -74,7 +76,7 @@ def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subp
         process = subprocess.Popen(
             [sys.executable, "-m", "restgpt", "ui", "--no-browser", *options],
             cwd=folder,
-            env={**environment(folder, model_url), **named},
+            env={**environment(folder, model_url), **named, **env},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -86,9 +88,9 @@ def started(folder: Path, model_url: str, *options: str) -> Iterator["tuple[subp
 
 
 @contextmanager
-def running_ui(folder: Path, model_url: str, *options: str) -> Iterator[UiPlatform]:
+def running_ui(folder: Path, model_url: str, *options: str, env: Mapping[str, str] = {}) -> Iterator[UiPlatform]:
     """Run `restgpt ui`, and exchange the token of its address."""
-    with started(folder, model_url, *options) as (process, address, log):
+    with started(folder, model_url, *options, env=env) as (process, address, log):
         url, _, once = address.partition("/debug#/once/")
         answer = requests.post(f"{url}/debug/token", json={"once": once}, timeout=PATIENCE_S)
         yield UiPlatform(url, log, process, token=answer.json()["token"])
