@@ -118,6 +118,8 @@ def make_server(service: Service, seals: Seals, principal: Principal, works: Wor
         on_read_resource=handlers.read_resource,
         on_list_prompts=handlers.list_prompts,
         cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LISTS_HOLD_MS)),
+        # No argument is also a header, so the SDK need not list the tools before each call to look for one.
+        get_tool_input_schema=lambda name: None,
     )
 
 
@@ -171,20 +173,38 @@ class _Handlers:
     async def _called(
         self, context: Context, params: types.CallToolRequestParams, watch: RequestWatch
     ) -> types.CallToolResult | types.InputRequiredResult:
-        principal = self._principal(context)
+        principal, tags = self._principal(context), _tags(context)
+        left: Said | Left | types.CallToolResult
         if params.request_state is not None:
             if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
                 # In a session the client answers the elicitation that the server sends.
                 raise _invalid_state()
             left = await self._continued(params, principal, watch)
         else:
-            given = (principal, params.name, params.arguments or {}, _tags(context))
+            given = (principal, params.name, params.arguments or {}, tags)
             act = partial(self._service.act, *given, taken=self._service.taken(principal))
             try:
-                left = await self._followed(watch, act)
+                # In one thread up to the result, which saves a read half of its way.
+                left = await self._followed(watch, lambda: self._unless_pending(params, principal, tags, act()))
             except (UnknownToolError, SettingsError) as error:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        if isinstance(left, types.CallToolResult):
+            return left
         return await self._settled(context, params, principal, left, watch)
+
+    def _unless_pending(
+        self, params: types.CallToolRequestParams, principal: str, tags: tuple[str, ...], left: Said | Left
+    ) -> Left | types.CallToolResult:
+        """Return the result of a tool, or the state of its thread if a person has to be asked."""
+        if isinstance(left, Left) and isinstance(left.standing, Pending):
+            return left
+        return self._result(params, principal, tags, left)
+
+    def _result(
+        self, params: types.CallToolRequestParams, principal: str, tags: tuple[str, ...], left: Said | Left
+    ) -> types.CallToolResult:
+        said = left if isinstance(left, Said) else self._service.said(principal, left)
+        return _result(said, self._service.data(params.name, tags, said))
 
     async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: RequestWatch) -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
@@ -242,10 +262,7 @@ class _Handlers:
             if decided is None:
                 break
             left = decided
-        if isinstance(left, Left):
-            left = await self._in_thread(partial(self._service.said, principal, left))
-        data = await self._in_thread(partial(self._service.data, params.name, _tags(context), left))
-        return _result(left, data)
+        return await self._in_thread(partial(self._result, params, principal, _tags(context), left))
 
     async def _asked(
         self,
