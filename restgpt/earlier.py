@@ -1,17 +1,18 @@
 """The earlier calls of a conversation: what a model may have read when it writes a call, in this process or another."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from hashlib import sha256
 from threading import Lock
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.messages import AnyMessage
 from langgraph.store.base import BaseStore, PutOp
 
 from restgpt.calling.record import ApiRecord, CallRecord
-from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
+from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message, told_apis
 from restgpt.nodes.state.records import Request, placed
 from restgpt.tools.text.storable import storable_value
 
@@ -81,8 +82,9 @@ class Earlier:
         if self._shared is not None and conversation:
             self._shared.add(conversation, record)
 
-    def read(self, conversation: str, apis: Mapping[str, str]) -> None:
-        """Note APIs, by id with their names, whose answers a model of the conversation has read in a run's answer."""
+    def read(self, conversation: str, messages: Iterable[AnyMessage]) -> None:
+        """Note the APIs whose answers are in the messages of a run, which a model of the conversation has read."""
+        apis = told_apis(messages)
         with self._lock:
             self._answered.setdefault(conversation, {}).update(apis)
         if self._shared is not None and conversation:

@@ -20,7 +20,7 @@ LINES = {
     "tools": 11_341,  # more: programs in Monty, for other systems than Linux
     "specs": 7_479,
     "prompts": 37,
-    "restgpt": 1_578,  # more: the registry of threads, the sources of APIs and the single call
+    "restgpt": 1_587,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_479,
     "restgpt/community": 405,
     "restgpt/host": 862,  # more: the schemas of documents for clients of MCP
