@@ -1,7 +1,7 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result
 from langgraph.types import StateSnapshot
 
 from restgpt.tools.errors import SettingsError, StoppingError
@@ -47,6 +47,13 @@ class OrderedSaver(BaseCheckpointSaver[Any]):
 
 
 FILE = "restgpt.db"
+
+QUICK = (("restgpt", "bodies"), ("restgpt", "earlier"))
+"""The namespaces that are written without a wait for the disk.
+
+A killed process loses nothing of them. A power failure may lose the newest, with whatever was written after them: they
+are in the write-ahead log before the checkpoint and the journal entry that name them, and those wait for the disk.
+"""
 
 BUSY_TIMEOUT_S = 30.0
 """How long a process waits for another's write, in seconds: SQLite's busy timeout, PostgreSQL's `lock_timeout`."""
@@ -127,13 +134,27 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
         """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
 
+    class TwoSpeedStore(SqliteStore):
+        """LangGraph's store for SQLite, which waits for the disk except for what `QUICK` names."""
+
+        def __init__(self, connection: sqlite3.Connection, quick: sqlite3.Connection) -> None:
+            super().__init__(connection)
+            self._quick = SqliteStore(quick)
+
+        def batch(self, ops: Iterable[Op]) -> list[Result]:
+            """Execute operations, by the quick connection if they are all about bodies and notes of calls."""
+            given = list(ops)
+            is_quick = all(isinstance(op, GetOp | PutOp) and op.namespace[:2] in QUICK for op in given)
+            return self._quick.batch(given) if is_quick else super().batch(given)
+
     path = home / FILE
     with ExitStack() as stack:
         try:
             _private(home, path)
             _refuse_foreign(path)
             saver = OrderedSqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
-            store = SqliteStore(stack.enter_context(closing(_connect(path, None))))
+            quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
+            store = TwoSpeedStore(stack.enter_context(closing(_connect(path, None))), quick)
             saver.setup()
             store.setup()
         except (OSError, sqlite3.Error) as error:
@@ -167,11 +188,13 @@ def _refuse_foreign(path: Path) -> None:
         )
 
 
-def _connect(path: Path, isolation: Literal["DEFERRED"] | None) -> sqlite3.Connection:
+def _connect(
+    path: Path, isolation: Literal["DEFERRED"] | None, *, synchronous: Literal["FULL", "NORMAL"] = "FULL"
+) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     # A journal entry must survive a power failure, so SQLite syncs its write-ahead log at each commit.
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
     return connection
 
 

@@ -59,6 +59,10 @@ class Calls(ABC):
         """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
         return self.catalogue.operation(key)
 
+    def identity(self, operation: Operation, arguments: Mapping[str, Any]) -> str:
+        """Return a hash of what a call sends, by which an equal call is found; raises `ArgumentError`."""
+        return identity_of(operation, arguments)
+
     def effect(self, operation: Operation) -> Effect:
         """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
         return self.session().rules.effect(operation)

@@ -141,10 +141,12 @@ class Client(Calls):
 
     def _origin(self, operation: Operation, conversation: str) -> dict[str, Any]:
         """Return from where the values of a model's call may come; empty for a read in which that does not matter."""
-        run, state = self._run(""), self.earlier.state(conversation)
-        others = answered(run, state, most=MOST_EARLIER)
-        if run.rules.effect(operation).is_read and not run.rules.restricts(operation) and others is None:
+        run = self._run("")
+        is_plain = run.rules.effect(operation).is_read and not run.rules.restricts(operation)
+        if is_plain and answered(run, self.earlier.state(conversation, has_calls=False)) is None:
             return {}
+        state = self.earlier.state(conversation)
+        others = answered(run, state, most=MOST_EARLIER)
         return {
             "said": "",
             "found": responses(run, state, most=MOST_EARLIER),

@@ -1,22 +1,25 @@
 """The earlier calls of a conversation: what a model may have read when it writes a call, in this process or another."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from langgraph.store.base import BaseStore
+from langchain_core.messages import AnyMessage
+from langgraph.store.base import BaseStore, PutOp
 
 from restgpt.calling.record import ApiRecord, CallRecord, Request, request_of
-from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message
+from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message, told_apis
 from restgpt.tools.text.storable import storable_value
 
 MOST_EARLIER = 200
 """The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
+
+MOST_SPARE = 20
+"""How many calls of a process are noted before the oldest notes are looked for and deleted."""
 
 MOST_READ = 10_000
 """The most notes of one kind that are read of a conversation."""
@@ -72,31 +75,35 @@ class Earlier:
             calls = self._calls.setdefault(conversation, [])
             if record["id"] not in [call["id"] for call in calls]:
                 calls.append(request_of(record, round_number=0, call=len(calls) + 1))
-            for old in calls[:-MOST_EARLIER]:
-                if is_answered(old):
-                    self._answered.setdefault(conversation, {})[old["api"]["id"]] = old["api"]["name"]
             del calls[:-MOST_EARLIER]
+            if is_answered(record):
+                self._answered.setdefault(conversation, {})[record["api"]["id"]] = record["api"]["name"]
         if self._shared is not None and conversation:
             self._shared.add(conversation, record)
 
-    def read(self, conversation: str, apis: Mapping[str, str]) -> None:
-        """Note APIs, by id with their names, whose answers a model of the conversation has read in a run's answer."""
+    def read(self, conversation: str, messages: Iterable[AnyMessage]) -> None:
+        """Note the APIs whose answers are in the messages of a run, which a model of the conversation has read."""
+        apis = told_apis(messages)
         with self._lock:
             self._answered.setdefault(conversation, {}).update(apis)
         if self._shared is not None and conversation:
             self._shared.read(conversation, apis)
 
-    def state(self, conversation: str) -> ConversationState:
-        """Return the calls as the state of a conversation in which no user has said anything."""
-        others = self._others(conversation)
+    def state(self, conversation: str, *, has_calls: bool = True) -> ConversationState:
+        """Return the calls as the state of a conversation in which no user has said anything.
+
+        Without the calls it has only the APIs that answered, which is read faster.
+        """
+        shared = self._shared if conversation else None
+        apis = {} if shared is None else shared.apis(conversation)
+        others = [] if shared is None or not has_calls else shared.calls(conversation)
         with self._lock:
-            own = self._calls.get(conversation, [])
-            calls = [*others.calls, *own][-MOST_EARLIER:]
-            older = {**others.apis, **self._answered.get(conversation, {})}
+            own = self._calls.get(conversation, []) if has_calls else []
+            apis |= self._answered.get(conversation, {})
         return {
-            "messages": [seen_message(older)] if older else [],
+            "messages": [seen_message(apis)] if apis else [],
             "instruction": "",
-            "requests": calls,
+            "requests": [*others, *own][-MOST_EARLIER:],
             "steps": [],
             "turn": 1,
         }
@@ -106,29 +113,21 @@ class Earlier:
         same = (call["response"] for call in self.state(conversation)["requests"] if call["fingerprint"] == fingerprint)
         return tuple(int(response["status"]) for response in same if "status" in response)
 
-    def _others(self, conversation: str) -> "Others":
-        return Others() if self._shared is None or not conversation else self._shared.others(conversation)
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """What other processes noted of a conversation: its calls, oldest first, and the APIs that answered."""
-
-    calls: Sequence[Request] = ()
-    apis: Mapping[str, str] = field(default_factory=dict)
-
 
 class SharedEarlier:
     """The notes of all processes about conversations, in a store.
 
-    Each note is written once, so that no process needs a lock. Which APIs answered is kept for good, the calls up to
-    `MOST_EARLIER`. `writer` is this process, which remembers its own notes.
+    Each note is written once, so that no process needs a lock. Which APIs answered is kept for good, of the calls the
+    newest `MOST_EARLIER` and up to `MOST_SPARE` for each process. `writer` is this process, which remembers its own
+    notes.
     """
 
     def __init__(self, store: BaseStore, writer: str, *, clock: Callable[[], float] = time.time) -> None:
         self.writer = writer
         self._store = store
         self._clock = clock
+        self._known: set[tuple[str, str]] = set()
+        self._added = 0
 
     def add(self, conversation: str, record: CallRecord) -> None:
         """Note a call that is over."""
@@ -142,16 +141,20 @@ class SharedEarlier:
     def read(self, conversation: str, apis: Mapping[str, str]) -> None:
         """Note the APIs, by id with their names, of which a model may have read answers."""
         for key, name in apis.items():
+            if (conversation, key) in self._known:
+                continue
             if self._store.get(_namespace(conversation, APIS), key) is None:
                 self._put(conversation, APIS, key, {"id": key, "name": name})
+            self._known.add((conversation, key))
 
-    def others(self, conversation: str) -> Others:
-        """Return the notes of other processes; the APIs are those of all."""
+    def calls(self, conversation: str) -> list[Request]:
+        """Return the calls of other processes, the oldest first."""
         calls = sorted(self._items(conversation, CALLS), key=lambda item: item["at"])
-        return Others(
-            calls=[_request(item) for item in calls if item["writer"] != self.writer],
-            apis={item["id"]: item["name"] for item in self._items(conversation, APIS)},
-        )
+        return [_request(item) for item in calls if item["writer"] != self.writer]
+
+    def apis(self, conversation: str) -> dict[str, str]:
+        """Return the ids and names of the APIs that answered in any process."""
+        return {item["id"]: item["name"] for item in self._items(conversation, APIS)}
 
     def _add_call(self, conversation: str, api: ApiRecord, record: CallRecord) -> None:
         response = {
@@ -162,9 +165,11 @@ class SharedEarlier:
             "response": response,
         }
         self._put(conversation, CALLS, record["id"], {**noted, "at": self._clock()})
-        kept = self._store.search(_namespace(conversation, CALLS), limit=MOST_READ)
-        for old in sorted(kept, key=lambda item: item.value["at"])[:-MOST_EARLIER]:
-            self._store.delete(old.namespace, old.key)
+        self._added += 1
+        if self._added % MOST_SPARE == 1:
+            kept = self._store.search(_namespace(conversation, CALLS), limit=MOST_READ)
+            old = sorted(kept, key=lambda item: item.value["at"])[:-MOST_EARLIER]
+            self._store.batch([PutOp(item.namespace, item.key, None) for item in old])
 
     def _put(self, conversation: str, kind: str, key: str, value: Mapping[str, Any]) -> None:
         noted = storable_value({**value, "writer": self.writer})

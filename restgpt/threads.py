@@ -149,13 +149,23 @@ class Threads:
 
         The number `written` gives the order of the records, because a clock can be set back.
         """
-        from restgpt.calling.journal.claim import claims_of
-
         earlier = self.find(record.thread)
-        written = claims_of(self._store).take("threads", "written").number
+        written = self.count("threads", "written")
         value = {**asdict(record), "created": earlier.created if earlier else "", "written": written}
         del value["thread"], value["updated"]
         self._store.put(NAMESPACE, record.thread, value, index=False)
+
+    def count(self, group: str, name: str) -> int:
+        """Count one more of a name in a group, for all processes of the database, and return the number, from 1."""
+        from restgpt.calling.journal.claim import claims_of
+
+        return claims_of(self._store).take(group, name).number
+
+    def forget_counts(self, group: str) -> None:
+        """Delete the numbers of a group."""
+        from restgpt.calling.journal.claim import claims_of
+
+        claims_of(self._store).clear(group)
 
     def mark(self, record: ThreadRecord, status: Status) -> ThreadRecord:
         """Write the record with a new status, and return it."""

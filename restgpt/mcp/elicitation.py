@@ -1,13 +1,20 @@
-"""The question about a change as an elicitation: its text, its form, and the person's answer to it.
+"""The question about a change as an elicitation: its text, its form or its page, and the person's answer to it.
 
 The text is the description of the question, which is complete. The form has a choice and a reason. To edit
-a request, a person uses `restgpt resume --edit`.
+a request, a person uses the page of `restgpt ui`, or `restgpt resume --edit`. The address of the page has no token: the
+protocol forbids an address by which a client could act as its user.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from mcp.types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams, ElicitResult
+from mcp.types import (
+    ClientCapabilities,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+)
 
 from restgpt.outcome import Pending
 
@@ -36,13 +43,26 @@ FORM: dict[str, Any] = {
     "required": ["decision"],
 }
 
+ON_PAGE = "A change waits for your decision. Approve, edit or reject it on the page of `restgpt ui`."
+
 DECLINED = "The person declined."
 
 
-def is_asked_by_form(capabilities: ClientCapabilities | None) -> bool:
-    """Return whether a client declared that it can put a form to its user; an empty declaration means forms."""
+def elicitations(pending: Pending, capabilities: ClientCapabilities | None, page: str) -> list[ElicitRequest]:
+    """Return the requests by which a client can be asked, the best one first; `page` is an address, if there is one.
+
+    A declaration of elicitation that is empty means forms.
+    """
     declared = None if capabilities is None else capabilities.elicitation
-    return declared is not None and (declared.form is not None or declared.url is None)
+    if declared is None:
+        return []
+    found = []
+    if declared.form is not None or declared.url is None:
+        found.append(ElicitRequest(params=ElicitRequestFormParams(message=question(pending), requested_schema=FORM)))
+    if declared.url is not None and page:
+        message = f"{ON_PAGE}\n\n{question(pending)}"
+        found.append(ElicitRequest(params=ElicitRequestURLParams(message=message, url=page)))
+    return found
 
 
 def question(pending: Pending) -> str:
@@ -54,11 +74,6 @@ def question(pending: Pending) -> str:
         f"Request {number} of {count}\n\n{action['description']}" for number, action in enumerate(pending.actions, 1)
     ]
     return "\n\n".join([f"One answer counts for all {count} requests.", *parts])
-
-
-def elicitation(pending: Pending) -> ElicitRequest:
-    """Return the question as a request to a client."""
-    return ElicitRequest(params=ElicitRequestFormParams(message=question(pending), requested_schema=FORM))
 
 
 def decision_of(answer: Any) -> Mapping[str, Any] | None:

@@ -21,7 +21,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from restgpt.mcp.principal import LOOPBACK, Tokens
+from restgpt.mcp.principal import LOOPBACK, TOKEN, Tokens
 from restgpt.server.access import AccessCheck
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess
@@ -80,7 +80,7 @@ def make_app(server: Server[Any], host: str, tokens: Tokens, access: ServerAcces
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
     """Return the principal of a request: the subject of its token; without tokens, whoever reaches loopback."""
     user = None if context.request is None else context.request.scope.get("user")
-    return f"token {user.access_token.subject}" if isinstance(user, AuthenticatedUser) else LOOPBACK
+    return f"{TOKEN}{user.access_token.subject}" if isinstance(user, AuthenticatedUser) else LOOPBACK
 
 
 def fixed(principal: str) -> Callable[[ServerRequestContext[Any, Any]], str]:

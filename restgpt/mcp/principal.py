@@ -15,6 +15,8 @@ from restgpt.tools.settings import Secret
 
 FILE = "owner"
 LOOPBACK = "loopback"
+TOKEN = "token "
+"""The beginning of the principal of a client with a bearer token."""
 
 LEAST_TOKEN = 16
 """The fewest characters of a bearer token."""

@@ -6,19 +6,19 @@ What a client gives was written by a model of its host, so nothing of it counts 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage
 
 from restgpt.client import begun_state, resuming
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.recipes.build import build_recipe, narrowed
-from restgpt.nodes.dialogue.conversation import RELAYED, told_apis
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import Recipe
+from restgpt.threads import ThreadRecord, instruction_message
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
 
@@ -26,13 +26,13 @@ from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, can
 class Answer:
     """The end of a run: what it answered, or why it did not reach its end.
 
-    `apis` are the ids and names of the APIs that answered in it, whose values the text may hold.
+    `messages` tell which APIs answered in it, whose values the text may hold.
     """
 
     thread: str
     text: str
     ok: bool = True
-    apis: Mapping[str, str] = field(default_factory=dict)
+    messages: Sequence[AnyMessage] = ()
 
 
 class Watch(Protocol):
@@ -69,28 +69,28 @@ def watching() -> Watch | None:
 
 @dataclass(frozen=True, slots=True)
 class RunKind:
-    """One kind of runs: how the graph and its input are made of what a run was given, and the answer of its state."""
+    """One kind of runs: how the graph and its input are made of the record of a thread, and the answer of its state."""
 
-    graph: Callable[[Mapping[str, Any]], Any]
-    input: Callable[[Mapping[str, Any]], dict[str, Any]]
-    answer: Callable[[str, Mapping[str, Any]], Answer]
+    graph: Callable[[ThreadRecord], Any]
+    input: Callable[[ThreadRecord], dict[str, Any]]
 
-    def begin(self, thread: str, given: Mapping[str, Any], seen: Sequence[AnyMessage] = ()) -> Pending | Answer:
+    def begin(self, record: ThreadRecord, seen: Sequence[AnyMessage] = ()) -> Pending | Answer:
         """Begin a run, up to its first pause or its end; `seen` tells which APIs the client's model has read."""
-        made = self.input(given)
-        return self._driven(self.graph(given), thread, {**made, "messages": [*seen, *made.get("messages", ())]})
+        made = self.input(record)
+        given = {**made, "messages": [*seen, *made.get("messages", ())]}
+        return self._driven(self.graph(record), record.thread, given)
 
-    def standing(self, thread: str, given: Mapping[str, Any]) -> Pending | Answer:
+    def standing(self, record: ThreadRecord) -> Pending | Answer:
         """Return the state of a run; a killed one goes on first. Raises `UnknownThreadError` if it never began."""
-        graph = self.graph(given)
+        graph, thread = self.graph(record), record.thread
         snapshot = begun_state(graph, thread)
         if snapshot.tasks and not snapshot.interrupts:
             return self._driven(graph, thread, None)
         return self._standing(graph, thread)
 
-    def decide(self, pending: Pending, decision: Mapping[str, Any], given: Mapping[str, Any]) -> Pending | Answer:
+    def decide(self, pending: Pending, decision: Mapping[str, Any], record: ThreadRecord) -> Pending | Answer:
         """Answer exactly this question; raises `OutdatedDecisionError` if it is no longer open."""
-        graph = self.graph(given)
+        graph = self.graph(record)
         return self._driven(graph, pending.thread, resuming(graph, pending, decision))
 
     def _driven(self, graph: Any, thread: str, given: Any) -> Pending | Answer:
@@ -108,33 +108,32 @@ class RunKind:
         snapshot = graph.get_state(thread_config(thread))
         if snapshot.interrupts:
             return Pending.of(snapshot.interrupts[0], thread=thread)
-        return self.answer(thread, snapshot.values)
+        return _answer(thread, snapshot.values)
 
 
 def recipe_runs(services: Services, kept: Persistence) -> RunKind:
-    """Return the runs of recipes, which are given `recipe` as its JSON form and `inputs`."""
+    """Return the runs of recipes, whose records have the recipe and its inputs."""
 
-    def graph(given: Mapping[str, Any]) -> Any:
-        recipe = Recipe.model_validate(given["recipe"])
+    def given(record: ThreadRecord) -> Mapping[str, Any]:
+        return record.recipe or {}
+
+    def graph(record: ThreadRecord) -> Any:
+        recipe = Recipe.model_validate(given(record)["recipe"])
         return build_recipe(recipe, services=narrowed(services, recipe), is_tool=True, **kept.saved)
 
-    return RunKind(graph, lambda given: {"inputs": dict(given["inputs"])}, _of_agent)
+    return RunKind(graph, lambda record: {"inputs": dict(given(record)["inputs"])})
 
 
 def agent_runs(services: Services, kept: Persistence) -> RunKind:
-    """Return the runs of the agent, which are given an `instruction`."""
+    """Return the runs of the agent, whose records have the instruction."""
     built = build_graph(services=services, **kept.saved)
     graph = built.with_config(recursion_limit=recursion_limit(services.defaults.max_steps))
-
-    def message(given: Mapping[str, Any]) -> dict[str, Any]:
-        return {"messages": [HumanMessage(given["instruction"], additional_kwargs={RELAYED: True})]}
-
-    return RunKind(lambda given: graph, message, _of_agent)
+    return RunKind(lambda record: graph, lambda record: {"messages": [instruction_message(record)]})
 
 
-def _of_agent(thread: str, values: Mapping[str, Any]) -> Answer:
+def _answer(thread: str, values: Mapping[str, Any]) -> Answer:
     program = values.get("program") or {}
     is_fulfilled = values.get("decision", {}).get("fulfilled") is not False
     is_whole = program.get("writer") != "recipe" or program.get("end") in ("report", "unknown")
-    apis = told_apis(values.get("messages", ()))
-    return Answer(thread, str(values.get("answer", "")), ok=is_fulfilled and is_whole, apis=apis)
+    text, messages = str(values.get("answer", "")), values.get("messages", ())
+    return Answer(thread, text, ok=is_fulfilled and is_whole, messages=messages)

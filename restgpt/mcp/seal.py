@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.journal.claim import claims_of
+from restgpt.threads import Threads
 from restgpt.tools.errors import RestgptError, SettingsError
 
 Purpose = Literal["question", "waiting", "change", "result"]
@@ -131,7 +131,7 @@ class Seals:
     ) -> None:
         if not (math.isfinite(lifetime) and lifetime > 0):
             raise SettingsError(f"The lifetime of handles must be a number of seconds above zero, not {lifetime}.")
-        self._store = store
+        self._threads = Threads(store)
         self._keys = Keys(store, key)
         self._lifetime = lifetime
         self._clock = clock
@@ -158,13 +158,13 @@ class Seals:
 
     def spend(self, sealed: Sealed) -> bool:
         """Use a sealed text for a decision; returns whether this is its first use, on any server of the database."""
-        return claims_of(self._store).take(_uses_on(sealed.expires), sealed.nonce).number == 1
+        return self._threads.count(_uses_on(sealed.expires), sealed.nonce) == 1
 
     def forget_expired(self) -> None:
         """Delete the uses of texts that have expired for a day or more."""
-        claims, today = claims_of(self._store), self._clock()
+        today = self._clock()
         for days in range(2, DAYS_FORGOTTEN):
-            claims.clear(_uses_on(today - days * DAY_S))
+            self._threads.forget_counts(_uses_on(today - days * DAY_S))
 
 
 def digest_of(value: Any) -> str:

@@ -7,12 +7,13 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from threading import Condition
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import anyio
 import anyio.from_thread
@@ -21,18 +22,19 @@ from mcp import types
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
 from restgpt.host.reading import TEMPLATE, ResultPage
-from restgpt.mcp.elicitation import FORM, KEY, decision_of, elicitation, is_asked_by_form, question
+from restgpt.mcp.elicitation import KEY, decision_of, elicitations
 from restgpt.mcp.failure import foreseen, unforeseen
 from restgpt.mcp.runs import watched
 from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
-from restgpt.mcp.service import Service, UnknownToolError
+from restgpt.mcp.service import RUNNING, Service, UnknownToolError
 from restgpt.mcp.threads import Left
-from restgpt.mcp.watch import Context, RequestWatch, cancel_without_client
+from restgpt.mcp.watch import LOOK_S, Context, RequestWatch, cancel_without_client
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
 
@@ -42,6 +44,8 @@ Principal = Callable[[Context], str]
 Result = TypeVar("Result")
 
 NAME = "restgpt"
+ON_PAGE = "page"
+"""In the digest of a sealed question: it is decided on the page, so no answer of its client approves."""
 MOST_ROUNDS = 10
 """The most questions that one call asks, such as anew after its target has changed."""
 
@@ -114,6 +118,8 @@ def make_server(service: Service, seals: Seals, principal: Principal, works: Wor
         on_read_resource=handlers.read_resource,
         on_list_prompts=handlers.list_prompts,
         cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LISTS_HOLD_MS)),
+        # No argument is also a header, so the SDK need not list the tools before each call to look for one.
+        get_tool_input_schema=lambda name: None,
     )
 
 
@@ -167,20 +173,38 @@ class _Handlers:
     async def _called(
         self, context: Context, params: types.CallToolRequestParams, watch: RequestWatch
     ) -> types.CallToolResult | types.InputRequiredResult:
-        principal = self._principal(context)
+        principal, tags = self._principal(context), _tags(context)
+        left: Said | Left | types.CallToolResult
         if params.request_state is not None:
             if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
                 # In a session the client answers the elicitation that the server sends.
                 raise _invalid_state()
             left = await self._continued(params, principal, watch)
         else:
-            given = (principal, params.name, params.arguments or {}, _tags(context))
+            given = (principal, params.name, params.arguments or {}, tags)
             act = partial(self._service.act, *given, taken=self._service.taken(principal))
             try:
-                left = await self._followed(watch, act)
+                # In one thread up to the result, which saves a read half of its way.
+                left = await self._followed(watch, lambda: self._unless_pending(params, principal, tags, act()))
             except (UnknownToolError, SettingsError) as error:
                 raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        if isinstance(left, types.CallToolResult):
+            return left
         return await self._settled(context, params, principal, left, watch)
+
+    def _unless_pending(
+        self, params: types.CallToolRequestParams, principal: str, tags: tuple[str, ...], left: Said | Left
+    ) -> Left | types.CallToolResult:
+        """Return the result of a tool, or the state of its thread if a person has to be asked."""
+        if isinstance(left, Left) and isinstance(left.standing, Pending):
+            return left
+        return self._result(params, principal, tags, left)
+
+    def _result(
+        self, params: types.CallToolRequestParams, principal: str, tags: tuple[str, ...], left: Said | Left
+    ) -> types.CallToolResult:
+        said = left if isinstance(left, Said) else self._service.said(principal, left)
+        return _result(said, self._service.data(params.name, tags, said))
 
     async def _continued(self, params: types.CallToolRequestParams, principal: str, watch: RequestWatch) -> Said | Left:
         """Go on with a call whose client answers the question that the request state seals.
@@ -192,16 +216,21 @@ class _Handlers:
             sealed = self._seals.open("question", principal, params.request_state or "")
         except SealError:
             raise _invalid_state() from None
-        decision = decision_of((params.input_responses or {}).get(KEY))
-        if sealed.digest.partition(":")[0] != _digest_of_call(params):
+        answer = (params.input_responses or {}).get(KEY)
+        call, shown, *way = sealed.digest.split(":")
+        if call != _digest_of_call(params):
             # The request state belongs to another call.
             raise _invalid_state()
-        return await self._followed(watch, partial(self._decided, principal, sealed, decision))
+        if way == [ON_PAGE] and _is_accepted(answer):
+            left = await self._awaited(principal, sealed.subject, (sealed.position, shown), watch)
+            if left is not None:
+                return left
+            answer = None
+        return await self._followed(watch, partial(self._decided, principal, sealed, shown, decision_of(answer)))
 
-    def _decided(self, principal: str, sealed: Sealed, decision: Mapping[str, Any] | None) -> Said | Left:
+    def _decided(self, principal: str, sealed: Sealed, shown: str, decision: Mapping[str, Any] | None) -> Said | Left:
         pending = self._service.question(sealed.subject)
-        shown = None if pending is None else (pending.id, digest_of(pending.to_json()))
-        if pending is None or shown != (sealed.position, sealed.digest.partition(":")[2]):
+        if pending is None or _shown(pending) != (sealed.position, shown):
             return self._service.standing(principal, sealed.subject, decision)
         if decision is None:
             # The person closed the form, so the change keeps waiting, to be decided elsewhere.
@@ -220,36 +249,78 @@ class _Handlers:
         for _ in range(MOST_ROUNDS):
             if isinstance(left, Said) or not isinstance(left.standing, Pending):
                 break
-            if not is_asked_by_form(context.session.client_capabilities) or not self._service.offers(left.standing):
+            pending = left.standing
+            page = self._service.page(principal, pending.thread)
+            ways = elicitations(pending, context.session.client_capabilities, page)
+            if not ways or not self._service.offers(pending):
                 break
             if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                return self._input_required(params, principal, left.standing)
+                return self._input_required(params, principal, pending, ways[0])
             if not context.session.can_send_request:
                 break
+            decided = await self._asked(context, principal, pending, ways, watch)
+            if decided is None:
+                break
+            left = decided
+        return await self._in_thread(partial(self._result, params, principal, _tags(context), left))
+
+    async def _asked(
+        self,
+        context: Context,
+        principal: str,
+        pending: Pending,
+        ways: Sequence[types.ElicitRequest],
+        watch: RequestWatch,
+    ) -> Said | Left | None:
+        """Ask about a change in the first way that the client can; None if that decides nothing."""
+        related = ServerMessageMetadata(related_request_id=context.request_id)
+        for way in ways:
+            name = uuid4().hex
+            if is_on_page := isinstance(way.params, types.ElicitRequestURLParams):
+                way.params.elicitation_id = name
             try:
-                answer = await context.session.elicit_form(
-                    question(left.standing), FORM, related_request_id=context.request_id
-                )
+                answer = await context.session.send_request(way, types.ElicitResult, metadata=related)
             except MCPError as error:
                 # Its client has no window, say, so the change waits for another way.
                 log.info("A client answered a question with an error", exc_info=error)
+                continue
+            if is_on_page and _is_accepted(answer):
+                left = await self._awaited(principal, pending.thread, _shown(pending), watch)
+                if left is not None:
+                    await context.session.send_elicit_complete(name, related_request_id=context.request_id)
+                return left
+            if (decision := decision_of(answer)) is None:
+                return None
+            return await self._followed(watch, partial(self._service.decide, principal, pending, decision))
+        return None
+
+    async def _awaited(
+        self, principal: str, thread: str, shown: tuple[str, str], watch: RequestWatch
+    ) -> Said | Left | None:
+        """Wait until a question is decided on the page; None if the page ends before, or the client is gone."""
+
+        def look() -> Said | Left | None:
+            pending = self._service.question(thread)
+            if pending is not None and _shown(pending) == shown:
+                return None
+            left = self._service.standing(principal, thread)
+            # The page is carrying it out.
+            return None if isinstance(left, Said) and left.facts.get("status") == RUNNING else left
+
+        while (left := await self._followed(watch, look)) is None:
+            if watch.cancellation.is_cancelled or not self._service.page(principal, thread):
                 break
-            decision = decision_of(answer)
-            if decision is None:
-                break
-            decide = partial(self._service.decide, principal, left.standing, decision)
-            left = await self._followed(watch, decide)
-        if isinstance(left, Left):
-            left = await self._in_thread(partial(self._service.said, principal, left))
-        data = await self._in_thread(partial(self._service.data, params.name, _tags(context), left))
-        return _result(left, data)
+            await anyio.sleep(LOOK_S)
+        return left
 
     def _input_required(
-        self, params: types.CallToolRequestParams, principal: str, pending: Pending
+        self, params: types.CallToolRequestParams, principal: str, pending: Pending, way: types.ElicitRequest
     ) -> types.InputRequiredResult:
-        digest = f"{_digest_of_call(params)}:{digest_of(pending.to_json())}"
-        state = self._seals.seal("question", principal, pending.thread, position=pending.id, digest=digest)
-        return types.InputRequiredResult(input_requests={KEY: elicitation(pending)}, request_state=state)
+        position, shown = _shown(pending)
+        on_page = [ON_PAGE] if isinstance(way.params, types.ElicitRequestURLParams) else []
+        digest = ":".join([_digest_of_call(params), shown, *on_page])
+        state = self._seals.seal("question", principal, pending.thread, position=position, digest=digest)
+        return types.InputRequiredResult(input_requests={KEY: way}, request_state=state)
 
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -343,6 +414,15 @@ def _result(said: Said, data: dict[str, Any] | None) -> types.CallToolResult:
 
 def _digest_of_call(params: types.CallToolRequestParams) -> str:
     return digest_of([params.name, params.arguments or {}])
+
+
+def _shown(pending: Pending) -> tuple[str, str]:
+    """Return what tells a question apart: the id of its pause, and the digest of what is shown."""
+    return pending.id, digest_of(pending.to_json())
+
+
+def _is_accepted(answer: Any) -> bool:
+    return isinstance(answer, types.ElicitResult) and answer.action == "accept"
 
 
 def _internal(error: Exception) -> MCPError:

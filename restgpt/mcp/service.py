@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from restgpt.client import Client
@@ -15,6 +16,7 @@ from restgpt.host.operations import FOUND, described_text, found_text
 from restgpt.host.preview import preview, preview_ran
 from restgpt.host.reading import ResultPage, parse_uri, read
 from restgpt.mcp.failure import explained, foreseen, unforeseen
+from restgpt.mcp.principal import TOKEN
 from restgpt.mcp.runs import Answer
 from restgpt.mcp.said import Said
 from restgpt.mcp.seal import Seals
@@ -24,6 +26,7 @@ from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
+from restgpt.server.page import page_of
 from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.response.content import Body
@@ -42,6 +45,9 @@ MOST_FILE = 16 * 1024 * 1024
 
 MOST_LISTS = 100
 """The most lists of direct tools that are kept, one for each choice of tags in a URL."""
+
+RUNNING = "running"
+"""The status of a thread that another process goes on with."""
 
 BUSY = (
     "An equal call is being carried out, or its thread is in use by another process. Nothing was sent by this one. "
@@ -79,11 +85,12 @@ class Tools:
 class Offer:
     """What a server offers: its recipes, and `ask` if it has a model.
 
-    `shell` has the commands by which a person decides. With `is_direct` it offers a tool for each operation that has
-    one of the `tags`; without tags, for every operation.
+    `shell` has the commands by which a person decides, and `home` is where a page of `restgpt ui` may be found. With
+    `is_direct` it offers a tool for each operation that has one of the `tags`; without tags, for every operation.
     """
 
     shell: Shell = field(default_factory=Shell)
+    home: Path | None = None
     recipes: Sequence[Recipe] = ()
     has_model: bool = False
     is_direct: bool = False
@@ -232,7 +239,7 @@ class Service:
         try:
             return self.said(principal, Left(self._threads.standing(principal, thread)))
         except ThreadBusyError:
-            return Said(f"{thread} is being carried out.", facts={"thread": thread, "status": "running"})
+            return Said(f"{thread} is being carried out.", facts={"thread": thread, "status": RUNNING})
         except foreseen() as error:
             return Said(explained(error), is_error=True, facts={"thread": thread, "status": "failed"})
 
@@ -260,6 +267,14 @@ class Service:
         if not self.offers(pending):
             return self.said(principal, Left(pending))
         return _or_error(lambda: Left(self._threads.decide(principal, pending, decision, once=once)))
+
+    def page(self, principal: str, thread: str) -> str:
+        """Return the address of a thread in a running page; empty without one, and for a client with a token.
+
+        Such a client may be on another machine, where the address leads to another program.
+        """
+        home = self._offer.home
+        return "" if home is None or principal.startswith(TOKEN) else page_of(home, thread)
 
     def question(self, thread: str) -> Pending | None:
         """Return the question of a thread that a decision answers, without going on with the thread."""
@@ -361,7 +376,7 @@ def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
     try:
         return work()
     except ThreadBusyError:
-        return Said(BUSY, is_error=True)
+        return Said(BUSY, is_error=True, facts={"status": RUNNING})
     except foreseen() as error:
         return Said(explained(error), is_error=True)
     except Exception as error:

@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
-from restgpt.calling.idempotency import identity_of
 from restgpt.client import Client
 from restgpt.graph.persistence import Persistence, undo_thread
 from restgpt.mcp.runs import Answer, RunKind, Watch, watching
@@ -132,7 +131,7 @@ class ServedThreads:
         made = self._client.draft(operation, arguments, pages=pages, conversation=principal)
         given = {"operation": made.name, "arguments": dict(arguments), "pages": pages}
         if not made.effect.is_read:
-            identity = identity_of(made.operation, arguments)
+            identity = self._client.identity(made.operation, arguments)
             return self._begin(principal, "call", given, identity=identity)
         record = self._record(principal, "call", given)
         standing = self._client.carry_out(made, conversation=principal, thread=record.thread)
@@ -208,7 +207,7 @@ class ServedThreads:
             return self._client.call(
                 given["operation"], given["arguments"], pages=pages, conversation=principal, thread=thread
             )
-        return self._runs[kind].begin(thread, _given(record), self._client.seen_messages(principal))
+        return self._runs[kind].begin(record, self._client.seen_messages(principal))
 
     def _continued(self, record: ThreadRecord, principal: str) -> Standing:
         """Go on with a thread; one that was killed before its first checkpoint begins again."""
@@ -254,7 +253,7 @@ class ServedThreads:
             try:
                 if run is None:
                     return settle(self._client.decide(pending, decision))
-                return settle(run.decide(pending, decision, _given(record)))
+                return settle(run.decide(pending, decision, record))
             except OutdatedDecisionError:
                 return settle(self._standing(record, decision))
 
@@ -304,7 +303,7 @@ class ServedThreads:
         run = self._runs.get(record.kind)
         if run is None:
             return cast("Standing", self._client.standing(record.thread))
-        return run.standing(record.thread, _given(record))
+        return run.standing(record)
 
     def _find(self, thread: str) -> ThreadRecord:
         found = self._threads.find(thread)
@@ -327,14 +326,10 @@ class ServedThreads:
                 def settle(standing: Standing) -> Standing:
                     note(status_of(standing))
                     if isinstance(standing, Answer):
-                        self._client.earlier.read(principal, standing.apis)
+                        self._client.earlier.read(principal, standing.messages)
                     if not isinstance(standing, Pending) and not record.is_delivered:
                         with self._answering:
                             self._answered.setdefault(principal, {})[thread] = (record, watching())
                     return standing
 
                 yield record, settle
-
-
-def _given(record: ThreadRecord) -> Given:
-    return record.recipe or record.given

@@ -21,9 +21,9 @@ async def cancel_without_client(context: Context, cancellation: Cancellation) ->
     """Cancel the work of a request over HTTP once its client is gone: nobody reads the result."""
     request = context.request
     while request is not None and not cancellation.is_cancelled:
+        await anyio.sleep(LOOK_S)
         if await request.is_disconnected():
             cancellation.cancel()
-        await anyio.sleep(LOOK_S)
 
 
 class RequestWatch:

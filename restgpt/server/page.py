@@ -1,15 +1,26 @@
-"""The files of the local page at `/debug`, which `make page` builds; without them, one sentence that says so."""
+"""The files of the local page at `/debug`, which `make page` builds; without them, one sentence that says so.
+
+A page of `restgpt ui` also holds the lock of a file in its home, by which another process of the home finds it. The
+name of the file has the port, and nothing has the token: the browser that opened the page keeps it.
+"""
 
 import gzip
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from restgpt.tools.file_lock import file_lock
+
+HOST = "127.0.0.1"
+"""Where `restgpt ui` serves the page."""
 PATH = "/debug"
 FOLDER = Path(__file__).with_name("page")
 """A link to `page/dist` in the sources, a folder in the wheel."""
@@ -27,6 +38,8 @@ NOT_BUILT = (
     "The page is not built: run `make page` in the folder of RestGPT's sources, and load this address again. LangGraph "
     "Studio and the SDK work without it.\n"
 )
+LOOKED_AT_S = 5.0
+"""How long a page waits for a process that looks at its lock, in seconds."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -51,6 +64,29 @@ HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Encoding",
 }
+
+
+@contextmanager
+def findable(home: Path, port: int) -> Iterator[None]:
+    """Let other processes of a home find the page that is served on a port, as long as the block runs."""
+    folder = home / "locks"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # No other process can serve on the port: one that looks whether the lock is held may have it for a moment.
+    with file_lock(folder / f"page-{port}.lock", BlockingIOError(port), seconds=LOOKED_AT_S, is_kept=False):
+        yield
+
+
+def page_of(home: Path, thread: str) -> str:
+    """Return the address of a thread in a page that is served in a home; empty without one."""
+    for path in (home / "locks").glob("page-*.lock"):
+        try:
+            with file_lock(path, BlockingIOError(), is_kept=False):
+                # The process of this page was killed.
+                continue
+        except BlockingIOError:
+            port = path.stem.rpartition("-")[2]
+            return f"http://{HOST}:{port}{PATH}#/thread/{quote(thread, safe='')}"
+    return ""
 
 
 class _File(NamedTuple):

@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,11 @@ def admitted(browser: Browser, platform: Platform) -> Tab:
 
 @contextmanager
 def started(
-    folder: Path, model_url: str, *options: str, restgpt: Sequence[str] = ("-m", "restgpt")
+    folder: Path,
+    model_url: str,
+    *options: str,
+    env: Mapping[str, str] = {},
+    restgpt: Sequence[str] = ("-m", "restgpt"),
 ) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
     """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log.
 
@@ -80,7 +84,7 @@ def started(
         process = subprocess.Popen(
             [sys.executable, *restgpt, "ui", "--no-browser", *options],
             cwd=folder,
-            env={**environment(folder, model_url), **named},
+            env={**environment(folder, model_url), **named, **env},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -92,7 +96,7 @@ def started(
 
 
 @contextmanager
-def running_ui(folder: Path, model_url: str, *options: str, **more: Sequence[str]) -> Iterator[UiPlatform]:
+def running_ui(folder: Path, model_url: str, *options: str, **more: Any) -> Iterator[UiPlatform]:
     """Run `restgpt ui`, and exchange the token of its address."""
     with started(folder, model_url, *options, **more) as (process, address, log):
         url, _, once = address.partition("/debug#/once/")

@@ -120,7 +120,7 @@ def open_server(
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
         recipes, _ = RecipeBook(settings.recipes).all()
-        offer = Offer(Shell.of(settings), recipes, has_model, is_direct, tuple(tags))
+        offer = Offer(Shell.of(settings), settings.home, recipes, has_model, is_direct, tuple(tags))
         service = Service(client, threads, seals, offer, apis=apis)
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:

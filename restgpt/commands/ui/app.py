@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
-HOST = "127.0.0.1"
-
 
 def ui(
     names: ApiNames = None,
@@ -69,7 +67,7 @@ def _serve(
     from restgpt.commands.ui.server import make_app, serve
     from restgpt.commands.ui.threads import PageThreads
     from restgpt.graph.persistence import open_persistence
-    from restgpt.server.page import PATH
+    from restgpt.server.page import HOST, PATH, findable
     from restgpt.tools.settings import Secret
 
     once, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -78,6 +76,8 @@ def _serve(
         threads = PageThreads(kept, settings, sources=sources, context=context, terminal=terminal, runs=runs)
         app = make_app(threads, runs, kept, once=Secret(once), token=Secret(token))
         # In the fragment, which a browser sends to nobody, so that no log has it.
-        address = f"http://{HOST}:{listening.getsockname()[1]}{PATH}#/once/{once}"
-        terminal.say(f"The page is at {address}\nThe address works once. Ctrl-C ends the page.")
-        serve(app, listening, runs, terminal, opened=address if opens else "")
+        taken = listening.getsockname()[1]
+        address = f"http://{HOST}:{taken}{PATH}#/once/{once}"
+        with findable(settings.home, taken):
+            terminal.say(f"The page is at {address}\nThe address works once. Ctrl-C ends the page.")
+            serve(app, listening, runs, terminal, opened=address if opens else "")

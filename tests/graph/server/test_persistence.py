@@ -10,7 +10,7 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage
@@ -84,6 +84,19 @@ def test_threads_and_values_share_one_file_in_wal_mode(home: Path, opened: Persi
     assert {"checkpoints", "writes", "store"} <= tables
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
+
+
+def test_all_but_bodies_and_notes_of_calls_waits_for_the_disk(opened: Persistence) -> None:
+    waiting: Any = opened.store
+    assert waiting.conn.execute("PRAGMA synchronous").fetchone() == (2,)
+    quick = [("bodies",), ("earlier", "x", "calls")]
+    for namespace in [*quick, ("journal", "x"), ("threads",)]:
+        before = waiting.conn.total_changes
+        opened.store.put(("restgpt", *namespace), "key", {"a": 1})
+        assert (waiting.conn.total_changes > before) == (namespace not in quick)
+        found = opened.store.get(("restgpt", *namespace), "key")
+        assert found is not None
+        assert [item.key for item in opened.store.search(("restgpt", *namespace))] == ["key"]
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from loopback import Handler, served
 from mcp.client.stdio import StdioServerParameters
 from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, environment, http_server, stdio, text_of
 from starlette.testclient import TestClient
+from uiserver import UiPlatform, running_ui
 
 from recipes import recipe
 from restgpt.commands.serving.mcp import open_server
@@ -27,6 +28,7 @@ from restgpt.mcp.http import MOST_SESSIONS, make_app
 from restgpt.mcp.principal import Tokens
 from restgpt.mcp.server import LISTS_HOLD_MS
 from restgpt.recipes.book import RecipeBook
+from restgpt.server.page import page_of
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
@@ -325,3 +327,89 @@ def test_an_idle_session_ends(toy: WorldServer, home: Path, monkeypatch: pytest.
             ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
             codes = iter(lambda: http.post("/mcp", json=ping, headers=headers).status_code, 404)
             assert set(codes) <= {200}
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}},
+}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[UiPlatform]:
+    """`restgpt ui` on the home of the servers."""
+    with running_ui(tmp_path, "http://127.0.0.1:9", env={"RESTGPT_AUTH_KEY": CREDENTIAL}) as found:
+        yield found
+
+
+def asked_on_the_page(params: Any, page: UiPlatform) -> str:
+    """The thread of the address that a client is to open, which has no token."""
+    assert (params["mode"], '{"title":"Moss"}' in params["message"]) == ("url", True)
+    address, _, thread = params["url"].rpartition("/")
+    assert address == f"{page.url}/debug#/thread"
+    return str(thread)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("decision", "status"), [("approve", "sent"), ("reject", "rejected")])
+def test_a_client_that_can_only_open_an_address_has_a_change_decided_on_the_page(
+    decision: str, status: str, page: UiPlatform, toy: WorldServer, home: Path
+) -> None:
+    with Wire(toy, home) as wire:
+        wire.open("2025-11-25", elicitation={"url": {}})
+        asked = wire.call(2, "tools/call", name="change_operation", arguments=MOSS)
+        thread = asked_on_the_page(asked["params"], page)
+        # Only the page decides: what the client's answer holds approves nothing.
+        wire.send(id=asked["id"], result={"action": "accept", "content": {"decision": "approve"}})
+        page.run(thread, command={"resume": {"decisions": [{"type": decision}]}})
+        told, answer = wire.read(), wire.read()
+    assert told["method"] == "notifications/elicitation/complete"
+    assert told["params"]["elicitationId"] == asked["params"]["elicitationId"]
+    assert answer["result"]["_meta"]["restgpt"]["status"] == status
+    assert changes(toy) == ([MADE] if status == "sent" else [])
+    assert page.token not in json.dumps([asked, told, answer])
+
+
+@pytest.mark.slow
+def test_the_page_also_decides_in_the_newest_protocol(page: UiPlatform, toy: WorldServer, home: Path) -> None:
+    call = {"name": "change_operation", "arguments": MOSS, "_meta": MODERN}
+    with Wire(toy, home) as wire:
+        asked = wire.call(1, "tools/call", **call)["result"]
+        thread = asked_on_the_page(asked["inputRequests"]["approval"]["params"], page)
+        answer = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+        given = {**call, "inputResponses": answer, "requestState": asked["requestState"]}
+        wire.send(id=2, method="tools/call", params=given)
+        page.run(thread, command={"resume": {"decisions": [{"type": "approve"}]}})
+        assert wire.read()["result"]["structuredContent"]["http_status"] == 201
+    assert changes(toy) == [MADE]
+
+
+@pytest.mark.slow
+def test_a_page_that_ends_leaves_its_question_to_another_way(page: UiPlatform, toy: WorldServer, home: Path) -> None:
+    with Wire(toy, home) as wire:
+        wire.open("2025-11-25", elicitation={"form": {}, "url": {}})
+        asked = wire.call(2, "tools/call", name="change_operation", arguments=MOSS)
+        assert "mode" not in asked["params"] or asked["params"]["mode"] == "form"
+        wire.send(id=asked["id"], error={"code": -32603, "message": "no window"})
+        asked = wire.read()
+        thread = asked_on_the_page(asked["params"], page)
+        wire.send(id=asked["id"], result={"action": "accept"})
+        page.process.kill()
+        assert wire.read()["result"]["_meta"]["restgpt"]["status"] == "pending"
+    assert (page_of(home, thread), list((home / "locks").glob("page-*")), changes(toy)) == ("", [], [])
+
+
+@pytest.mark.slow
+def test_a_client_with_a_token_is_not_sent_to_an_address_of_this_machine(
+    page: UiPlatform, toy: WorldServer, home: Path
+) -> None:
+    token = "t" * 32
+    with http_server(at(toy), home, env={"RESTGPT_MCP_TOKEN": token}) as (url, _):
+        headers = {**ACCEPT, "Authorization": f"Bearer {token}", "Mcp-Protocol-Version": "2026-07-28"}
+        call = {"name": "change_operation", "arguments": MOSS, "_meta": MODERN}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        named = {"Mcp-Method": "tools/call", "Mcp-Name": "change_operation"}
+        answer = requests.post(url, json=body, headers={**headers, **named}, timeout=30)
+    assert '"status":"pending"' in answer.text.replace(" ", "")
+    assert "/debug#" not in answer.text

@@ -1,4 +1,7 @@
-"""Guards the files of the page: a sentence where they are not built, a strict policy, and no file but the page's."""
+"""Guards the files of the page: a sentence where they are not built, a strict policy, and no file but the page's.
+
+And the address of a running page is found by other processes of its home.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,7 +10,7 @@ from pathlib import Path
 from httpx2 import ASGITransport, AsyncClient, Response
 from starlette.applications import Starlette
 
-from restgpt.server.page import MEDIA_TYPES, NOT_BUILT, page_routes
+from restgpt.server.page import MEDIA_TYPES, NOT_BUILT, findable, page_of, page_routes
 
 
 def fetched(folder: Path, path: str = "/debug", headers: Mapping[str, str] = {}) -> Response:
@@ -56,3 +59,13 @@ def test_no_other_file_is_served(tmp_path: Path) -> None:
     (tmp_path / "page.js.map").write_text("source")
     for path in ("/debug/page.js.map", "/debug/..%2Fsecret.txt", "/debug/%2e%2e/secret.txt", "/debug/x/page.js"):
         assert fetched(tmp_path, path).status_code == 404
+
+
+def test_a_page_is_found_as_long_as_it_runs(tmp_path: Path) -> None:
+    assert page_of(tmp_path, "mine") == ""
+    with findable(tmp_path, 8300):
+        assert page_of(tmp_path, "mine/undo") == "http://127.0.0.1:8300/debug#/thread/mine%2Fundo"
+    assert page_of(tmp_path, "mine") == ""
+    (tmp_path / "locks" / "page-8301.lock").touch()
+    assert page_of(tmp_path, "mine") == ""
+    assert list((tmp_path / "locks").iterdir()) == []
