@@ -92,5 +92,5 @@ def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_fa
     page = tab.open(f"#/thread/{thread}")
     progress = page.get_by_role("list", name="Progress").last
     expect(progress).to_contain_text("The program failed")
-    expect(progress).to_contain_text('create_project {"body":{"name":"Shed"}}')
+    expect(progress).to_contain_text(re.compile(r"POST\s*http://\S+/projects"))
     expect(progress).to_contain_text(re.compile(r"201 · \d+ ms"))
