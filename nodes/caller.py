@@ -248,52 +248,9 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
     numbers = sorted({request["call"] for request in refused}) or next_calls(
         run.catalogue, state["api_plan"], requests, reads=run.rules.reads
     )
-    evidence = evidence_of(run, state, requests)
-    built: list[Request] = []
-    missing = ""
-
-    def build(reply: CallerReply) -> list[Request]:
-        return requests_of(run, state, reply, numbers, refused, evidence)
-
-    def check(reply: CallerReply) -> None:
-        nonlocal missing
-        built[:], missing = build(reply), reply.missing
-
-    def ask_for_one() -> None:
-        """Ask for the arguments of the first call only, by the schema of its operation."""
-        nonlocal numbers, refused
-        numbers = numbers[:1]
-        refused = [request for request in refused if request["call"] in numbers]
-        planned = state["api_plan"]["calls"][numbers[0] - 1]
-        operation = run.catalogue.operation(planned["operation"])
-
-        def build_one(given: dict[str, Any]) -> list[Request]:
-            return build(CallerReply(calls=[Call(call=numbers[0], arguments=given, description=planned["purpose"])]))
-
-        def check_one(given: dict[str, Any]) -> None:
-            nonlocal missing
-            one = (
-                one_call(run, state, operation, given, requests, build_one) if run.is_brief else (build_one(given), "")
-            )
-            built[:], missing = one
-
-        if run.is_brief:
-            prompt = call_prompt(run, state, requests, planned, refused)
-        else:
-            prompt = arguments_prompt(run, state, requests, numbers, refused)
-        single_arguments(run, prompt, operation, check_one)
-
     try:
-        try:
-            if run.is_brief:
-                ask_for_one()
-            else:
-                prompt = arguments_prompt(run, state, requests, numbers, refused)
-                run.models.ask("caller", prompt, CallerReply, check=check)
-        except ModelReplyError:
-            if run.is_brief:
-                raise
-            ask_for_one()
+        ask = _first_of if run.is_brief else _all_of
+        built, missing = ask(run, state, requests, numbers, refused)
     except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
@@ -308,6 +265,50 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
         return {**_finished(run, state, requests, ALREADY), "proposal": last}
     return _missing(run, state, requests, numbers, missing or "The caller made no request.")
+
+
+def _all_of(
+    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
+) -> tuple[list[Request], str]:
+    """Ask for the arguments of all planned calls, and if no reply can be used, of the first one.
+
+    Returns the requests, or which value is missing.
+    """
+    evidence, found = evidence_of(run, state, requests), list[tuple[list[Request], str]]()
+
+    def check(reply: CallerReply) -> None:
+        found[:] = [(requests_of(run, state, reply, numbers, refused, evidence), reply.missing)]
+
+    try:
+        run.models.ask("caller", arguments_prompt(run, state, requests, numbers, refused), CallerReply, check=check)
+    except ModelReplyError:
+        return _first_of(run, state, requests, numbers, refused)
+    return found[0]
+
+
+def _first_of(
+    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
+) -> tuple[list[Request], str]:
+    """Ask for the arguments of the first planned call only, by the schema of its operation."""
+    number = numbers[0]
+    again = [request for request in refused if request["call"] == number]
+    planned = state["api_plan"]["calls"][number - 1]
+    operation = run.catalogue.operation(planned["operation"])
+    evidence, found = evidence_of(run, state, requests), list[tuple[list[Request], str]]()
+
+    def build(given: dict[str, Any]) -> list[Request]:
+        reply = CallerReply(calls=[Call(call=number, arguments=given, description=planned["purpose"])])
+        return requests_of(run, state, reply, [number], again, evidence)
+
+    def check(given: dict[str, Any]) -> None:
+        found[:] = [one_call(run, state, operation, given, requests, build) if run.is_brief else (build(given), "")]
+
+    if run.is_brief:
+        prompt = call_prompt(run, state, requests, planned, again)
+    else:
+        prompt = arguments_prompt(run, state, requests, [number], again)
+    single_arguments(run, prompt, operation, check)
+    return found[0]
 
 
 def _missing(
