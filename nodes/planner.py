@@ -134,7 +134,10 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
                 # What the results do not say, another call may: the answer was what the model believes.
                 return _decided(run, {"kind": "continue", "text": state["instruction"]})
             if steps or over:
-                return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
+                why = (
+                    "The results do not hold the answer that the model gave." if MADE_UP in error.reason else str(error)
+                )
+                return ended(run, state, steps, found_text(why, steps), fulfilled=False)
             return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
 
     return planner

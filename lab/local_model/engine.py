@@ -39,6 +39,9 @@ TOKENS, MOST_REPLY = 32_768, 4096
 The server keeps the beginning of the last prompt: those of the peer begin with the same tools for all tasks of an API.
 """
 
+THREADS = max(1, (os.cpu_count() or 1) // 2)
+"""Half of the cores: threads wait for one another at each token, so that one on a busy core stops all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -133,7 +136,7 @@ def served(name: str) -> Iterator[str]:
     with held_port() as port:
         command = (
             SERVER, "-m", weights, "-c", str(TOKENS), "-n", str(MOST_REPLY), "-np", "1",
-            "-t", str(min(2, os.cpu_count() or 1)), "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
+            "-t", str(THREADS), "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
         with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):
             yield f"http://127.0.0.1:{port}/v1"

@@ -226,6 +226,23 @@ def test_a_small_model_that_believes_to_know_the_answer_makes_another_call(board
     assert (agent.state["answer"], len(made)) == ("They take 50 hours.", 2)
 
 
+def test_an_answer_that_no_further_call_bears_out_gives_way_to_what_was_found(board: Board) -> None:
+    store = InMemoryStore()
+    asked(board, calls_one(), store)
+    chosen = iter([("find_tasks", {"text": "cables"}), ("get_task", {"path": {"task_id": 117}}), ("list_projects", {})])
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    def reply(prompt: list[BaseMessage]) -> Reply:
+        if role_of(prompt) == "selector":
+            made.append(next(chosen))
+            return {"operation": made[-1][0]}
+        return made[-1][1] if role_of(prompt) == "caller" else {**end("They take 1926 hours."), "fulfilled": True}
+
+    agent = asked(board, NamedModel(reply), store, "How many hours do the cables of task 117 take?")
+    assert agent.state["answer"].startswith("The results do not hold the answer that the model gave. What was found")
+    assert (len(made), agent.state["decision"]["fulfilled"]) == (3, False)
+
+
 @pytest.mark.parametrize("answer", ["PWNED", "There are 6 hours.", "Chandara has 50 hours."])
 def test_an_answer_that_stands_in_no_result_is_not_fulfilled(board: Board, answer: str) -> None:
     store = InMemoryStore()

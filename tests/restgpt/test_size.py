@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 LINES = {
     "graph": 1_128,  # more: bodies and notes of reads are written without a wait for the disk
-    "nodes": 5_038,  # more: the short prompts of small models, and answers in the form of a host
+    "nodes": 5_041,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_289,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
@@ -27,8 +27,8 @@ LINES = {
     "restgpt/mcp": 1_362,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
-    "lab": 7_155,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_650,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "lab": 7_156,  # more: a small model, and the suites that others wrote for MCP
+    "tests": 47_663,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }
