@@ -1,9 +1,11 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +18,7 @@ from langgraph.store.base import BaseStore
 
 from restgpt.tools.errors import SettingsError, StoppingError
 from restgpt.tools.extras import extra_command
-from restgpt.tools.file_lock import file_lock
+from restgpt.tools.file_lock import PAUSE_S, file_lock
 from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.settings import Settings
 
@@ -52,6 +54,9 @@ BUSY_TIMEOUT_S = 30.0
 
 VACUUM_TIMEOUT_S = 1.0
 """The busy timeout of `VACUUM`, in seconds; short, because `VACUUM` can run at any later time."""
+
+SET_UP = "(set-up)"
+"""What the lock of the set-up of the tables is called, among those of threads."""
 
 Locker = Callable[[str], AbstractContextManager[None]]
 
@@ -123,22 +128,38 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
         """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
 
-    path = home / FILE
+    path, lock = home / FILE, partial(_thread_lock, home / "locks")
     with ExitStack() as stack:
         try:
             _private(home, path)
             _refuse_foreign(path)
-            saver = OrderedSqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
-            store = SqliteStore(stack.enter_context(closing(_connect(path, None))))
-            saver.setup()
-            store.setup()
+            with _alone(lock):  # for the switch to a write-ahead log too, which waits for nobody
+                first, second = (stack.enter_context(closing(_connect(path, kind))) for kind in ("DEFERRED", None))
+                saver, store = OrderedSqliteSaver(first, serde=_serializer()), SqliteStore(second)
+                saver.setup()
+                store.setup()
         except (OSError, sqlite3.Error) as error:
             raise PersistenceError(
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
-        yield Persistence(
-            saver, store, str(path), lambda thread: _thread_lock(home / "locks", thread), lambda: _shrink(path)
-        )
+        yield Persistence(saver, store, str(path), lock, lambda: _shrink(path))
+
+
+@contextmanager
+def _alone(lock: Locker) -> Iterator[None]:
+    """Wait for other processes that set the tables up: LangGraph's `setup` fails where two are in it."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    with ExitStack() as stack:
+        # Tries instead of a wait in PostgreSQL, which creates an index only when nobody waits.
+        while True:
+            try:
+                stack.enter_context(lock(SET_UP))
+                break
+            except ThreadBusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(PAUSE_S)
+        yield
 
 
 def _private(home: Path, path: Path) -> None:
@@ -211,8 +232,9 @@ def _postgres(url: str) -> Iterator[Persistence]:
         try:
             saver = OrderedPostgresSaver(_postgres_connection(stack, url), serde=_serializer())
             store = PostgresStore(_postgres_connection(stack, url))
-            saver.setup()
-            store.setup()
+            with _alone(partial(_pg_lock, url)):
+                saver.setup()
+                store.setup()
             # Not before: a wait that ends while an index is created leaves an invalid index.
             for connection in (saver.conn, store.conn):
                 _limit_waiting(connection)
@@ -223,7 +245,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
                 "that the URL is right and that its user may create tables."
             ) from None
         # No `shrink`: PostgreSQL's autovacuum reuses the space of deleted rows.
-        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", lambda thread: _pg_lock(url, thread))
+        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", partial(_pg_lock, url))
 
 
 def _postgres_connection(stack: ExitStack, url: str) -> Any:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "graph": 1_155,
+    "graph": 1_165,  # more: one process at a time sets a database up
     "nodes": 4_929,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_244,  # +4: a place is written only where a value fits
@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 629,
     "restgpt-bench": 10_149,
     "lab": 7_154,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_463,  # more: roads node by node, each door to a thread of another, and other systems
+    "tests": 47_488,  # more: roads node by node, each door to a thread of another, and other systems
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }
