@@ -155,7 +155,7 @@ def _outcome(code: str, sandbox: SandboxBackend) -> str:
         options = {"clock": 1_700_000_000.0, "seed": "a seed", "most": 100, "backend": sandbox}
         run = run_program(code, entries=entries, functions=["get"], **options)  # type: ignore[arg-type]
         if run.kind != "calls":
-            problem = run.problem.strip().partition("\n")[0].partition(": ")[2] if run.problem else ""
+            problem = run.problem.strip().partition("\n")[0].partition(": ")[2].partition(" on line ")[0]
             return (problem or run.result.output.strip() or run.kind).replace("|", "\\|").replace("\n", " ")
         for call in run.calls:
             [n] = [*call.positional, *call.keywords.values()]

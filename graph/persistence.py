@@ -1,9 +1,15 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
 import sqlite3
+<<<<<<< HEAD
 from collections.abc import Callable, Iterable, Iterator
+=======
+import time
+from collections.abc import Callable, Iterator
+>>>>>>> machines
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +23,7 @@ from langgraph.types import StateSnapshot
 
 from restgpt.tools.errors import SettingsError, StoppingError
 from restgpt.tools.extras import extra_command
-from restgpt.tools.file_lock import file_lock
+from restgpt.tools.file_lock import PAUSE_S, file_lock
 from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.settings import Settings
 
@@ -61,8 +67,13 @@ BUSY_TIMEOUT_S = 30.0
 VACUUM_TIMEOUT_S = 1.0
 """The busy timeout of `VACUUM`, in seconds; short, because `VACUUM` can run at any later time."""
 
+<<<<<<< HEAD
 AT_ONCE = 100
 """The number of checkpoints to load at a time, because all of them might not fit into memory."""
+=======
+SET_UP = "(set-up)"
+"""What the lock of the set-up of the tables is called, among those of threads."""
+>>>>>>> machines
 
 Locker = Callable[[str], AbstractContextManager[None]]
 
@@ -134,6 +145,7 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
         """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
 
+<<<<<<< HEAD
     class TwoSpeedStore(SqliteStore):
         """LangGraph's store for SQLite, which waits for the disk except for what `QUICK` names."""
 
@@ -148,22 +160,48 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
             return self._quick.batch(given) if is_quick else super().batch(given)
 
     path = home / FILE
+=======
+    path, lock = home / FILE, partial(_thread_lock, home / "locks")
+>>>>>>> machines
     with ExitStack() as stack:
         try:
             _private(home, path)
             _refuse_foreign(path)
+<<<<<<< HEAD
             saver = OrderedSqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
             quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
             store = TwoSpeedStore(stack.enter_context(closing(_connect(path, None))), quick)
             saver.setup()
             store.setup()
+=======
+            with _alone(lock):  # for the switch to a write-ahead log too, which waits for nobody
+                first, second = (stack.enter_context(closing(_connect(path, kind))) for kind in ("DEFERRED", None))
+                saver, store = OrderedSqliteSaver(first, serde=_serializer()), SqliteStore(second)
+                saver.setup()
+                store.setup()
+>>>>>>> machines
         except (OSError, sqlite3.Error) as error:
             raise PersistenceError(
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
-        yield Persistence(
-            saver, store, str(path), lambda thread: _thread_lock(home / "locks", thread), lambda: _shrink(path)
-        )
+        yield Persistence(saver, store, str(path), lock, lambda: _shrink(path))
+
+
+@contextmanager
+def _alone(lock: Locker) -> Iterator[None]:
+    """Wait for other processes that set the tables up: LangGraph's `setup` fails where two are in it."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    with ExitStack() as stack:
+        # Tries instead of a wait in PostgreSQL, which creates an index only when nobody waits.
+        while True:
+            try:
+                stack.enter_context(lock(SET_UP))
+                break
+            except ThreadBusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(PAUSE_S)
+        yield
 
 
 def _private(home: Path, path: Path) -> None:
@@ -238,8 +276,9 @@ def _postgres(url: str) -> Iterator[Persistence]:
         try:
             saver = OrderedPostgresSaver(_postgres_connection(stack, url), serde=_serializer())
             store = PostgresStore(_postgres_connection(stack, url))
-            saver.setup()
-            store.setup()
+            with _alone(partial(_pg_lock, url)):
+                saver.setup()
+                store.setup()
             # Not before: a wait that ends while an index is created leaves an invalid index.
             for connection in (saver.conn, store.conn):
                 _limit_waiting(connection)
@@ -250,7 +289,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
                 "that the URL is right and that its user may create tables."
             ) from None
         # No `shrink`: PostgreSQL's autovacuum reuses the space of deleted rows.
-        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", lambda thread: _pg_lock(url, thread))
+        yield Persistence(saver, store, "the database of RESTGPT_DATABASE_URL", partial(_pg_lock, url))
 
 
 def _postgres_connection(stack: ExitStack, url: str) -> Any:

@@ -224,6 +224,12 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
     return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
 
 
+def _gone(target: ast.expr) -> ast.stmt:
+    if isinstance(target, ast.Subscript):
+        return ast.Expr(ast.Call(ast.Attribute(target.value, "pop", ast.Load()), [target.slice], []))
+    return ast.Assign([ast.Name(_id(target), ast.Store())], ast.Constant(None))
+
+
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
@@ -287,14 +293,7 @@ class _Dialect(ast.NodeTransformer):
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""
         self.generic_visit(node)
-        new: list[ast.stmt] = []
-        for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                pop = ast.Attribute(target.value, "pop", ast.Load())
-                new.append(ast.Expr(ast.Call(pop, [target.slice], [])))
-            elif isinstance(target, ast.Name):
-                new.append(ast.Assign([ast.Name(target.id, ast.Store())], ast.Constant(None)))
-        return [ast.copy_location(made, node) for made in new]
+        return [ast.copy_location(_gone(target), node) for target in node.targets]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Leave out the base `object`."""

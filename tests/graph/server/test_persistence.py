@@ -6,11 +6,17 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+<<<<<<< HEAD
 from threading import Thread
 from typing import Annotated, Any
+=======
+from threading import Barrier, Thread
+from typing import Annotated
+>>>>>>> machines
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage
@@ -18,6 +24,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.graph.persistence import Persistence, PersistenceError, ThreadBusyError, open_persistence
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import Secret, Settings
@@ -69,6 +76,35 @@ def test_a_paused_thread_goes_on_after_reopening(home: Path) -> None:
         item = persistence.store.get(("restgpt", "threads"), "one")
         assert item is not None
         assert item.value == {"instruction": "x"}
+
+
+def opened_together(settings: Settings) -> list[int]:
+    """What eight openings of a database find in it that begin at once."""
+    gate = Barrier(8)
+
+    def opening(number: int) -> int:
+        gate.wait()
+        with open_persistence(settings) as persistence:
+            persistence.store.put(("a",), str(number), {})
+            return len(persistence.store.search(("a",), limit=9))
+
+    with ThreadPoolExecutor(8) as threads:
+        return list(threads.map(opening, range(8)))
+
+
+def test_commands_that_begin_together_set_a_new_database_up_once(home: Path) -> None:
+    for number in range(5):
+        assert max(opened_together(Settings(home=home / str(number)))) == 8
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("psycopg") is None, reason="PostgreSQL's packages are not installed")
+def test_servers_that_begin_together_set_postgresql_up_once() -> None:
+    try:
+        with postgres_server() as url:
+            assert max(opened_together(Settings(database_url=Secret(url)))) == 8
+    except NoPostgresError as error:
+        pytest.skip(str(error))
 
 
 def test_folder_and_file_are_for_their_owner_only(home: Path, opened: Persistence) -> None:
