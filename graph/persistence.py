@@ -1,12 +1,8 @@
 """Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
 
 import sqlite3
-<<<<<<< HEAD
-from collections.abc import Callable, Iterable, Iterator
-=======
 import time
-from collections.abc import Callable, Iterator
->>>>>>> machines
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -67,13 +63,11 @@ BUSY_TIMEOUT_S = 30.0
 VACUUM_TIMEOUT_S = 1.0
 """The busy timeout of `VACUUM`, in seconds; short, because `VACUUM` can run at any later time."""
 
-<<<<<<< HEAD
 AT_ONCE = 100
 """The number of checkpoints to load at a time, because all of them might not fit into memory."""
-=======
+
 SET_UP = "(set-up)"
 """What the lock of the set-up of the tables is called, among those of threads."""
->>>>>>> machines
 
 Locker = Callable[[str], AbstractContextManager[None]]
 
@@ -145,7 +139,6 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
         """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
 
-<<<<<<< HEAD
     class TwoSpeedStore(SqliteStore):
         """LangGraph's store for SQLite, which waits for the disk except for what `QUICK` names."""
 
@@ -159,27 +152,17 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
             is_quick = all(isinstance(op, GetOp | PutOp) and op.namespace[:2] in QUICK for op in given)
             return self._quick.batch(given) if is_quick else super().batch(given)
 
-    path = home / FILE
-=======
     path, lock = home / FILE, partial(_thread_lock, home / "locks")
->>>>>>> machines
     with ExitStack() as stack:
         try:
             _private(home, path)
             _refuse_foreign(path)
-<<<<<<< HEAD
-            saver = OrderedSqliteSaver(stack.enter_context(closing(_connect(path, "DEFERRED"))), serde=_serializer())
-            quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
-            store = TwoSpeedStore(stack.enter_context(closing(_connect(path, None))), quick)
-            saver.setup()
-            store.setup()
-=======
             with _alone(lock):  # for the switch to a write-ahead log too, which waits for nobody
                 first, second = (stack.enter_context(closing(_connect(path, kind))) for kind in ("DEFERRED", None))
-                saver, store = OrderedSqliteSaver(first, serde=_serializer()), SqliteStore(second)
+                quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
+                saver, store = OrderedSqliteSaver(first, serde=_serializer()), TwoSpeedStore(second, quick)
                 saver.setup()
                 store.setup()
->>>>>>> machines
         except (OSError, sqlite3.Error) as error:
             raise PersistenceError(
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."

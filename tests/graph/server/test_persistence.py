@@ -10,13 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-<<<<<<< HEAD
-from threading import Thread
-from typing import Annotated, Any
-=======
 from threading import Barrier, Thread
-from typing import Annotated
->>>>>>> machines
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage
