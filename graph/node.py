@@ -68,8 +68,8 @@ def _told(node: Node, services: Services) -> Node:
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
 
-        session = cache(lambda: Run.open(services, runtime, config).session)
-        for event in events_of(state, update, lambda text: session().redacted(text) if text else ""):
+        redactor = cache(lambda: Run.open(services, runtime, config).session.redactor())
+        for event in events_of(state, update, lambda text: redactor().text(text) if text else ""):
             runtime.stream_writer(event)
         return update
 
