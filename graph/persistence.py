@@ -157,7 +157,8 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
         try:
             _private(home, path)
             _refuse_foreign(path)
-            with _alone(lock):  # for the switch to a write-ahead log too, which waits for nobody
+            # LangGraph's `setup` fails where two processes are in it, as does the switch to a write-ahead log.
+            with lock(SET_UP, BUSY_TIMEOUT_S):
                 first, second = (stack.enter_context(closing(_connect(path, kind))) for kind in ("DEFERRED", None))
                 quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
                 saver, store = OrderedSqliteSaver(first, serde=_serializer()), TwoSpeedStore(second, quick)
@@ -168,23 +169,6 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
         yield Persistence(saver, store, str(path), lock, lambda: _shrink(path))
-
-
-@contextmanager
-def _alone(lock: Locker) -> Iterator[None]:
-    """Wait for other processes that set the tables up: LangGraph's `setup` fails where two are in it."""
-    until = time.monotonic() + BUSY_TIMEOUT_S
-    with ExitStack() as stack:
-        # Tries instead of a wait in PostgreSQL, which creates an index only when nobody waits.
-        while True:
-            try:
-                stack.enter_context(lock(SET_UP))
-                break
-            except ThreadBusyError:
-                if time.monotonic() >= until:
-                    raise
-                time.sleep(PAUSE_S)
-        yield
 
 
 def _private(home: Path, path: Path) -> None:
@@ -235,9 +219,10 @@ def _serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
-def _thread_lock(folder: Path, thread: str) -> AbstractContextManager[None]:
+def _thread_lock(folder: Path, thread: str, seconds: float = 0.0) -> AbstractContextManager[None]:
     """The lock of a thread; if somebody deletes its file meanwhile, the fence of the runs holds."""
-    return file_lock(folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock", ThreadBusyError(thread))
+    path = folder / f"{sha256(thread.encode()).hexdigest()[:32]}.lock"
+    return file_lock(path, ThreadBusyError(thread), seconds=seconds)
 
 
 @contextmanager
@@ -259,7 +244,7 @@ def _postgres(url: str) -> Iterator[Persistence]:
         try:
             saver = OrderedPostgresSaver(_postgres_connection(stack, url), serde=_serializer())
             store = PostgresStore(_postgres_connection(stack, url))
-            with _alone(partial(_pg_lock, url)):
+            with _pg_lock(url, SET_UP, BUSY_TIMEOUT_S):
                 saver.setup()
                 store.setup()
             # Not before: a wait that ends while an index is created leaves an invalid index.
@@ -294,15 +279,21 @@ def _limit_waiting(connection: Any) -> None:
 
 
 @contextmanager
-def _pg_lock(url: str, thread: str) -> Iterator[None]:
-    """Hold a session-level advisory lock, which PostgreSQL releases when the connection ends for any reason."""
+def _pg_lock(url: str, thread: str, seconds: float = 0.0) -> Iterator[None]:
+    """Hold a session-level advisory lock, which PostgreSQL releases when the connection ends for any reason.
+
+    It is tried again and again for so many seconds: while a process waited in the database, no other could create an
+    index.
+    """
     from psycopg import connect
 
     number = int.from_bytes(sha256(f"restgpt {thread}".encode()).digest()[:8], "big", signed=True)
+    until = time.monotonic() + seconds
     with closing(connect(url, autocommit=True)) as connection:
-        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
-        if not row or not row[0]:
-            raise ThreadBusyError(thread)
+        while connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone() != (True,):
+            if time.monotonic() >= until:
+                raise ThreadBusyError(thread)
+            time.sleep(PAUSE_S)
         yield
 
 

@@ -85,16 +85,20 @@ def test_a_run_pauses_and_goes_on(system: str, toy: WorldServer, tmp_path: Path)
     assert (done.returncode, done.stdout.strip()) == (0, b"The project Moss is there."), done.stderr.decode()
 
 
-def test_a_client_of_mcp_reads(system: str, toy: WorldServer, tmp_path: Path) -> None:
+def test_a_client_of_mcp_reads_and_runs_a_program(system: str, toy: WorldServer, tmp_path: Path) -> None:
     line = [str(SYSTEM), system, "mcp", *at(toy)]
-    server = StdioServerParameters(command=sys.executable, args=line, env=dict(environment(tmp_path)))
+    told = dict(environment(tmp_path, MONTY_BIN=str(MONTY)))
+    server = StdioServerParameters(command=sys.executable, args=line, env=told)
 
-    async def read() -> str:
+    async def read() -> list[str]:
         async with connected(server, "2026-07-28") as client:
             found = await client.call_tool("read_operation", {"operation": "list_projects", "arguments": {}})
-            return str(found.content[0])
+            ran = await client.call_tool("run_program", {"code": "print('Found', len(rows(list_projects())))"})
+            return [str(result.content[0]) for result in (found, ran)]
 
-    assert "HTTP 200" in asyncio.run(read())
+    found, ran = asyncio.run(read())
+    assert "HTTP 200" in found
+    assert "Found 4" in ran
 
 
 @pytest.mark.slow
