@@ -4,8 +4,9 @@ import gc
 import json
 import logging
 import sys
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -15,21 +16,20 @@ from restgpt.commands.allow import allow, read_folder
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
-from restgpt.commands.failure import Exit
+from restgpt.commands.failure import Exit, UsageError, reported
 from restgpt.commands.function import function
 from restgpt.commands.history.resume import resume
 from restgpt.commands.history.threads import threads
 from restgpt.commands.history.undo import undo
 from restgpt.commands.login import login
 from restgpt.commands.recipes.app import recipe
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.serving.mcp import mcp
 from restgpt.commands.serving.studio import studio
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
+from restgpt.tools.extras import BENCH, extra_command
 from restgpt.tools.text.exits import RedactingFormatter
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 log = logging.getLogger("restgpt.cli")
 
@@ -62,9 +62,8 @@ class _Commands(TyperGroup):
             if found := _brought().get(cmd_name):
                 self.commands[cmd_name] = _as_command(cmd_name, found.load())
             elif cmd_name in BROUGHT:
-                from restgpt.tools.extras import BENCH, extra_command
-
-                ctx.fail(f"restgpt {cmd_name} is not installed. Install it: {extra_command('', BENCH)}")
+                with reported(Terminal(as_json="--json" in ctx.obj)):
+                    raise UsageError(f"The command {cmd_name} is not installed. Install it: {extra_command('', BENCH)}")
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
@@ -81,10 +80,8 @@ class _Commands(TyperGroup):
             raise
 
 
-def _brought() -> "dict[str, EntryPoint]":
+def _brought() -> dict[str, EntryPoint]:
     """Return the commands that other distributions bring."""
-    from importlib.metadata import entry_points
-
     return {found.name: found for found in entry_points(group=ENTRY_POINTS)}
 
 
