@@ -24,7 +24,7 @@ LINES = {
     "restgpt/commands": 3_479,
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
-    "restgpt/mcp": 1_362,  # more: a question is asked by the address of a page
+    "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_160,  # more: a small model, and the suites that others wrote for MCP
