@@ -8,6 +8,7 @@ direct tools; RestGPT's own few tools have a column too. The other rows are of c
 
 import asyncio
 import json
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Sized
@@ -39,6 +40,8 @@ SERVERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 METHODS = ("get", "put", "post", "delete", "patch")
 LIMITS = ("enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "default")
 """The keywords by which the wholeness of schemas is measured."""
+IN_WORDS = (r"\d(?=\.\.)", r"\.\.(?=\d)", r"=(?=\S)", r" [^\s|,]+(?:\|[^\s|,=]+)+")
+"""The same in the words of a direct tool that has no schema: `1..`, `..500`, `=1`, ` new|old`."""
 
 ROWS = [{"id": number, "name": f"row {number}"} for number in range(60_000)]
 READS = 50
@@ -109,6 +112,13 @@ def limits(schema: Any) -> int:
     )
 
 
+def told(tool: Mapping[str, Any]) -> int:
+    """Count the limits that a model reads of a tool: in the schema, or in the words about arguments instead of one."""
+    schema, words = tool["inputSchema"], tool.get("description", "")
+    in_words = [] if "properties" in schema else [found for part in IN_WORDS for found in re.findall(part, words)]
+    return limits(schema) + len(in_words)
+
+
 @contextmanager
 def opened(server: str, options: Sequence[str], document: Mapping[str, Any], url: str) -> Iterator[str]:
     """Start a server over a document; gives its address."""
@@ -141,7 +151,7 @@ async def definitions(url: str) -> dict[str, Any]:
     typed = [item for item in sent if len(json.dumps(item.get("outputSchema", {}).get("properties", {}))) > 2]
     return {
         "tokens of definitions": len(json.dumps(read, separators=(",", ":"))) // TOKEN,
-        "limits, values and defaults in schemas": limits([item["inputSchema"] for item in sent]),
+        "limits, values and defaults of arguments": sum(map(told, sent)),
         "tools with typed results": f"{len(typed)} of {len(sent)}",
     }
 

@@ -26,6 +26,8 @@ APIS, API = 600, 140
 ENVELOPE = len('{"tools":[]}') - 1
 """The characters around the definitions in the JSON of a list, without the comma that the last one does not have."""
 
+FOUND_LESS = ", where what `find_operations` shows is not enough"
+
 RECIPE_DESCRIPTION = 160
 """The most characters of the description of a recipe."""
 
@@ -182,13 +184,11 @@ def calling_definitions(apis: Sequence[Api], *, has_threads: bool = True) -> lis
     ]
 
 
-def describing_definition() -> Definition:
-    """Return the definition of `describe_operation`."""
+def describing_definition(*, beyond: str = FOUND_LESS) -> Definition:
+    """Return the definition of `describe_operation`; `beyond` says when to use it."""
     listed = {"type": "array", "items": _TEXT}
     schema = _object({"operations": listed}, "operations")
-    return Definition(
-        "describe_operation", render("tool_describe_operation"), schema, read_only=True, open_world=False, answer=None
-    )
+    return _looking("describe_operation", render("tool_describe_operation", beyond=beyond), schema)
 
 
 def reading_definition() -> Definition:

@@ -1,11 +1,14 @@
 """Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
 
 Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
-arguments, then schemas with types, then descriptions, and at last the schemas of the document, whole: with bounds,
-defaults, nested fields and alternatives. `describe_operation` gives what is left out.
+arguments, then the limits of these in words (`page 1..500=1` has the default 1, `kind new|old` two values), then
+schemas with types and limits, then descriptions, and at last the schemas of the document, whole: with nested fields and
+alternatives. `describe_operation` gives what is left out.
 """
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -27,7 +30,7 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import GROUPS, body_shape
+from restgpt.specs.docs.words.keyword import GROUPS, body_shape, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
@@ -48,6 +51,15 @@ SUMMARY, NOTE = 100, 80
 
 ARGUMENTS, FIELDS, VALUES = 120, 40, 8
 """The most characters of the names of arguments, fields of a body, and enumerated values."""
+
+LIMITED = 2 * ARGUMENTS
+"""The most characters of the names of arguments with their limits."""
+
+LIMITS = ("minimum", "maximum", "minLength", "maxLength", "default")
+"""The keywords of a value's limits in a schema."""
+
+_WORD = re.compile(r"[\w.:/+-]{1,32}", re.ASCII)
+"""A value that is written in words: one that nobody takes for anything else."""
 
 STEPS_MOST = 15_000
 """How many steps the schemas of one operation may take."""
@@ -77,7 +89,7 @@ def direct_definitions(
     """
     if len(operations) > MOST:
         raise TooManyToolsError(len(operations))
-    serving = [describing_definition(), reading_definition(), *waiting_definitions()]
+    serving = [describing_definition(beyond=""), reading_definition(), *waiting_definitions()]
     room = budget * TOKEN - ENVELOPE - sum(map(size_of, serving))
     for longest in (NAME, SHORT_NAME):
         names = _names(catalogue, operations, longest)
@@ -96,7 +108,7 @@ def direct_definitions(
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
-    for level in (_placed, _listed, _typed, _described, _nested, _whole):
+    for level in (_placed, _listed, _limited, _typed, _described, _nested, _whole):
         left = _detailed(found, operations, level, left)
     return [*found, *serving]
 
@@ -140,16 +152,43 @@ def _placed(operation: Operation) -> tuple[str, dict[str, Any]]:
 
 
 def _listed(operation: Operation) -> tuple[str, dict[str, Any]]:
-    """Method and path, and the other arguments by place in words; a star marks required ones."""
-    others = [item for item in _parameters(operation) if item.location != "path"]
-    names = [f"{GROUPS[item.location]}.{item.name}{'*' if item.required else ''}" for item in others]
-    body = operation.body
-    names += [f"body{'*' if body.required else ''}"] if body is not None else []
-    if not names:
-        return _placed(operation)
+    """Method and path, and the other arguments by their names in a function; a star marks required ones."""
+    return _in_words(operation, {}, ARGUMENTS)
+
+
+def _limited(operation: Operation) -> tuple[str, dict[str, Any]]:
+    """The same, with limits."""
+    with within(STEPS_MOST, operation.document.allowance):
+        shapes = {item.name: Shape(operation.document, item.schema, request=True) for item in _parameters(operation)}
+        return _in_words(operation, {name: _limits(shape) for name, shape in shapes.items()}, LIMITED)
+
+
+def _in_words(operation: Operation, limits: Mapping[str, str], most: int) -> tuple[str, dict[str, Any]]:
+    path, names = operation.path, []
+    for item in keywords(operation):
+        limit = limits.get(item.parameter.name, "")
+        if item.location == "path":
+            path = path.replace(f"{{{item.parameter.name}}}", f"{{{item.parameter.name}{limit}}}")
+        elif not is_hidden(item.parameter.name):
+            names.append(f"{item.name}{'*' if item.required else ''}{limit}")
+    if operation.body is not None:
+        names.append(f"body{'*' if operation.body.required else ''}")
     listed = ", ".join(names)
-    cut = listed if len(listed) <= ARGUMENTS else f"{listed[:ARGUMENTS].rpartition(', ')[0]}, …"
-    return f"{_placed(operation)[0]}; {cut}", PLAIN
+    cut = listed if len(listed) <= most else f"{listed[:most].rpartition(', ')[0]}, …"
+    return f"{marked(f'{operation.method} {path}')[:SUMMARY]}{'; ' if cut else ''}{cut}", PLAIN
+
+
+def _limits(shape: Shape) -> str:
+    """Return the limits of an argument in words, with a blank before; empty without any, and for unusual values."""
+    flat, inner = shape.flat, shape.items if shape.items is not None else shape
+    values = [str(value) for value in inner.values]
+    found = f" {'|'.join(values)}" if 1 < len(values) <= VALUES and all(map(_WORD.fullmatch, values)) else ""
+    for low, high, unit in (("minimum", "maximum", ""), ("minLength", "maxLength", "length ")):
+        if bounds := [str(flat.get(key, "")) for key in (low, high)] if {low, high} & flat.keys() else []:
+            found += f" {unit}{'..'.join(bounds)}"
+    fixed = flat.get("default", inner.values[0] if len(values) == 1 else None)
+    default = json.dumps(fixed).strip('"') if isinstance(fixed, str | int | float) else ""
+    return f"{found}={default}" if _WORD.fullmatch(default) else found
 
 
 def _typed(operation: Operation) -> tuple[str, dict[str, Any]]:
@@ -191,7 +230,7 @@ def _parameters(operation: Operation) -> list[Parameter]:
 
 
 def _schema(operation: Operation, *, notes: int) -> dict[str, Any]:
-    """Return the JSON schema of the arguments by place: types, enumerated values, required ones."""
+    """Return the JSON schema of the arguments by place: types, limits, enumerated values, required ones."""
     with within(STEPS_MOST, operation.document.allowance):
         places: dict[str, Any] = {}
         needed: list[str] = []
@@ -217,6 +256,7 @@ def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
         found["enum"] = list(shape.values)
     if shape.items is not None and kinds == ["array"] and len(shape.items.kinds) == 1:
         found["items"] = {"type": shape.items.kinds[0]}
+    found |= {key: shape.flat[key] for key in LIMITS if isinstance(shape.flat.get(key), str | int | float)}
     return {**found, "description": note} if note else found
 
 

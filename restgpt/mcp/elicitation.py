@@ -8,13 +8,7 @@ protocol forbids an address by which a client could act as its user.
 from collections.abc import Mapping
 from typing import Any
 
-from mcp.types import (
-    ClientCapabilities,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-)
+from mcp import types
 
 from restgpt.outcome import Pending
 
@@ -48,7 +42,9 @@ ON_PAGE = "A change waits for your decision. Approve, edit or reject it on the p
 DECLINED = "The person declined."
 
 
-def elicitations(pending: Pending, capabilities: ClientCapabilities | None, page: str) -> list[ElicitRequest]:
+def elicitations(
+    pending: Pending, capabilities: types.ClientCapabilities | None, page: str
+) -> list[types.ElicitRequest]:
     """Return the requests by which a client can be asked, the best one first; `page` is an address, if there is one.
 
     A declaration of elicitation that is empty means forms.
@@ -58,10 +54,12 @@ def elicitations(pending: Pending, capabilities: ClientCapabilities | None, page
         return []
     found = []
     if declared.form is not None or declared.url is None:
-        found.append(ElicitRequest(params=ElicitRequestFormParams(message=question(pending), requested_schema=FORM)))
+        found.append(
+            types.ElicitRequest(params=types.ElicitRequestFormParams(message=question(pending), requested_schema=FORM))
+        )
     if declared.url is not None and page:
         message = f"{ON_PAGE}\n\n{question(pending)}"
-        found.append(ElicitRequest(params=ElicitRequestURLParams(message=message, url=page)))
+        found.append(types.ElicitRequest(params=types.ElicitRequestURLParams(message=message, url=page)))
     return found
 
 
@@ -81,7 +79,7 @@ def decision_of(answer: Any) -> Mapping[str, Any] | None:
 
     To decline is to reject. A form that was cancelled, or that has no valid choice, decides nothing.
     """
-    if not isinstance(answer, ElicitResult):
+    if not isinstance(answer, types.ElicitResult):
         return None
     if answer.action == "decline":
         return {"type": "reject", "message": DECLINED}

@@ -7,7 +7,7 @@ the call once more, with the answer. Either way the question is in a checkpoint,
 
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -258,19 +258,13 @@ class _Handlers:
                 return self._input_required(params, principal, pending, ways[0])
             if not context.session.can_send_request:
                 break
-            decided = await self._asked(context, principal, pending, ways, watch)
-            if decided is None:
+            if (decided := await self._asked(context, principal, pending, ways, watch)) is None:
                 break
             left = decided
         return await self._in_thread(partial(self._result, params, principal, _tags(context), left))
 
     async def _asked(
-        self,
-        context: Context,
-        principal: str,
-        pending: Pending,
-        ways: Sequence[types.ElicitRequest],
-        watch: RequestWatch,
+        self, context: Context, principal: str, pending: Pending, ways: list[types.ElicitRequest], watch: RequestWatch
     ) -> Said | Left | None:
         """Ask about a change in the first way that the client can; None if that decides nothing."""
         related = ServerMessageMetadata(related_request_id=context.request_id)
