@@ -73,8 +73,9 @@ class Sources:
 def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
     """Load an entry of apis.yaml; raises `SettingsError` if no entry has this name."""
     if name not in settings.apis:
-        known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
-        raise SettingsError(f"apis.yaml has no entry {name}. {known} Add an entry, or give a document with --spec.")
+        raise SettingsError(
+            f"apis.yaml has no entry {name}. {settings.entries} Add an entry, or give a document with --spec."
+        )
     return settings.load(name, base_url=base_url)
 
 

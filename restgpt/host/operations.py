@@ -69,7 +69,7 @@ def found_text(catalogue: Catalogue, query: str, limit: int = FOUND, *, learned:
         lines.append(line)
     fitting = fits + len(lines)
     rest = len(catalogue) - fitting
-    head = f"There are {count}. These {fitting} fit best:" if rest else f"There are {count}:"
+    head = f"There are {count}. These fit best:" if rest else f"There are {count}:"
     text = "\n".join([functions, *(["", "Others that fit:", *lines] if lines else [])])
     more = "\nFor others, name the resource and what to do with it, or give a part of a path, such as /users."
     return f"{head}\n{fenced('document', text)}{more if rest else ''}"

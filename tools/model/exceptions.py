@@ -102,8 +102,8 @@ def unavailable(error: BaseException, model: object = None) -> ModelUnavailableE
         )
     if status is None and "Timeout" in type(error).__name__:
         return ModelUnavailableError(
-            "The model's server did not answer in the time for one model call. Raise the setting model_timeout, or "
-            "check OPENAI_BASE_URL."
+            "The model's server did not answer in the time for one model call, nor when it was asked again. Raise the "
+            "setting model_timeout (--set model_timeout=600, in seconds), or check OPENAI_BASE_URL."
         )
     if status is None:
         return ModelUnavailableError(

@@ -134,8 +134,16 @@ class Settings:
         for known, entry in self.apis.items():
             if slug(known) == slug(name):
                 return entry
-        listed = f"Its entries are: {', '.join(self.apis)}." if self.apis else "It is missing or empty."
-        raise SettingsError(f"apis.yaml has no entry {name!r}. {listed} Correct the name, or add the entry.")
+        raise SettingsError(f"apis.yaml has no entry {name!r}. {self.entries} Correct the name, or add the entry.")
+
+    @property
+    def entries(self) -> str:
+        """A sentence that names the entries of `apis.yaml`, or says where the file was looked for."""
+        if self.apis:
+            return f"Its entries are: {', '.join(self.apis)}."
+        if self.apis_file is not None:
+            return f"{self.apis_file} has no entries."
+        return f"No such file is in {Path.cwd()} or in {self.home}, and RESTGPT_APIS names none."
 
     def rules(self, api: Api) -> tuple[ApiEntry, ...]:
         """The entries whose rules hold for an API.

@@ -122,10 +122,9 @@ def sources_of(recipe: Recipe, named: Sources, settings: "Settings") -> Sources:
         return named
     entries = {slug(name): name for name in settings.apis}
     if missing := [api.name for api in recipe.apis if slug(api.name) not in entries]:
-        known = f"Its entries are: {', '.join(settings.apis)}." if settings.apis else "It is missing or empty."
         raise UsageError(
-            f"The recipe {recipe.name} uses the API {missing[0]}, which apis.yaml does not have. {known} Add the entry "
-            f"{missing[0]}, or give its document with --spec."
+            f"The recipe {recipe.name} uses the API {missing[0]}, which apis.yaml does not have. {settings.entries} "
+            f"Add the entry {missing[0]}, or give its document with --spec."
         )
     return Sources(tuple(entries[slug(api.name)] for api in recipe.apis))
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ MODEL = "openai:gpt-5-mini"
 """The model for a user who has only set an OpenAI key."""
 QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1"}
 OPTIONS = ("--n-jobs-per-worker", "4")
+HOST, PORT = "127.0.0.1", 2024
+"""The address of `langgraph dev`."""
 PAUSE_S = 0.2
 """The time between two looks at the signals and the server, in seconds."""
 
@@ -63,16 +66,29 @@ def studio(
         environment = QUIET | model_variables(settings, terminal)
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))
-        terminal.say(f"The local page: {page_address(further or ())}")
-        command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *(further or ())]
+        options = with_port(further or ())
+        terminal.say(f"The local page: {page_address(options)}")
+        command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *options]
         raise typer.Exit(_run(command, os.environ | environment))
+
+
+def with_port(further: Sequence[str], port: int = PORT) -> list[str]:
+    """Return the options of `langgraph dev` with a port: without one `port`, or a free one if that is taken."""
+    if any(option.partition("=")[0] == "--port" for option in further):
+        return list(further)
+    with socket.socket() as probe:
+        is_taken = probe.connect_ex((HOST, port)) == 0
+    if not is_taken:
+        return [*further, "--port", str(port)]
+    with socket.create_server((HOST, 0)) as free:
+        return [*further, "--port", str(free.getsockname()[1])]
 
 
 def page_address(further: Sequence[str]) -> str:
     """Return the address of the local page of a server with these options of `langgraph dev`."""
     options = " ".join(further).replace("=", " ").split()
     given = dict(pairwise(options))
-    return f"http://{given.get('--host', '127.0.0.1')}:{given.get('--port', '2024')}/debug"
+    return f"http://{given.get('--host', HOST)}:{given['--port']}/debug"
 
 
 def model_variables(settings: "Settings", terminal: Terminal) -> dict[str, str]:

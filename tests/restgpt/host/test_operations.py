@@ -25,7 +25,7 @@ def lines(text: str) -> list[str]:
 
 def test_a_list_is_ranked_and_says_how_many_there_are_and_how_to_narrow() -> None:
     text = found_text(Catalogue([bundled()]), "delete a task", 8)
-    assert text.startswith("There are 11 operations. These 8 fit best:\n<document-")
+    assert text.startswith("There are 11 operations. These fit best:\n<document-")
     assert text.splitlines()[2] == "delete_task(task_id*: int) -> None"
     assert lines(text)[-1] == "get_project: GET /projects/{project_id}  Get one project"
     assert text.endswith("give a part of a path, such as /users.")

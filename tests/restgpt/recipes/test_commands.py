@@ -162,7 +162,7 @@ def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
     unconfigured = cli("recipe", "run", "plant-beds", *GIVEN)
     assert unconfigured.code == 2
     assert (
-        "The recipe plant-beds uses the API team-board, which apis.yaml does not have. It is missing"
+        "The recipe plant-beds uses the API team-board, which apis.yaml does not have. No such file is in"
         in unconfigured.err
     )
     other = Path("other.yaml")
