@@ -283,7 +283,16 @@ def test_the_server_streams_progress_and_the_plan_with_its_steps(platform: Platf
     thread = platform.new_thread()
     parts = list(platform.client.runs.stream(thread, "restgpt", input=given, context=context, stream_mode=modes))
     types = [part.data["type"] for part in parts if part.event == "custom" and part.data["type"] != "usage"]
-    assert types == ["task_started", "operations_chosen", "request_started", "request_finished", "step_finished"]
+    assert types == [
+        "task_started",
+        "operations_chosen",
+        "request_started",
+        "request_finished",
+        "call_finished",
+        "response_read",
+        "step_finished",
+        "turn_finished",
+    ]
     values = [part.data for part in parts if part.event == "values"]
     planned = next(number for number, value in enumerate(values) if value.get("plan"))
     chosen = next(number for number, value in enumerate(values) if value.get("api_plan", {}).get("calls"))
