@@ -17,7 +17,7 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_289,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 11_341,  # more: programs in Monty, for other systems than Linux
+    "tools": 11_349,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_528,  # more: the registry of threads, the sources of APIs and the single call
@@ -28,7 +28,7 @@ LINES = {
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_162,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_760,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "tests": 47_774,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }

@@ -6,6 +6,7 @@ import sys
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
+from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.model.errors import CutOffError, ModelUnavailableError
 from restgpt.tools.text.redaction import Redactor
 
@@ -91,7 +92,12 @@ def cut_off(reason: str, tokens: int = 0) -> CutOffError:
 
 
 def unavailable(error: BaseException, model: object = None) -> ModelUnavailableError:
-    """The error for a provider's exception, without its text, which may quote the request or a key."""
+    """The error for a provider's exception, without its text, which may quote the request or a key.
+
+    Raises `CancelledRunError` if the run was stopped, which OpenAI's package takes for a failed connection.
+    """
+    if isinstance(error.__cause__, CancelledRunError):
+        raise error.__cause__
     if is_cut_off(error):
         return cut_off("length")
     status = status_of(error)

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
+from restgpt.tools.http.cancellation import CancelledRunError, cancellation
 from restgpt.tools.model.errors import ModelError, NoModelError
 from restgpt.tools.model.exceptions import UNREADABLE, first_line, provider_errors, unavailable
 from restgpt.tools.model.scripted import RecordedModel
@@ -70,17 +71,24 @@ def resolve_model(
     except provider_errors() as error:
         raise ModelError(_cannot_be_set_up(model, error) + ("" if name else f" {SPELLING}")) from None
     if provider == "openai":
-        _finish_streams(chat_model)
+        _hook(chat_model)
     return chat_model
 
 
-def _finish_streams(model: Any) -> None:
-    """Give an OpenAI model an HTTP client by which a streamed reply that ends with `[DONE]` has a finish reason."""
+def _hook(model: Any) -> None:
+    """Give an OpenAI model an HTTP client that ends streams with a finish reason, and tries nothing after a stop."""
     import openai
 
-    client = openai.DefaultHttpxClient(proxy=model.openai_proxy, event_hooks={"response": [_finish_stream]})
+    hooks: Any = {"request": [_stop], "response": [_finish_stream]}
+    client = openai.DefaultHttpxClient(proxy=model.openai_proxy, event_hooks=hooks)
     model.root_client = model.root_client.with_options(http_client=client)
     model.client = model.root_client.chat.completions
+
+
+def _stop(request: Any) -> None:
+    """Send no request of a run that was stopped, such as a further try after a timeout."""
+    if cancellation().is_cancelled:
+        raise CancelledRunError
 
 
 def _finish_stream(response: Any) -> None:

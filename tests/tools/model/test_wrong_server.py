@@ -2,16 +2,19 @@
 
 import openai
 import pytest
+from chatserver import ChatRequest, ChatServer, Refusal
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 from wrongserver import CUT, UNFIT, WRONG, chunk, stream, wrong_server
 
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.model.errors import ModelError, ModelUnavailableError
 from restgpt.tools.model.provider import CompletionModel, resolve_model
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.structured import ask, read_tool_calls
 
+PATIENCE_S = 60.0
 KEY = "sk-key-of-the-user"
 QUESTION = [HumanMessage("Which colour?")]
 TOOL = {"type": "function", "function": {"name": "paint", "description": "", "parameters": {"type": "object"}}}
@@ -120,3 +123,18 @@ def test_a_completions_endpoint_that_is_none_is_an_error_too(answer: bytes) -> N
         client = openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=30)
         with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL"):
             read_text(CompletionModel("m", client=client), QUESTION)
+
+
+def test_a_stopped_run_tries_no_further_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Cancellation()
+
+    def stopping(request: ChatRequest) -> Refusal:
+        run.cancel()
+        return Refusal(503)
+
+    with ChatServer(stopping) as server, cancellable(run):
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        with pytest.raises(CancelledRunError):
+            ask(resolve_model("openai:m", timeout=PATIENCE_S), QUESTION, Colour)
+        assert len(server.requests) == 1
