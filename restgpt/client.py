@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Literal, cast
 from uuid import uuid4
 
@@ -330,10 +331,13 @@ class Client(Calls):
 
         It has the checkpointer and the store of the host's graph. `embedded_outcome` reads its output.
         """
-        inside = {"checkpointer": None, "store": None}
-        if isinstance(made, Draft):
-            return self._graph.copy(inside), calls_input([made])
-        return self._programs.copy(inside), made
+        calls, programs = self._inside
+        return (calls, calls_input([made])) if isinstance(made, Draft) else (programs, made)
+
+    @cached_property
+    def _inside(self) -> tuple[Any, Any]:
+        host = {"checkpointer": None, "store": None}
+        return self._graph.copy(host), self._programs.copy(host)
 
     def embedded_outcome(self, output: Mapping[str, Any], *, conversation: str) -> Called | Ran:
         """Return the outcome of a graph of `embedded` that has ended, and note its calls in the conversation."""

@@ -20,7 +20,7 @@ LINES = {
     "tools": 11_349,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
-    "restgpt": 1_528,  # more: the registry of threads, the sources of APIs and the single call
+    "restgpt": 1_531,  # more: the registry of threads, the sources of APIs and the single call
     "restgpt/commands": 3_490,
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
