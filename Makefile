@@ -30,7 +30,7 @@ setup: $(READY) ## make .venv and install the project into it, with its tools
 $(READY): pyproject.toml restgpt-bench/pyproject.toml setup.py constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing the dependencies into $(VENV), which takes a minute or two"
+	@echo "Installing the dependencies into $(VENV), which takes two to five minutes"
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-bench --constraint constraints.txt
 	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
 	$(BIN)/python -m compileall -q -j 2 $(ROOMS)

@@ -113,7 +113,7 @@ export function stateOf(thread: Thread): { label: string; kind: string } {
   if (thread.status === "busy") return { label: "running", kind: "busy" };
   if (count > 0) return { label: count === 1 ? "1 change waits" : `${count} changes wait`, kind: "waiting" };
   if (thread.status === "interrupted") return { label: "stopped", kind: "stopped" };
-  if (thread.status === "error") return { label: "error", kind: "error" };
+  if (thread.status === "error") return { label: "failed", kind: "error" };
   return thread.metadata?.graph_id === UNDO ? { label: "done", kind: "idle" } : endOf(thread.extracted ?? {});
 }
 

@@ -40,9 +40,8 @@ def allow(
         if listed:
             terminal.answer("\n".join(folders) or "No folder is allowed.")
         else:
-            terminal.answer(
-                f"{chosen}: .env and apis.yaml {'do not count any more' if revoke else 'count from now on'}."
-            )
+            does = "do not count any more" if revoke else "count from now on"
+            terminal.answer(f"{chosen}: its .env and its apis.yaml, as far as there are any, {does}.")
 
 
 def read_folder(env_file: Path | None, apis: Path | None, *, is_allowed: bool, as_json: bool) -> None:

@@ -404,7 +404,7 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
 
     lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
-    return "\n".join([*lines, *_problem_lines(problems)])
+    return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 
 
 def _problem_lines(problems: "Sequence[Problem]") -> list[str]:

@@ -67,7 +67,7 @@ def test_an_error_is_worded_as_the_product_words_it(tab: Tab) -> None:
     page = tab.start(BROKEN)
     told = page.get_by_role("alert").filter(has_text="The model refused the request")
     expect(told).to_contain_text("Error code: 400 - The model is out of order.")
-    expect(page.get_by_role("navigation").get_by_text("error")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("failed")).to_be_visible()
     page.reload()
     expect(told).to_be_visible()
 

@@ -1,6 +1,7 @@
 """Guards changes by `restgpt call`: they are journalled, asked about after an interruption, and can be undone."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,7 @@ def test_a_change_is_journalled_and_undone(cli: Cli, toy: WorldServer) -> None:
     assert f"call POST {toy.url}/projects/1/tasks" in cli("threads").out
     undone = cli("undo", thread, "--approve")
     assert undone.code == 0, undone.err
+    assert re.search(r"^undo +DELETE \S+ → 204", cli("threads", thread).out, re.MULTILINE)
     assert changes(toy) == [MADE, "DELETE /tasks/{task_id} 204"]
 
 

@@ -17,18 +17,18 @@ LINES = {
     "restgpt/recipes": 1_462,
     "restgpt/calling": 3_289,  # +4: a place is written only where a value fits
     "restgpt/functions": 3_045,
-    "tools": 11_349,  # more: programs in Monty, for other systems than Linux
+    "tools": 11_350,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_531,  # more: the registry of threads, the sources of APIs and the single call
-    "restgpt/commands": 3_490,
+    "restgpt/commands": 3_496,
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_162,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_774,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "tests": 47_776,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }
@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_771,  # more: how it is installed into another project, and where a newcomer stumbled
-    "docs/*.md": 31_664,  # more: other systems, other hosts, and what clients of MCP get
+    "docs/*.md": 31_698,  # more: other systems, other hosts, and what clients of MCP get
 }
 """The words that pages have at most, by the same rule."""
 

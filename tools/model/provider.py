@@ -37,6 +37,7 @@ _STOP = (
 )
 
 SPELLING = "A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
+LOCAL = "For a local server set OPENAI_BASE_URL; it needs no key."
 
 
 def resolve_model(
@@ -69,7 +70,7 @@ def resolve_model(
     except ValueError as error:
         raise ModelError(f"{_cannot_be_set_up(model, error)} {SPELLING}") from None
     except provider_errors() as error:
-        raise ModelError(_cannot_be_set_up(model, error) + ("" if name else f" {SPELLING}")) from None
+        raise ModelError(f"{_cannot_be_set_up(model, error)} {LOCAL if name else SPELLING}") from None
     if provider == "openai":
         _hook(chat_model)
     return chat_model
@@ -177,5 +178,5 @@ def resolve_completion_model(model: str, *, settings: Settings) -> CompletionMod
     try:
         client = openai.OpenAI(timeout=PATIENCE_S, max_retries=2, **options)
     except openai.OpenAIError as error:
-        raise ModelError(f"The model {model} cannot be set up: {error}") from None
+        raise ModelError(f"{_cannot_be_set_up(model, error)} {LOCAL}") from None
     return CompletionModel(model.removeprefix(PREFIX), client=client)

@@ -12,7 +12,9 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.calling.record import CallRecord
+    from langgraph.types import StateSnapshot
+
+    from restgpt.calling.record import CallRecord, Request
     from restgpt.graph.persistence import Persistence
     from restgpt.threads import ThreadRecord
     from restgpt.tools.settings import Settings
@@ -118,9 +120,9 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.nodes.state.records import no_usage, shown_program
     from restgpt.outcome import Pending
-    from restgpt.threads import SavedStates
+    from restgpt.trace import Line
 
-    snapshot = SavedStates(persistence).newest(record)
+    snapshot, *undos = _snapshots(persistence, record)
     steps = snapshot.values.get("steps", [])
     program = snapshot.values.get("program")
     usage = snapshot.values.get("usage") or no_usage()
@@ -129,6 +131,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     pending = [interrupt.value for interrupt in snapshot.interrupts]
     # Without an open question those that can be decided are of approvals that were not used.
     unused = [] if pending else [action["name"] for pause in Pending.all_of(snapshot) for action in pause.actions]
+    undo = [request for state in undos for request in state.values.get("requests", ())]
     terminal.document(
         {
             **_shown(record, status),
@@ -136,12 +139,14 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
             "steps": steps,
             "program": shown_program(program),
             "usage": usage,
+            "undo": undo,
             "pending": pending,
             "approved": unused,
         }
     )
     if not terminal.as_json:
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
+        unfinished += [Line("undo", line.text) for line in _request_lines(undo)]
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
         # A single call is repeated with its `restgpt call` command, which the record does not contain.
         if record.turn or snapshot.values:
@@ -159,16 +164,21 @@ def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
 
 def _unfinished(values: dict[str, Any], *, is_shown: bool) -> "list[Line]":
     """Return the lines of a program that has not ended: its code, unless the pause shows it, and its requests."""
-    from restgpt.nodes.run.events import call_events
-    from restgpt.trace import Line, lines_of
+    from restgpt.trace import Line
 
     program = values.get("program")
     if program is None or program["status"] != "running":
         return []
     requests = [request for request in values["requests"] if request["round"] == values["round"]]
     code = [] if is_shown else [Line("program", program["code"])]
-    over = (event for request in requests for event in call_events(request, str))
-    return [*code, *(line for event in over for line in lines_of(event))]
+    return [*code, *_request_lines(requests)]
+
+
+def _request_lines(requests: "Sequence[Request]") -> "list[Line]":
+    from restgpt.nodes.run.events import call_events
+    from restgpt.trace import lines_of
+
+    return [line for request in requests for event in call_events(request, str) for line in lines_of(event)]
 
 
 def _print_thread(
@@ -245,14 +255,18 @@ def _show_request(
     terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))
 
 
-def _waiting(persistence: "Persistence", record: "ThreadRecord") -> "list[CallRecord]":
-    """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
+def _snapshots(persistence: "Persistence", record: "ThreadRecord") -> "list[StateSnapshot]":
+    """The newest state of a thread, and that of its undo if there is one."""
     from restgpt.graph.persistence import undo_thread
     from restgpt.threads import SavedStates, Threads
 
     states, undo = SavedStates(persistence), Threads(persistence.store).find(undo_thread(record.thread))
-    for found in (record, *([undo] if undo else [])):
-        snapshot = states.newest(found)
+    return [states.newest(found) for found in (record, undo) if found]
+
+
+def _waiting(persistence: "Persistence", record: "ThreadRecord") -> "list[CallRecord]":
+    """The calls that the pause of a thread asks about; of its undo, if the thread itself does not wait."""
+    for snapshot in _snapshots(persistence, record):
         actions = [action for pause in snapshot.interrupts for action in pause.value.get("action_requests", ())]
         if actions:
             return list(_asked(actions, snapshot.values["requests"]))
