@@ -18,6 +18,9 @@ from restgpt.tools.text.storable import storable_value
 MOST_EARLIER = 200
 """The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
 
+MOST_CONVERSATIONS = 1_000
+"""The maximum number of conversations whose calls a process keeps; of older ones it reads them in the store again."""
+
 MOST_SPARE = 20
 """How many calls of a process are noted before the oldest notes are looked for and deleted."""
 
@@ -31,13 +34,14 @@ CALLS, APIS = "calls", "apis"
 class Earlier:
     """The earlier calls of each conversation, which a model may have read when it writes the next one.
 
-    The newest `MOST_EARLIER` of each conversation are kept in this process; of older ones it keeps which APIs answered.
+    The newest `MOST_EARLIER` of each conversation are kept in this process; of older ones, and of all conversations,
+    it keeps which APIs answered.
     A `store` tells other processes of the conversation, and a later one, everything of that.
     """
 
     def __init__(self, store: BaseStore | None = None) -> None:
         self._writer = uuid4().hex
-        self._shared = None if store is None else SharedEarlier(store, self._writer)
+        self._shared = None if store is None else SharedEarlier(store)
         self._calls: dict[str, list[Request]] = {}
         self._answered: dict[str, dict[str, str]] = {}
         self._expected: dict[str, str] = {}
@@ -46,7 +50,7 @@ class Earlier:
     def on(self, store: BaseStore) -> "Earlier":
         """Return the same calls, shared with other processes through another store."""
         other = copy(self)
-        other._shared = SharedEarlier(store, self._writer)
+        other._shared = SharedEarlier(store)
         return other
 
     def run(self, conversation: str) -> str:
@@ -72,7 +76,9 @@ class Earlier:
     def add(self, conversation: str, record: CallRecord) -> None:
         """Add a call that is over."""
         with self._lock:
-            calls = self._calls.setdefault(conversation, [])
+            calls = self._calls[conversation] = self._calls.pop(conversation, [])
+            if len(self._calls) > MOST_CONVERSATIONS:
+                del self._calls[next(iter(self._calls))]
             if record["id"] not in [call["id"] for call in calls]:
                 calls.append(request_of(record, round_number=0, call=len(calls) + 1))
             del calls[:-MOST_EARLIER]
@@ -96,14 +102,15 @@ class Earlier:
         """
         shared = self._shared if conversation else None
         apis = {} if shared is None else shared.apis(conversation)
-        others = [] if shared is None or not has_calls else shared.calls(conversation)
+        noted = [] if shared is None or not has_calls else shared.calls(conversation)
         with self._lock:
-            own = self._calls.get(conversation, []) if has_calls else []
+            own = [*self._calls.get(conversation, ())] if has_calls else []
             apis |= self._answered.get(conversation, {})
+        kept = {call["id"] for call in own}
         return {
             "messages": [seen_message(apis)] if apis else [],
             "instruction": "",
-            "requests": [*others, *own][-MOST_EARLIER:],
+            "requests": [*(call for call in noted if call["id"] not in kept), *own][-MOST_EARLIER:],
             "steps": [],
             "turn": 1,
         }
@@ -118,12 +125,10 @@ class SharedEarlier:
     """The notes of all processes about conversations, in a store.
 
     Each note is written once, so that no process needs a lock. Which APIs answered is kept for good, of the calls the
-    newest `MOST_EARLIER` and up to `MOST_SPARE` for each process. `writer` is this process, which remembers its own
-    notes.
+    newest `MOST_EARLIER` and up to `MOST_SPARE` for each process.
     """
 
-    def __init__(self, store: BaseStore, writer: str, *, clock: Callable[[], float] = time.time) -> None:
-        self.writer = writer
+    def __init__(self, store: BaseStore, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
         self._known: set[tuple[str, str]] = set()
@@ -145,12 +150,13 @@ class SharedEarlier:
                 continue
             if self._store.get(_namespace(conversation, APIS), key) is None:
                 self._put(conversation, APIS, key, {"id": key, "name": name})
+            if len(self._known) >= MOST_READ:
+                self._known.clear()
             self._known.add((conversation, key))
 
     def calls(self, conversation: str) -> list[Request]:
-        """Return the calls of other processes, the oldest first."""
-        calls = sorted(self._items(conversation, CALLS), key=lambda item: item["at"])
-        return [_request(item) for item in calls if item["writer"] != self.writer]
+        """Return the calls of all processes, the oldest first."""
+        return [_request(item) for item in sorted(self._items(conversation, CALLS), key=lambda item: item["at"])]
 
     def apis(self, conversation: str) -> dict[str, str]:
         """Return the ids and names of the APIs that answered in any process."""
@@ -172,8 +178,7 @@ class SharedEarlier:
             self._store.batch([PutOp(item.namespace, item.key, None) for item in old])
 
     def _put(self, conversation: str, kind: str, key: str, value: Mapping[str, Any]) -> None:
-        noted = storable_value({**value, "writer": self.writer})
-        self._store.put(_namespace(conversation, kind), key, noted, index=False)
+        self._store.put(_namespace(conversation, kind), key, storable_value(dict(value)), index=False)
 
     def _items(self, conversation: str, kind: str) -> list[dict[str, Any]]:
         return [item.value for item in self._store.search(_namespace(conversation, kind), limit=MOST_READ)]

@@ -12,7 +12,7 @@ from scripted import ScriptedModel
 from wire.echo import Canned, EchoServer
 
 from restgpt import Client, as_tools, load_api
-from restgpt.earlier import MOST_EARLIER, MOST_SPARE, NAMESPACE
+from restgpt.earlier import MOST_CONVERSATIONS, MOST_EARLIER, MOST_SPARE, NAMESPACE
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending
 
@@ -45,6 +45,17 @@ def test_the_notes_of_a_long_conversation_are_bounded_and_still_know_every_api(p
     assert len(store.search(NAMESPACE, limit=10_000)) <= MOST_EARLIER + MOST_SPARE + 2
     stolen = started(pair, store).call("get_drop", {"path": {"what": SECRET}}, conversation="host")
     assert isinstance(stolen, Pending)
+
+
+def test_a_process_with_many_conversations_reads_the_calls_of_the_oldest_in_the_store_again(pair: Pair) -> None:
+    client = started(pair, InMemoryStore())
+    record = client.call("get_customer", CUSTOMER, conversation="oldest").record
+    for number in range(MOST_CONVERSATIONS):
+        client.earlier.add(f"{number}", record)
+    assert len(client.earlier._calls) == MOST_CONVERSATIONS
+    [call] = client.earlier.state("oldest")["requests"]
+    assert call["operation"] == "get_customer"
+    assert isinstance(client.call("get_drop", {"path": {"what": SECRET}}, conversation="oldest"), Pending)
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
