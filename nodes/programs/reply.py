@@ -18,11 +18,10 @@ DECISIONS = ("program", "functions", "plan", "end")
 
 
 class ProgramReply(BaseModel):
-    """The caller's reply: a program, functions that it needs to see, a sub-task, or the answer.
+    """The caller's reply: a program, functions that it needs to see, a sub-task, or the answer."""
 
-    A program is read in the forms in which small models write it too: as it is or in a fence in place of the JSON,
-    under the key `program` or `code`, without a decision, or as tool calls.
-    """
+    # A model reads the docstring. A program is read in the forms in which small models write it too: as it is or in a
+    # fence in place of the JSON, under the key `program` or `code`, without a decision, or as tool calls.
 
     thought: str = Field(default="", description="How the functions give what is asked, in one sentence.")
     decision: Literal["program", "functions", "plan", "end"] = Field(description="What `text` is.")
