@@ -125,7 +125,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     snapshot, *undos = _snapshots(persistence, record)
     steps = snapshot.values.get("steps", [])
     program = snapshot.values.get("program")
-    usage = snapshot.values.get("usage") or no_usage()
+    usage = snapshot.values.get("usage")
     answer = snapshot.values.get("answer", "")
     status = _status(persistence, record)
     pending = [interrupt.value for interrupt in snapshot.interrupts]
@@ -138,7 +138,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
             "answer": answer,
             "steps": steps,
             "program": shown_program(program),
-            "usage": usage,
+            "usage": usage or no_usage(),
             "undo": undo,
             "pending": pending,
             "approved": unused,
@@ -146,7 +146,8 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
     )
     if not terminal.as_json:
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
-        unfinished += [Line("undo", line.text) for line in _request_lines(undo)]
+        calls = snapshot.values.get("requests", ()) if record.kind == "call" else ()
+        unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
         # A single call is repeated with its `restgpt call` command, which the record does not contain.
         if record.turn or snapshot.values:
@@ -204,7 +205,7 @@ def _print_thread(
     events = (event for step in steps for event in events_of_step(step, str))
     told = [line for event in events for line in lines_of(event)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
-    lines += [f"cost         {usage_text(usage)}"]
+    lines += [f"cost         {usage_text(usage)}"] if usage else []
     terminal.answer("\n".join(lines))
     if answer:
         terminal.answer(f"\n{answer}")

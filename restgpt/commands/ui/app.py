@@ -48,7 +48,10 @@ def ui(
         context = settings_of(more, model=model, writes=writes)
         checked_settings(Context, context)
         if not (FOLDER / INDEX).is_file():
-            raise UsageError("The page is not built. Run `make page` in the folder of RestGPT's sources.")
+            raise UsageError(
+                "The page is not built. Run `make page` in the folder of RestGPT's sources; where RestGPT is not installed "
+                "editable, install it from there again."
+            )
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url)
         # Errors in them are told now, not at the first instruction.
