@@ -21,14 +21,14 @@ LINES = {
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_534,  # more: the registry of threads, the sources of APIs and the single call
-    "restgpt/commands": 3_496,
+    "restgpt/commands": 3_500,
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_162,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_785,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "tests": 47_786,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }

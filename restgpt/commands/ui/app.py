@@ -49,8 +49,8 @@ def ui(
         checked_settings(Context, context)
         if not (FOLDER / INDEX).is_file():
             raise UsageError(
-                "The page is not built. Run `make page` in the folder of RestGPT's sources; where RestGPT is not installed "
-                "editable, install it from there again."
+                "The page is not built. Run `make page` in the folder of RestGPT's sources, and if it is installed "
+                "elsewhere, install it from that folder again."
             )
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url)

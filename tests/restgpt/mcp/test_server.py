@@ -102,6 +102,7 @@ def test_what_decides_nothing_leaves_the_change_waiting_for_another_way(
     assert '{"title":"Moss"}' in text_of(result)
     assert cli("resume", facts["thread"], "--approve").code == 0
     assert changes(toy) == [MADE]
+    assert f"{toy.url}/projects/1/tasks → 201" in cli("threads", facts["thread"]).out
     after = called(opened, era, "pending", {"handle": facts["handle"]}, person)
     assert (facts_of(after)["http_status"], changes(toy)) == (201, [MADE])
 
