@@ -124,7 +124,7 @@ class Earlier:
 class SharedEarlier:
     """The notes of all processes about conversations, in a store.
 
-    Each note is written once, so that no process needs a lock. Which APIs answered is kept for good, of the calls the
+    Each note is written whole, so that no process needs a lock. Which APIs answered is kept for good, of the calls the
     newest `MOST_EARLIER` and up to `MOST_SPARE` for each process.
     """
 
@@ -137,8 +137,6 @@ class SharedEarlier:
     def add(self, conversation: str, record: CallRecord) -> None:
         """Note a call that is over."""
         api = record["api"]
-        if self._store.get(_namespace(conversation, CALLS), record["id"]) is not None:
-            return
         if is_answered(record):
             self.read(conversation, {api["id"]: api["name"]})
         self._add_call(conversation, api, record)
