@@ -35,7 +35,7 @@ LINES = {
 """The lines of code that a room has at most. Raise a number by hand only, with the reason beside it."""
 
 WORDS = {
-    "README.md": 1_771,  # more: how it is installed into another project, and where a newcomer stumbled
+    "README.md": 1_774,  # more: how it is installed into another project, and where a newcomer stumbled
     "docs/*.md": 31_698,  # more: other systems, other hosts, and what clients of MCP get
 }
 """The words that pages have at most, by the same rule."""
