@@ -1,7 +1,7 @@
 """The earlier calls of a conversation: what a model may have read when it writes a call, in this process or another."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from hashlib import sha256
 from threading import Lock
@@ -102,15 +102,14 @@ class Earlier:
         """
         shared = self._shared if conversation else None
         apis = {} if shared is None else shared.apis(conversation)
-        noted = [] if shared is None or not has_calls else shared.calls(conversation)
         with self._lock:
             own = [*self._calls.get(conversation, ())] if has_calls else []
             apis |= self._answered.get(conversation, {})
-        kept = {call["id"] for call in own}
+        others = [] if shared is None or not has_calls else shared.calls(conversation, {call["id"] for call in own})
         return {
             "messages": [seen_message(apis)] if apis else [],
             "instruction": "",
-            "requests": [*(call for call in noted if call["id"] not in kept), *own][-MOST_EARLIER:],
+            "requests": [*others, *own][-MOST_EARLIER:],
             "steps": [],
             "turn": 1,
         }
@@ -152,9 +151,10 @@ class SharedEarlier:
                 self._known.clear()
             self._known.add((conversation, key))
 
-    def calls(self, conversation: str) -> list[Request]:
-        """Return the calls of all processes, the oldest first."""
-        return [_request(item) for item in sorted(self._items(conversation, CALLS), key=lambda item: item["at"])]
+    def calls(self, conversation: str, known: Collection[str]) -> list[Request]:
+        """Return the calls of all processes but those with the `known` ids, the oldest first."""
+        calls = sorted(self._items(conversation, CALLS), key=lambda item: item["at"])
+        return [_request(item) for item in calls if item["id"] not in known]
 
     def apis(self, conversation: str) -> dict[str, str]:
         """Return the ids and names of the APIs that answered in any process."""
