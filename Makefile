@@ -37,7 +37,7 @@ $(READY): pyproject.toml restgpt-bench/pyproject.toml setup.py constraints.txt
 	@touch $(READY)
 
 .PHONY: demo
-demo: $(READY) ## set up, then answer three instructions on simulated APIs with recorded model replies: no key, no network
+demo: $(READY) ## set up (once, from the network), then answer three instructions on simulated APIs with recorded model replies: no key
 	$(BIN)/restgpt demo
 
 .PHONY: test

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SHOWN = 700
 """The number of characters of a text that one line shows."""
 
+SHOWN_NAMES = 12
+"""The number of functions that a line names."""
+
 SHOWN_PROGRAM = 3000
 """The number of characters of a program that its lines show."""
 
@@ -60,7 +63,9 @@ def lines_of(event: ProgressEvent) -> Iterator[Line]:
             yield from (Line("api plan", f"{call['operation']}: {call['purpose']}") for call in event["operations"])
         case "functions_selected":
             words = f"{event['words']}: " if event["words"] else ""
-            yield Line("functions", f"{words}{', '.join(event['operations']) or event['reason']}")
+            names, more = event["operations"][:SHOWN_NAMES], len(event["operations"]) - SHOWN_NAMES
+            told = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+            yield Line("functions", f"{words}{told or event['reason']}")
         case "program_written":
             label = "program" if event["number"] == 1 else f"program {event['number']}"
             yield Line(label if label in STYLES else "program", event["code"])

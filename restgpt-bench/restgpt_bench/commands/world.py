@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,7 +45,7 @@ def serve(
                 f"Port {port} cannot be used: {error.strerror}. Choose another port with --port."
             ) from None
         schemes = list(opened.api.security_schemes)
-        document = str(bundled_document(name))
+        document = str(Path(str(bundled_document(name))).resolve())
         with server, _until_ended() as over:
             terminal.document(
                 {
@@ -68,7 +69,7 @@ def _greeting(
 
     lines = [
         f"The simulated {name} (seed {seed}) is served at {url}",
-        f"Controls (log, snapshot, reset, faults): {control_url}",
+        f"Controls for tests (log, snapshot, reset, faults): {control_url}",
         "Try it in another terminal:",
         *(f"  export {auth_variable(scheme)}={credential}" for scheme in schemes[:1]),
         f'  restgpt ask "…" --spec {document} --base-url {url}',

@@ -130,7 +130,7 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Target
         deleter = operation.api.lookup(f"DELETE {operation.path}")
         query = _chosen(arguments, deleter) if deleter is not None else None
         if deleter is None or query is None or _needs_more(deleter, query):
-            return Irreversible("it makes something that the document shows no way to delete")
+            return Irreversible("it makes something that no operation is sure to delete")
         return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
     before, body = earlier["value"], arguments.get("body")
     if not isinstance(before, Mapping) or not isinstance(body, Mapping):
@@ -159,14 +159,14 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Targe
         found = _checked(Remedy(maker, {"path": path, **({"query": query} if query else {}), "body": body}, caution))
         if isinstance(found, Remedy):
             return found
-    return Irreversible("the document shows no way to make it again")
+    return Irreversible("no operation is sure to make it again")
 
 
 def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> Remedy | Irreversible:
     """Delete the resource that a POST created."""
     deleter = _deleter(operation)
     if deleter is None:
-        return Irreversible("the document shows no way to delete what it makes")
+        return Irreversible("no operation is sure to delete what it makes")
     names = list(variables(deleter.path))
     new_id = _new_id(operation, names[-1], made, deleter)
     if new_id is None:
