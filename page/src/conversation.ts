@@ -30,6 +30,7 @@ export const isAgent = computed(() => graphOf(threadId.value) === ASSISTANT);
 
 const GONE = "This thread is gone: the server does not have it any more.";
 const PAUSE_MS = 1_000;
+const LOOKS = 5;
 let open: AbortController | null = null;
 /** The stream that is read at the moment. */
 let stream: AbortController | null = null;
@@ -263,7 +264,8 @@ async function follow(thread: string, run: string): Promise<void> {
       if (isFull) await again(signal, () => load(thread, false));
       await pause(signal);
     }
-    await again(signal, () => load(thread));
+    // A server may say that a run is over before it says so of the thread.
+    for (let left = LOOKS; (await again(signal, () => load(thread))) && left > 0; left -= 1) await pause(signal);
   } catch (error) {
     if (!signal.aborted) fail(error);
   }
