@@ -109,6 +109,7 @@ def _call(event: CallFinished) -> Line:
         str(event["status"]),
         *([] if event["ms"] is None else [f"{event['ms']:.0f} ms"]),
         *([] if event["size"] is None else [size_text(event["size"])]),
+        *([f"{event['pages']} pages"] if event["pages"] > 1 else []),
         *(["may have been carried out"] if event["outcome_unknown"] else []),
     ]
     return Line("request", f"{call} → {', '.join(facts)}")

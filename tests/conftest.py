@@ -104,6 +104,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in count())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def other_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run all tests in an empty folder: that of the developer may have an `apis.yaml` and a `.env`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("elsewhere"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, homes: Iterator[Path]) -> None:
     """Remove the developer's own settings and point the home directory at a fresh folder, within `tmp_path` if used."""

@@ -20,7 +20,7 @@ REPLIES = [{"decision": "program", "text": CODE}]
 
 def greet(state: MessagesState) -> dict[str, list[tuple[str, str]]]:
     """Greet the user; a node of the host."""
-    return {"messages": [("ai", "Good morning. I pass this on.")]} if not state["messages"] else {}
+    return {"messages": [("ai", "Good morning. I pass this on.")]}
 
 
 def main() -> list[str]:

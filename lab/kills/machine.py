@@ -29,17 +29,17 @@ class Machine:
 HERE = Machine()
 
 
-def run_on(machine: Machine, call: bytes, told: Connection) -> None:
+def run_on(machine: Machine, home: str, call: bytes, told: Connection) -> None:
     """Call a function on a machine: `call` is the pickled function and its arguments, `told` is its last argument.
 
-    The process must be new, since modules keep functions of `time` when they are imported.
+    The process must be new, since modules keep functions of `time` when they are imported. It may be killed, so who
+    starts it removes the folder `home`.
     """
     set_clock(machine.ahead)
-    with tempfile.TemporaryDirectory(prefix="restgpt-version-") as folder:
-        _set_version(machine.version, Path(folder))
-        function: Callable[..., None]
-        function, arguments = pickle.loads(call)
-        function(*arguments, told)
+    _set_version(machine.version, home)
+    function: Callable[..., None]
+    function, arguments = pickle.loads(call)
+    function(*arguments, told)
 
 
 def set_clock(ahead: float) -> None:
@@ -53,10 +53,11 @@ def set_clock(ahead: float) -> None:
     clock.time_ns = lambda: nanoseconds() + int(ahead * 1e9)
 
 
-def _set_version(version: str, folder: Path) -> None:
+def _set_version(version: str, home: str) -> None:
     """Let this process find the metadata of another version of the package first."""
     if version:
-        metadata = folder / f"restgpt-{version}.dist-info" / "METADATA"
+        folder = tempfile.mkdtemp(prefix="version-", dir=home)
+        metadata = Path(folder) / f"restgpt-{version}.dist-info" / "METADATA"
         metadata.parent.mkdir()
         metadata.write_text(f"Metadata-Version: 2.1\nName: restgpt\nVersion: {version}\n")
-        sys.path.insert(0, str(folder))
+        sys.path.insert(0, folder)

@@ -141,8 +141,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             line=call.line,
             answered=given_by,
             pages=pages,
-            # No model says why a recipe makes a call; the pause shows the line.
-            description="" if program["writer"] == "recipe" else _reason(call),
+            # The pause shows the line of a recipe; code made by `exec` has none.
+            description=call.source if call.line and program["writer"] != "recipe" else "",
         )
         place: CallSite = {
             "position": call.position,
@@ -183,11 +183,6 @@ def _of_recipe(run: Run, program: Program, call: WantedCall, operation: Operatio
         return cast(CallSite, {})
     text = call_text(run.catalogue.function_name(operation), call.positional, call.keywords)
     return cast(CallSite, {"function": call.function, "shown_digest": digest_of(text)})
-
-
-def _reason(call: WantedCall) -> str:
-    """Return why a call is made, for the person who is asked; code made by `exec` has no line in the program."""
-    return f"line {call.line} of the program calls it: {call.source}" if call.line else "the program calls it"
 
 
 def _pages(given: Any) -> int:

@@ -167,6 +167,7 @@ def _call_finished(request: Request, redacted: Redact) -> CallFinished:
         "status": response.get("status"),
         "ms": response.get("elapsed_ms"),
         "size": response.get("size"),
+        "pages": response.get("pages", 1),
         "note": redacted(request["note"]),
         "outcome_unknown": request.get("outcome_unknown", False),
     }

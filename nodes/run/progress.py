@@ -147,8 +147,9 @@ class ApprovalRequested(TypedDict):
 class CallFinished(TypedDict):
     """A call of the state is over: an answer came (`sent`), or none did, or somebody, a rule or a dry run held it back.
 
-    `note` says why; `line` is its line in the program, 0 without one; `size` is that of the body in bytes. With
-    `outcome_unknown` the API may have carried out a change, although no success was answered.
+    `note` says why; `line` is its line in the program, 0 without one; `size` is that of the body in bytes, and `pages`
+    how many pages of a list it joins. With `outcome_unknown` the API may have carried out a change, although no success
+    was answered.
     """
 
     type: Literal["call_finished"]
@@ -161,6 +162,7 @@ class CallFinished(TypedDict):
     status: int | None
     ms: float | None
     size: int | None
+    pages: int
     note: str
     outcome_unknown: bool
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, RequestLine
+from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, Request, RequestLine
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -48,7 +48,8 @@ class Draft:
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
     `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
     the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
-    `answered` are the statuses of the very same request in earlier threads of the conversation.
+    `answered` are the statuses of the very same request in earlier threads of the conversation. `line` is that of the
+    program which makes the call, and `description` is then what the line says; 0 without one.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Draft:
     provenance: tuple[Provenance, ...] = ()
     pages: int = 1
     description: str = ""
+    line: int = 0
     confirm: bool = False
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
@@ -246,6 +248,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         raise OutdatedCallError(
             f"This request was made for another API than the entry {entry} of apis.yaml, and would get its credentials."
         )
+    place = cast(Request, record).get("place")
     return Draft(
         id=record["id"],
         operation=operation,
@@ -257,6 +260,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         provenance=tuple(record.get("provenance", ())),
         pages=record["pages"],
         description=record["description"],
+        line=place["line"] if place else 0,
         confirm=record.get("confirm", False),
         flow=record.get("flow"),
         answered=tuple(record.get("answered", ())),

@@ -112,7 +112,7 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
         description=before.description,
         confirm=before.confirm,
     )
-    return made if isinstance(made, Problems) else replace(made, id=before.id)
+    return made if isinstance(made, Problems) else replace(made, id=before.id, line=before.line)
 
 
 def _edit_id(before: Draft, arguments: Mapping[str, Any]) -> str:

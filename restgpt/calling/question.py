@@ -275,9 +275,8 @@ def _why(session: Session, draft: Draft) -> list[str]:
         return []
     # Only a reversal is confirmed whatever the rules say, and this program makes it.
     author = "RestGPT" if draft.confirm else "The model"
-    return [
-        section(f"{author} says why:", session.redactor(draft.operation.api).text(draft.description), most=WHY_SHOWN)
-    ]
+    label = f"Line {draft.line} of the program calls it:" if draft.line else f"{author} says why:"
+    return [section(label, session.redactor(draft.operation.api).text(draft.description), most=WHY_SHOWN)]
 
 
 def _origins(provenance: Sequence[Provenance]) -> list[str]:

@@ -146,10 +146,10 @@ class CallRecord(TypedDict):
 
     `id` is unique in the thread and names the call in the write journal. `safe` says whether it only reads, by what was
     known at the newest decision, `proposed` that it seems to, but nobody has confirmed it. `pages` is how many pages of
-    a list are read at most. `description` says why the call is made. `settled` are its arguments in the types and the
-    spelling of the document, where they differ from those given, and `exact` the same as JSON text, where a store would
-    not keep them as they are; `endpoint` is method and address of the operation. They are dropped once it is over, and
-    `request` says then how it was, or would have been, sent.
+    a list are read at most. `description` says why the call is made, or is the line of a program that makes it.
+    `settled` are its arguments in the types and the spelling of the document, where they differ from those given, and
+    `exact` the same as JSON text, where a store would not keep them as they are; `endpoint` is method and address of
+    the operation. They are dropped once it is over, and `request` says then how it was, or would have been, sent.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in

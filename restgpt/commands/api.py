@@ -185,6 +185,7 @@ def functions(
                 shown = functions_of(run, [find_operation(operation, apis)], text)
         terminal.document({"instruction": text, "functions": shown})
         terminal.answer(shown)
+        terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
 
 
 @api.command(name="forget-shapes")

@@ -15,7 +15,9 @@ def test_a_pause_in_a_subgraph_reaches_the_host_and_its_answer_comes_back() -> N
     shown, *conversation = result_of("subgraph.py")
     assert "\n    │ POST http://127.0.0.1" in shown
     assert '{"name":"Roof garden"}' in shown
-    assert conversation == ["Create a project named Roof garden", "The project Roof garden is created."]
+    asked, greeting, answer = conversation
+    assert (asked, greeting) == ("Create a project named Roof garden", "Good morning. I pass this on.")
+    assert answer == "The project Roof garden is created."
 
 
 def test_a_pause_in_a_tool_reaches_the_agent_that_called_it() -> None:

@@ -52,7 +52,7 @@ def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(
     assert "    2 │ names = " in told
     assert told.index("The program waits") < told.index("POST ")
     assert told.count(f"POST {toy.url}/projects") == 2
-    assert told.replace("\n    ┆ ", "").count("│ line 3 of the program calls it: made = gather(") == 2
+    assert told.count("Line 3 of the program calls it:\n\n    │ made = gather(") == 2
     assert changes(toy.world) == []
     resumed = cli("resume", "two", "--approve")
     assert (resumed.code, resumed.out) == (0, "Created Moss, Fern\n")

@@ -85,6 +85,8 @@ def test_an_api_plan_has_a_line_per_call_and_a_round_without_calls_says_why() ->
 def test_a_call_is_told_with_status_time_and_size() -> None:
     sent = request(response={"status": 200, "elapsed_ms": 12, "size": 1234})
     assert told(requests=[sent]) == [Line("request", "GET /list → 200, 12 ms, 1.2 kB")]
+    pages = request(response={"status": 200, "pages": 3})
+    assert told(requests=[pages]) == [Line("request", "GET /list → 200, 3 pages")]
     unknown = request(response={"status": 502}, outcome_unknown=True)
     assert told(requests=[unknown]) == [Line("request", "GET /list → 502, may have been carried out")]
 

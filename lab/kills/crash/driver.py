@@ -139,7 +139,8 @@ class Driver:
             return self._context.Process(target=carry_out, args=(*arguments, told), daemon=True)
         # A spawned process does not import the `__main__` of a package, so nothing is imported before its clock is set.
         call = pickle.dumps((carry_out, arguments))
-        return multiprocessing.get_context("spawn").Process(target=run_on, args=(machine, call, told), daemon=True)
+        on = (machine, self.stage.home, call, told)
+        return multiprocessing.get_context("spawn").Process(target=run_on, args=on, daemon=True)
 
     def _database(self, home: str) -> str:
         """Make a schema of its own for each trial, so that trials share nothing."""

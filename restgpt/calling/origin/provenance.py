@@ -30,6 +30,9 @@ _READ = re.compile(
 )
 """A field that an expression reads: by its key, by `get`, or by the names given to `field`."""
 
+_ONLY_READ = re.compile(r"""\s*\w+(?:\[\s*(?:\d+|"[^"]+"|'[^']+')\s*\]|\.get\(\s*["'][^"']+["']\s*\))+\s*""")
+"""An expression that does nothing but read a field."""
+
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 
@@ -46,7 +49,10 @@ MOST_PLACES = 5
 """How many places are named of one argument."""
 
 SHORTEST = 3
-"""How many characters a value has at least to be told where it comes from: a shorter one stands in many answers."""
+"""How many characters a value has at least to be told where it comes from: a shorter one stands in many answers.
+
+One that a program takes out of a field as it is may be shorter.
+"""
 
 MOST_COMPUTED = 20_000
 """How many characters of all computed texts of one call are searched for parts."""
@@ -253,8 +259,10 @@ class _Sought:
 
     def __post_init__(self, value: Any, statement: str | None) -> None:
         self.wanted = text_of(value)
-        is_telling = len(self.wanted) >= SHORTEST and not isinstance(value, bool)
-        self.fields = frozenset(_fields(self.pointer, statement) if is_telling else ())
+        name = next(filter(_is_name, reversed(parse_pointer(self.pointer))), "")
+        expression = None if statement is None else _expression(statement, name)
+        is_telling = len(self.wanted) >= SHORTEST or (expression and _ONLY_READ.fullmatch(expression))
+        self.fields = frozenset(_fields(name, expression) if is_telling and not isinstance(value, bool) else ())
 
     def parts(self) -> list[Place]:
         """The places of the longest values in the text; values that stand inside of a longer one are left out."""
@@ -265,15 +273,14 @@ class _Sought:
         return [self.contained[value] for value in chosen[:MOST_PLACES]]
 
 
-def _fields(pointer: str, statement: str | None) -> Iterable[str]:
+def _fields(name: str, expression: str | None) -> Iterable[str]:
     """The fields that may have given an argument: those that its expression in the statement of the call reads.
 
     Without a program, those with the name of the argument: an id may be `id` in the thing that it is of.
     """
-    name = next(filter(_is_name, reversed(parse_pointer(pointer))), "")
-    if statement is None:
+    if expression is None:
         return (name, "id") if name.lower().endswith("id") else (name,)
-    read = [text for groups in _READ.findall(_expression(statement, name)) for text in groups if text]
+    read = [text for groups in _READ.findall(expression) for text in groups if text]
     return [item.rpartition(".")[2] for text in read for item in (_QUOTED.findall(text) or [text])]
 
 

@@ -78,9 +78,8 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[
             if is_decided:
                 standing = replace(standing, pending=agent.questions(thread))
             if is_decided and not standing.pending:
-                raise UsageError(
-                    f"No request waits for a decision in thread {thread}. Resume it with `restgpt resume {thread}`."
-                )
+                rest = "Its run is over" if is_over(agent, record) else f"Resume it with `restgpt resume {thread}`"
+                raise UsageError(f"No request waits for a decision in thread {thread}. {rest}.")
             if is_over(agent, record):
                 report(standing, terminal)
             given = _given(agent, record, standing, verdict if is_decided else None, terminal)

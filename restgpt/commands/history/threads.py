@@ -100,14 +100,19 @@ def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float 
 
 
 def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadRecord]") -> None:
-    rows = [(record, _status(persistence, record)) for record in records]
-    terminal.document({"threads": [_shown(record, status) for record, status in rows]})
+    from restgpt.graph.persistence import undo_thread
+    from restgpt.threads import Threads
+
+    undos = {undo.thread: _status(persistence, undo) for undo in Threads(persistence.store).newest(undos=True)}
+    rows = [(record, _status(persistence, record), undos.get(undo_thread(record.thread))) for record in records]
+    terminal.document({"threads": [{**_shown(record, status), "undo_status": undo} for record, status, undo in rows]})
     if not rows:
         terminal.answer("There are no threads.")
-    for record, status in rows:
+    width = max([14, *(len(record.thread) for record in records)])
+    for record, status, undo in rows:
         text = " ".join(record.instruction.split())
-        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-        terminal.answer(f"{record.thread:<14} {status:<8} {record.updated[:16].replace('T', ' ')}  {text}")
+        text = (text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…") + (f" (undo {undo})" if undo else "")
+        terminal.answer(f"{record.thread:<{width}} {status:<8} {record.updated[:16].replace('T', ' ')}  {text}")
 
 
 def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
@@ -149,8 +154,10 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         calls = snapshot.values.get("requests", ()) if record.kind == "call" else ()
         unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
-        # A single call is repeated with its `restgpt call` command, which the record does not contain.
-        if record.turn or snapshot.values:
+        is_over = bool(snapshot.values) and snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
+        # A single call is repeated with its `restgpt call` command, which the record does not contain; what a person
+        # rejected, or the agent gave up, has nothing left to run.
+        if (record.turn or snapshot.values) and not (is_over and status == "failed"):
             _print_remedy(terminal, record, status, snapshot.interrupts, unused)
 
 

@@ -100,8 +100,10 @@ class _Undoing:
 
     def _wait(self, pending: "Pending") -> NoReturn:
         self._terminal.document({"thread": self._thread, "status": "paused", "pending": [pending.to_dict()]})
+        where = "" if self._terminal.is_interactive else " on a terminal"
         self._terminal.say(
-            f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run: restgpt undo {self._thread}"
+            f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run{where}: restgpt undo "
+            f"{self._thread}"
         )
         if pending.allows("edit"):
             self._terminal.say("To send them without a question, add --approve.")

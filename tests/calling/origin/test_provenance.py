@@ -237,6 +237,20 @@ def test_a_computed_text_names_the_longest_values_it_contains() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("expression", "origin"),
+    [
+        ("shop['nr']", "response"),
+        ('shops[0].get("nr")', "response"),
+        ("shop['nr'] + 0", "program"),
+        ("int(shop['nr'])", "program"),
+    ],
+)
+def test_a_short_value_is_an_answers_only_if_the_program_does_nothing_but_read_it(expression: str, origin: str) -> None:
+    code = f"\n\n\npay(x={expression}, y=1)"
+    assert computed(3, code=code, answers=[("h", {"nr": 3})])["origin"] == origin
+
+
 def test_a_computed_number_and_short_texts_name_no_places() -> None:
     assert computed(47112)["places"] == []
     assert computed("Ab-Ab", answers=[("h", {"name": "Ab"})])["places"] == []

@@ -73,7 +73,7 @@ print("There")
     [action] = actions(agent.ask("Add the task Chairs to project 2, for its owner"))
     text = action["description"]
     assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
-    assert "line 4 of the program" in text
+    assert "Line 4 of the program calls it:" in text
     assert "body.assignee: owner in an answer of get_project" in text
     assert "body.hours: the program computed it" in text
     origins = {item["pointer"]: item["origin"] for item in action["provenance"]}

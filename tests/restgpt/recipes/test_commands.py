@@ -94,11 +94,24 @@ def test_changes_wait_for_approval_and_the_thread_is_resumed_listed_and_undone(
     assert done.document["usage"]["roles"] == {}
     assert changes(toy.world) == ["POST /projects", *["POST /projects/{project_id}/tasks"] * 2]
     assert cli("resume", "moss").out == "Created Moss — 2 tasks.\n"
+    assert "thread moss. Its run is over." in " ".join(cli("resume", "moss", "--approve").err.split())
+    assert "To decide, run on a terminal: restgpt undo moss" in " ".join(cli("undo", "moss").err.split())
+    assert "(undo paused)" in cli("threads").out
     undone = cli("undo", "moss", "--approve")
     assert (undone.code, undone.out.count("Done.")) == (0, 3)
     assert "Moss" not in names(toy.world)
+    assert cli("threads").out.endswith("(undo done)\n")
+    assert [item["undo_status"] for item in cli("threads", "--json").document["threads"]] == ["done"]
     assert cli("threads", "--delete", "moss", "--yes").code == 0
     assert "moss" not in cli("threads").out
+
+
+def test_a_rejected_run_has_nothing_to_resume(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "moss").code == 3
+    assert "Resume with" not in cli("threads", "moss").err
+    assert cli("resume", "moss", "--reject", "no").code == 1
+    shown = cli("threads", "moss")
+    assert ("moss (failed)" in shown.out, "Resume with" in shown.err) == (True, False)
 
 
 def test_the_document_of_a_run_names_the_recipe_its_inputs_and_its_file(
