@@ -21,14 +21,14 @@ LINES = {
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_536,  # more: the registry of threads, the sources of APIs and the single call
-    "restgpt/commands": 3_507,  # +7: the list of threads tells what was undone, and a run that is over has no remedy
+    "restgpt/commands": 3_509,  # +9: the list of threads tells what was undone or dry, and a run that is over has no remedy
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_163,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_819,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "tests": 47_820,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }

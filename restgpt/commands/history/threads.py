@@ -111,7 +111,9 @@ def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadR
     width = max([14, *(len(record.thread) for record in records)])
     for record, status, undo in rows:
         text = " ".join(record.instruction.split())
-        text = (text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…") + (f" (undo {undo})" if undo else "")
+        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        text += " (dry run)" if record.context.get("writes") == "dry-run" else ""
+        text += f" (undo {undo})" if undo else ""
         terminal.answer(f"{record.thread:<{width}} {status:<8} {record.updated[:16].replace('T', ' ')}  {text}")
 
 

@@ -152,6 +152,7 @@ def test_a_dry_run_sends_no_change(cli: Cli, toy: WorldServer, book: RecipeBook)
     assert ran.code == 0, ran.err
     assert "Dry run: nothing was changed." in ran.out
     assert changes(toy.world) == []
+    assert cli("threads").out.endswith("(dry run)\n")
 
 
 def test_wrong_inputs_are_told_before_anything_is_sent(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
