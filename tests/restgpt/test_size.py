@@ -21,7 +21,7 @@ LINES = {
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_536,  # more: the registry of threads, the sources of APIs and the single call
-    "restgpt/commands": 3_509,  # +9: the list of threads tells what was undone or dry, and a run that is over has no remedy
+    "restgpt/commands": 3_509,  # +9: the list of threads tells what was undone or dry; a run that is over has no remedy
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
