@@ -79,7 +79,8 @@ class PowerDns(Server):
             if key.count("/") == ZONES.count("/") + 1:
                 sets = [_record_set(name, SEED[name]) for name in SEED if name.startswith(f"{key}/")]
                 name = key.rpartition("/")[2]
-                http.send(Call("POST", ZONES, {"name": name, **content, "rrsets": [*sets, _authority(name)]}))
+                made = {"name": name, **content, "soa_edit_api": "INCREASE", "rrsets": [*sets, _authority(name)]}
+                http.send(Call("POST", ZONES, made))
 
     def state(self, http: Http) -> State:
         """Return all zones and record sets; those of type SOA are left out, because they hold serial numbers."""
@@ -137,6 +138,6 @@ def _record_set(key: str, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _authority(zone: str) -> dict[str, Any]:
-    """Return a SOA record with a fixed serial number; the server would take one from the date."""
-    content = f"ns1.example.org. hostmaster.{zone} 1 10800 3600 604800 3600"
+    """Return a SOA record whose serial number becomes the recorded one; the server would take it from the date."""
+    content = f"ns1.example.org. hostmaster.{zone} 2026112700 10800 3600 604800 3600"
     return _record_set(f"/{zone}/SOA", {"ttl": 3600, "records": [content]})
