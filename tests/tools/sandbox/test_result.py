@@ -29,6 +29,13 @@ def test_feedback_names_error_line_output_and_hint() -> None:
     ]
 
 
+def test_feedback_names_what_python_before_3_12_does_not_read_in_an_f_string() -> None:
+    error = CodeError("SyntaxError", "f-string: unmatched '['", 1, "print(f'{a['b']}')")
+    assert "the other quotes" in SandboxResult(Status.SYNTAX_ERROR, error=error).feedback()
+    plain = CodeError("SyntaxError", "invalid syntax", 1, "Here it is:")
+    assert "no prose" in SandboxResult(Status.SYNTAX_ERROR, error=plain).feedback()
+
+
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_has_words(status: Status) -> None:
     assert "failed (" not in SandboxResult(status).feedback() or status in (

@@ -101,6 +101,7 @@ def test_too_much_code_is_refused() -> None:
         ("def f():\n    return 1 / 0\n\nf()", Status.RUNTIME_ERROR, "ZeroDivisionError", 2, "return 1 / 0"),
         ("import json\njson.loads('{')", Status.RUNTIME_ERROR, "JSONDecodeError", 2, "json.loads('{')"),
         ("print('a'\nprint('b')", Status.SYNTAX_ERROR, "SyntaxError", 1, "print('a'"),
+        ("print(f'{data['a']')", Status.SYNTAX_ERROR, "SyntaxError", 1, "print(f'{data['a']')"),
         ("if True:\nprint(1)", Status.SYNTAX_ERROR, "IndentationError", 2, "print(1)"),
         ("\nimport numpy as np", Status.IMPORT_ERROR, "ModuleNotFoundError", 2, "import numpy as np"),
         ("from json import lods", Status.IMPORT_ERROR, "ImportError", 1, "from json import lods"),
