@@ -314,17 +314,28 @@ class Client(Calls):
     def undo(self, thread: str, *, steps: int | None = None) -> Pending | Undone:
         """Reverse the last `steps` changes of a thread, or all: a person is asked about each reversing call.
 
-        Goes on with an undo of the thread that is unfinished. Changes that cannot be reversed are left out;
-        `reversals` says why. Raises the faults of `call`.
+        Goes on with an undo of the thread that is on its way. One that only waits for a person gives way to other
+        `steps`, and to newer changes. Changes that cannot be reversed are left out; `reversals` says why. Raises the
+        faults of `call`.
         """
         place = undo_thread(thread)
-        if self.is_unfinished(place):
+        if self.is_undoing(thread):
             return cast("Pending | Undone", self.standing(place))
         drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
         if not drafts:
             return Undone(thread, ())
-        number = int(self._graph.get_state(thread_config(place)).values.get("round", 0)) + 1
+        state = self._graph.get_state(thread_config(place))
+        asked = [request["fingerprint"] for request in state.values.get("requests", ())] if state.tasks else []
+        if asked == [draft.fingerprint for draft in drafts]:
+            return cast("Pending | Undone", self.standing(place))
+        number = int(state.values.get("round", 0)) + 1
         return cast("Pending | Undone", self._invoke(self._record(place), calls_input(drafts, round_number=number)))
+
+    def is_undoing(self, thread: str) -> bool:
+        """Return whether an undo of a thread is on its way: it has begun to send, or a person has decided about it."""
+        state = self._graph.get_state(thread_config(undo_thread(thread)))
+        requests = state.values.get("requests", ()) if state.tasks else ()
+        return any(item["status"] not in ("planned", "asked") or item.get("unsure") for item in requests)
 
     def embedded(self, made: Draft | ProgramInput) -> tuple[Any, Any]:
         """Return the graph that carries a draft or a program out as a part of a host's graph, and its input.

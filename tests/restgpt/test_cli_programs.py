@@ -169,6 +169,26 @@ def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: Worl
     assert names(toy.world) == before
 
 
+def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    before = names(toy.world)
+    for number, made in enumerate((["Moss", "Fern"], ["Ivy"]), 1):
+        write(program(f'made = [create_project(body={{"name": name}}) for name in {made}]\nprint("Created.")'))
+        cli("ask", f"Create the projects {' and '.join(made)}", *at(toy), "--thread", "t", "--writes", "allow")
+        asked = cli("undo", "t")
+        assert (asked.code, asked.err.count("DELETE ")) == (3, [2, 3][number - 1])
+    assert names(toy.world) == [*before, "Moss", "Fern", "Ivy"]
+    looked = cli("undo", "t", "--steps", "1")
+    assert (looked.code, looked.err.count("DELETE ")) == (3, 1)
+    assert "restgpt undo t --steps 1" in " ".join(looked.err.split())
+    assert cli("undo", "t", "--steps", "1", "--approve").code == 0
+    assert names(toy.world) == [*before, "Moss", "Fern"]
+    assert cli("undo", "t", "--steps", "1").code == 3
+    assert cli("undo", "t", "--approve").code == 0
+    assert names(toy.world) == before
+
+
 def test_a_setting_of_the_command_line_takes_the_road_of_the_paper(cli: Cli, toy: WorldServer, write: Write) -> None:
     server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
     ran = cli("ask", "Good morning", *at(toy), "--set", "road=roles")

@@ -53,6 +53,20 @@ def test_a_change_of_a_program_is_decided_like_any_other_and_can_be_undone(clien
     assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
 
 
+def test_an_undo_that_has_begun_to_send_is_finished_first(client: Client, board: Board) -> None:
+    change = "update_task(task_id=101, body={'title': 'Buy soil'})\n"
+    question = waiting(client.run(f"{change}{ADD}print(made['title'])"))
+    while isinstance(question, Pending):
+        question = client.decide(question, "approve")
+    asked = waiting(client.undo(question.thread))
+    assert not client.is_undoing(question.thread)
+    board.server.world.call("PATCH /tasks/101", body={"title": "Somebody else's"})
+    left = waiting(client.decide(asked, "approve"))
+    assert client.is_undoing(question.thread)
+    assert client.undo(question.thread, steps=1) == left
+    assert [action["name"] for action in left.actions] == ["update_task"]
+
+
 def test_a_corrected_program_does_not_repeat_a_change(client: Client, board: Board) -> None:
     failed = ran(client.decide(waiting(client.run(f"{ADD}raise ValueError('x')")), "approve"))
     assert (failed.ok, failed.end) == (False, "failed")

@@ -20,15 +20,15 @@ LINES = {
     "tools": 11_353,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
-    "restgpt": 1_536,  # more: the registry of threads, the sources of APIs and the single call
-    "restgpt/commands": 3_509,  # +9: the list of threads tells what was undone or dry; a run that is over has no remedy
+    "restgpt": 1_544,  # more: the registry of threads, the sources of APIs, the single call, an undo that gives way
+    "restgpt/commands": 3_511,  # +11: the list of threads tells what was undone or dry; a run that is over has no remedy
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
     "restgpt/server": 650,  # more: a running page is found by other processes
     "restgpt-bench": 10_149,
     "lab": 7_164,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_826,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
+    "tests": 47_856,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
     "docs": 431,  # more: the table of what Monty has
     ".": 8,
 }

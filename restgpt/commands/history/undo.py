@@ -71,11 +71,13 @@ class _Undoing:
     def run(self, *, approve: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
         from restgpt.commands.history.client_thread import decided
-        from restgpt.graph.persistence import undo_thread
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []
-        if not self._client.is_unfinished(undo_thread(self._thread)):
+        if self._client.is_undoing(self._thread):
+            if self._steps:
+                raise UsageError(f"An undo has begun and is not over. First finish it: restgpt undo {self._thread}")
+        else:
             found = self._client.reversals(self._thread, steps=self._steps)
             if not any(reversal.draft for reversal in found):
                 self._nothing(found)
@@ -103,7 +105,7 @@ class _Undoing:
         where = "" if self._terminal.is_interactive else " on a terminal"
         self._terminal.say(
             f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run{where}: restgpt undo "
-            f"{self._thread}"
+            f"{self._thread}{f' --steps {self._steps}' if self._steps else ''}"
         )
         if pending.allows("edit"):
             self._terminal.say("To send them without a question, add --approve.")
