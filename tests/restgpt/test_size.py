@@ -20,8 +20,8 @@ LINES = {
     "tools": 11_353,  # more: programs in Monty, for other systems than Linux
     "specs": 7_508,
     "prompts": 37,
-    "restgpt": 1_544,  # more: the registry of threads, the sources of APIs, the single call, an undo that gives way
-    "restgpt/commands": 3_511,  # +11: the list of threads tells what was undone or dry; a run that is over has no remedy
+    "restgpt": 1_544,  # more: the registry of threads, sources of APIs, the single call, and an undo that gives way
+    "restgpt/commands": 3_511,  # +11: a list of threads tells what was undone or dry; a run that is over has no remedy
     "restgpt/community": 405,
     "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
     "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
