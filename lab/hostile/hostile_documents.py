@@ -253,7 +253,7 @@ def attempt(attack: Attack, size: int, *, seconds: int = CPU_SECONDS) -> Outcome
         source.write_bytes(attack.build(size))
         command = [sys.executable, "-m", "lab.hostile.hostile_documents"]
         command += ["--child", str(source), "--attack", attack.name, "--seconds", str(seconds)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     found = lines[-1] if lines else {}
     stage = found.pop("stage", "")
