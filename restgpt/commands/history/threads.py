@@ -156,7 +156,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         calls = snapshot.values.get("requests", ()) if record.kind == "call" else ()
         unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
         _print_thread(terminal, record, status, steps, usage, answer, unfinished)
-        is_over = bool(snapshot.values) and snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
+        is_over = snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
         # A single call is repeated with its `restgpt call` command, which the record does not contain; what a person
         # rejected, or the agent gave up, has nothing left to run.
         if (record.turn or snapshot.values) and not (is_over and status == "failed"):
