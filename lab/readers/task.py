@@ -1,0 +1,108 @@
+"""What a task is: an instruction, calls that carry it out, and what world and answer must be like afterwards."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab.readers.world import Change, World
+
+Gold = Callable[[str], str]
+"""Carries a task out over HTTP by the base URL of its world, and gives the answer."""
+
+
+class MissingDocumentError(Exception):
+    """A published document is not there, or is another than the tasks were written for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A change that a task requires.
+
+    Without a key: a new record with at least these fields. With one: the record, in which these fields and no others
+    have new values.
+    """
+
+    collection: str
+    fields: Mapping[str, Any]
+    key: str = ""
+
+    def fits(self, change: Change) -> bool:
+        """Whether a change is this one."""
+        if change.collection != self.collection or change.after is None:
+            return False
+        if self.key:
+            return change.key == self.key and change.before is not None and change.fields == dict(self.fields)
+        return change.before is None and all(change.fields.get(name) == value for name, value in self.fields.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task on a world.
+
+    `says` are texts that must stand in the answer as whole words, in any case of letters, with or without thousands
+    separators (`|` separates forms of one text), `never` those that must not. `surprise` says why a program that
+    follows the document alone fails.
+    """
+
+    key: str
+    instruction: str
+    gold: Gold
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
+    surprise: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the task changes something."""
+        return bool(self.wanted)
+
+    def faults(self, world: World, answer: str) -> list[str]:
+        """List what is wrong with the world and the answer after a run; nothing if the task is done."""
+        left, found = list(world.changes()), []
+        for wanted in self.wanted:
+            made = next((change for change in left if wanted.fits(change)), None)
+            if made is None:
+                found.append(f"not done: {wanted.collection} {wanted.key or 'new'} {dict(wanted.fields)}")
+            else:
+                left.remove(made)
+        found += [f"beyond the task: {change.collection} {change.key} {change.fields}" for change in left]
+        found += [f"the answer lacks {text!r}" for text in self.says if not _stands(text, answer)]
+        return found + [f"the answer has {text!r}" for text in self.never if _stands(text, answer)]
+
+
+def _stands(text: str, answer: str) -> bool:
+    plain = re.sub(r"(?<=\d)[,\u00a0\u202f' ](?=\d{3}(?!\d))", "", answer)
+    forms = "|".join(re.escape(form) for form in text.split("|"))
+    return re.search(rf"(?<!\w)(?:{forms})(?!\w)", plain, re.IGNORECASE) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The tasks of one API: its document by file name and SHA-256, and its world."""
+
+    name: str
+    file: str
+    sha256: str
+    world: Callable[[], World]
+    tasks: Sequence[Task] = field(default_factory=tuple)
+
+    def document(self) -> bytes:
+        """Read the document, without the requirement of a credential; raises `MissingDocumentError`."""
+        folder = os.environ.get("RESTGPT_DATA")
+        path = Path(folder or "", "openapi", self.file)
+        if not folder or not path.is_file():
+            raise MissingDocumentError(f"RESTGPT_DATA names no folder with openapi/{self.file}")
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise MissingDocumentError(f"{self.file} is another document than the tasks were written for")
+        if path.suffix != ".json":
+            return data
+        document: dict[str, Any] = json.loads(data)
+        document.pop("security", None)
+        return json.dumps(document).encode()
