@@ -19,7 +19,7 @@ NEW = 9_000_001
 """The id of the first new record, whatever its kind."""
 
 PEOPLE = (
-    "Hanna Weiss", "Tomás Herrera", "Mei Lindqvist", "Priya Rao", "Priya Raman", "Owen Castell", "Sade Okafor",
+    "Hanna Weiss", "Tomás Herrera", "Mei Lindqvist", "Priya Rao", "Priya Raman", "Owen Castell", "Sola Okafor",
     "Luca Ferri", "Ingrid Moe", "Jonas Weber", "Amara Diallo", "Felix Brandt", "Noor Haddad", "Ruth Keller",
     "Peter Novak", "Yuki Tanaka", "Clara Duval", "Samir Patel", "Elena Popa", "David Osei", "Marta Lind", "Ben Ashton",
     "Olga Ivanova", "Kofi Mensah",
@@ -42,7 +42,7 @@ FILES = {
 TASKS = (
     ("Check clause 7", "2026-04-10T15:00:00Z", ("Mei Lindqvist",), False),
     ("Confirm the deposit", "2026-09-18T09:00:00Z", ("Owen Castell",), False),
-    ("Compare with the land register", "2026-04-24T12:00:00Z", ("Sade Okafor", "Luca Ferri"), False),
+    ("Compare with the land register", "2026-04-24T12:00:00Z", ("Sola Okafor", "Luca Ferri"), False),
     ("Translate the annex", "2026-06-30T16:00:00Z", ("Yuki Tanaka",), False),
     ("Collect the signatures", "2027-01-15T11:00:00Z", ("Hanna Weiss", "Ruth Keller"), False),
 )
@@ -262,8 +262,14 @@ def _made(collection: str, build: Callable[[World, Call], Record]) -> Route:
 def _items(world: World, call: Call) -> Reply:
     world.get("folders", call.ids["id"])
     rows = _children(world, call.ids["id"], call.query.get("fields", ""))
-    if call.query.get("direction") == "DESC":
-        rows.reverse()
+    column, turned = call.query.get("sort", "name"), call.query.get("direction") == "DESC"
+    if column == "size":
+        sizes = {one["id"]: one["size"] for one in _children(world, call.ids["id"], "size")}
+        rows.sort(key=lambda one: sizes[one["id"]], reverse=turned)
+    else:
+        rows.sort(key=lambda one: one["id" if column == "id" else "name"], reverse=turned)
+    # Folders stay before files.
+    rows.sort(key=lambda one: one["type"], reverse=True)
     return _paged(rows, call)
 
 
@@ -529,7 +535,7 @@ TASKS_ON_BOX = (
         "Which tasks on the file 'Lease draft v3.docx' are due before 1 May 2026? Give the message of each of these, "
         "and the names of the people it is assigned to; leave the other tasks out.",
         _gold_due,
-        says=("Check clause 7", "Mei Lindqvist", "Compare with the land register", "Sade Okafor", "Luca Ferri"),
+        says=("Check clause 7", "Mei Lindqvist", "Compare with the land register", "Sola Okafor", "Luca Ferri"),
         never=("Confirm the deposit", "Translate the annex", "Collect the signatures"),
         surprise="`due_at` is a number, the milliseconds since 1970, where the document promises a text like "
         "2012-12-12T10:53:43-08:00: to compare or cut it as a text fails.",

@@ -92,6 +92,11 @@ def test_box_shows_short_forms_pages_and_dates_as_numbers() -> None:
         ] * 2
         marked = requests.get(f"{url}/folders/3101/items?usemarker=true&marker=100", timeout=30).json()
         assert (len(marked["entries"]), marked["next_marker"]) == (34, None)
+        largest = requests.get(f"{url}/folders/3101/items?sort=size&direction=DESC&limit=5", timeout=30).json()[
+            "entries"
+        ]
+        assert [one["type"] for one in largest] == ["folder"] * 3 + ["file"] * 2
+        assert [one["id"] for one in (largest[0], *largest[3:])] == ["3111", "6121", "6118"]
         task = requests.get(f"{url}/tasks/7001", timeout=30).json()
         assert task["due_at"] == 1_775_833_200_000
         found = requests.get(f"{url}/search", params={"query": '"lease draft v3"'}, timeout=30).json()
