@@ -6,18 +6,16 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
 
-from restgpt.calling.origin.grounding import IdSource, IdSources
 from restgpt.calling.record import MAX_PAGES, Request, request_of
 from restgpt.nodes.dialogue.conversation import (
     answered,
-    grounded_draft,
+    known_words,
     operations_by_handle,
     responses,
     said,
-    sources_of,
+    traced_draft,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.calls import MOST_TRACED
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, spent_since
@@ -68,20 +66,12 @@ class CallerReply(BaseModel):
         return {"calls": entries} if calls else given
 
 
-def evidence_of(run: Run, state: ProgramState, requests: Sequence[Request]) -> IdSources:
-    """Return where the ids of the calls may come from; of what programs read, which has no results, the answers."""
-    answered = [*(request for step in state["steps"] for request in step["requests"]), *requests]
-    read: ProgramState = {**state, "steps": [], "requests": [request for request in answered if "place" in request]}
-    return sources_of(run, state, answered, responses(run, read, most=MOST_TRACED))
-
-
 def requests_of(
     run: Run,
     state: ProgramState,
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
-    evidence: IdSource,
 ) -> list[Request]:
     """Build and check the requests of a reply; raises `ValueError` with all problems."""
     problems: list[str] = []
@@ -102,7 +92,7 @@ def requests_of(
         if before is not None:
             waiting.remove(before)
         try:
-            request = _request(run, state, call, planned, before, evidence)
+            request = _request(run, state, call, planned, before)
         except (ArgumentError, ValueError) as error:
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
             continue
@@ -132,14 +122,14 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
-    evidence: IdSource,
 ) -> Request:
     """Build one request; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
     part = lineage(before) if before else run.new_id()
-    drafted = grounded_draft(
+    drafted = traced_draft(
         run,
+        state,
         operation,
         call.arguments,
         id=f"{part}.{attempt}",
@@ -148,8 +138,7 @@ def _request(
         found=responses(run, state),
         operations=operations_by_handle(state),
         answered=answered(run, state),
-        evidence=evidence,
-        remedy="a result. Copy it exactly, or leave out this entry and say in `missing` which value is not known.",
+        known=known_words(run, state),
         pages=call.pages,
         description=call.description,
     )
@@ -234,14 +223,6 @@ def refusals(refused: Sequence[Request]) -> list[BaseMessage]:
     )
     answers = fenced("result", result_of(refused))
     return [AIMessage(sent.model_dump_json()), HumanMessage(render("caller_refused", answers=answers))]
-
-
-def giver_of(run: Run, name: str) -> str:
-    """Return the operation that reads, and whose answer is the best for a value that an operation needs, or none."""
-    operation = run.catalogue.operation(name)
-    found = (giver for givers in run.catalogue.producers(operation).values() for giver in givers)
-    reads = (giver for giver in found if giver is not operation and run.rules.effect(giver).is_read)
-    return next(map(run.catalogue.name_of, reads), "")
 
 
 def producers(run: Run, operations: Sequence[str]) -> str:

@@ -8,44 +8,41 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.record import Request
-from restgpt.calling.roads import UNUSABLE
 from restgpt.nodes.arguments import (
-    Call,
     CallerReply,
     arguments_prompt,
-    evidence_of,
     functions_of,
     operations_of,
     producers,
     requests_of,
     sub_task,
 )
-from restgpt.nodes.brief import ALREADY, call_prompt, one_call
 from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
-from restgpt.nodes.dialogue.conversation import UNFOUNDED, answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text, rules_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.programs.program import may_write, written
-from restgpt.nodes.programs.repetition import is_same, remarks
+from restgpt.nodes.programs.repetition import remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
 from restgpt.nodes.recipes.start import recipe_program
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_arguments
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import FunctionChoice, Look, PlannedCall, Proposal, Step, seconds_spent, tokens_spent
-from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of
+from restgpt.nodes.state.results import background, bounded_results, decision_message, result_of, shortened
 from restgpt.nodes.state.rounds import is_closed, latest, next_calls, of_round, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import CutOffError, ModelReplyError, UsedUpError
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.sandbox.code import program_code
+from restgpt.tools.text.storable import storable_text
 
-RUNAWAY = 4000
-"""A reply that is cut off after so many tokens has no end: a higher limit would not give it one."""
+AGAIN_SHOWN = 1000
+"""The maximum number of characters of a result that is told to a model that repeats its program."""
 
 
 class CallerState(ProgramState):
@@ -98,36 +95,24 @@ def _whole(run: Run, state: CallerState) -> dict[str, Any]:
     except UsedUpError as error:
         text = used_up_text(error.budget, steps)
         return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
-    except CutOffError as error:
-        if error.tokens < RUNAWAY:
-            raise
-        return _by_roles(run, {"kind": "plan", "text": instruction})
-    except ModelReplyError:
-        return _by_roles(run, {"kind": "plan", "text": instruction})
+    except ModelReplyError as error:
+        if error.is_shapeless and run.context.road == "auto":
+            return {"road": "roles", **_proposed(run, {"kind": "plan", "text": instruction})}
+        return _proposed(run, {"kind": "end", "text": found_text(str(error), steps), "fulfilled": False})
     if reply.decision == "functions":
         wish: Look = {"words": reply.text, "thought": reply.thought}
         return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
     if isinstance(reply, RecipeReply) and reply.is_recipe:
         return recipe_program(run, state, chosen(recipes, reply.text))
     before = state.get("program") if steps else None
+    if _is_last_program(state, steps, reply):
+        text = found_text("The model wrote the same program again, which would do the same again.", steps)
+        return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
     if reply.decision == "plan":
-        if before is not None and is_same(before["code"], reply.text):
-            return _by_roles(run, {"kind": "plan", "text": instruction})
         return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
     seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1
     program = written(run, reply.text, writer="caller", number=number, is_last=True, before=before, seen=seen)
-    if before is not None and before["code"] == program["code"]:
-        if before.get("end") == "failed":
-            return _by_roles(run, {"kind": "plan", "text": instruction})
-        if steps[-1]["result"].startswith(("{", "[")):
-            return _by_roles(run, {"kind": "open", "text": ""})
     return {"program": program, "api_plan": {"calls": [], "reason": reply.thought}, "hint": "", "usage": run.usage()}
-
-
-def _by_roles(run: Run, proposal: Proposal) -> dict[str, Any]:
-    """Return the update with which a turn goes on call by call, because the model's next program is no other one."""
-    run.learn_road(UNUSABLE)
-    return {"road": "roles", **_proposed(run, proposal)}
 
 
 def _selection(state: CallerState) -> FunctionChoice:
@@ -136,7 +121,7 @@ def _selection(state: CallerState) -> FunctionChoice:
 
 def _answer(run: Run, state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
     """Return the proposal of an answer; what was shown of it already is not withdrawn."""
-    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(run, state, steps, reply)}
+    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(state, steps, reply)}
     shown = run.answer.hand_over()
     return {**answer, "shown": shown} if shown else answer
 
@@ -147,13 +132,20 @@ def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
 
 def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
     """Return the check of a reply for the whole instruction; it raises `ValueError`."""
-    doubted, looks = doubt(run, state, steps), _selection(state)["looks"]
-    known = {_words(wish["words"]) for wish in looks}
+    doubted, looks = doubt(state, steps), _selection(state)["looks"]
+    known, again = {_words(wish["words"]) for wish in looks}, list[str]()
 
     def check(reply: ProgramReply) -> None:
         for one in (offer.check, doubted):
             if one is not None:
                 one(reply)
+        if _is_last_program(state, steps, reply) and not again:
+            again.append(reply.text)
+            raise ValueError(
+                "text: this program is the one that ran last, and would do the same again. What came of it:\n"
+                f"{fenced('result', shortened(steps[-1]['result'], AGAIN_SHOWN))}\n"
+                "Write another program, or end with what is known."
+            )
         if reply.decision != "functions":
             return
         if _words(reply.text) in known:
@@ -164,6 +156,14 @@ def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternati
             )
 
     return check
+
+
+def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> bool:
+    """Return whether a reply is the program that ran last in this turn, word for word."""
+    before = state.get("program") if steps else None
+    return (
+        before is not None and reply.decision == "program" and program_code(storable_text(reply.text)) == before["code"]
+    )
 
 
 def _words(text: str) -> str:
@@ -222,7 +222,7 @@ def _program(run: Run, state: CallerState) -> dict[str, Any]:
     if before is not None:
         feedback = render("caller_program_again", feedback=fenced("feedback", before["feedback"]))
         prompt += [AIMessage(f"```python\n{before['code']}\n```"), HumanMessage(feedback)]
-    code = run.models.read("caller", prompt)
+    code = run.models.read_program("caller", prompt)
     number = before["number"] + 1 if before else 1
     seen = answered_apis(state["steps"], state["requests"], messages=state["messages"])
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
@@ -249,65 +249,28 @@ def _calls(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[st
         run.catalogue, state["api_plan"], requests, reads=run.rules.reads
     )
     try:
-        ask = _first_of if run.is_brief else _all_of
-        built, missing = ask(run, state, requests, numbers, refused)
+        built, missing = _arguments(run, state, requests, numbers, refused)
     except UsedUpError as error:
         return _finished(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
-        if UNFOUNDED in error.reason and not (requests or state["hint"] or state.get("program")):
-            return _missing(run, state, requests, numbers, error.reason)
-        asked = question(run, of_turn(state), state["plan"] or state["instruction"], error.reason)
-        return {**_finished(run, state, requests, f"No request was made. {error}"), "proposal": asked}
+        remark = f"No request was made. {error}"
+        end: Proposal = {"kind": "end", "text": found_text(remark, of_turn(state)), "fulfilled": False}
+        return {**_finished(run, state, requests, remark), "proposal": end}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
-    if missing == ALREADY:
-        text = found_text("The next call would be one that was made already.", of_turn(state))
-        last: Proposal = {"kind": "end", "text": text, "fulfilled": False}
-        return {**_finished(run, state, requests, ALREADY), "proposal": last}
     return _missing(run, state, requests, numbers, missing or "The caller made no request.")
 
 
-def _all_of(
+def _arguments(
     run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
 ) -> tuple[list[Request], str]:
-    """Ask for the arguments of all planned calls, and if no reply can be used, of the first one.
-
-    Returns the requests, or which value is missing.
-    """
-    evidence, found = evidence_of(run, state, requests), list[tuple[list[Request], str]]()
+    """Ask for the arguments of planned calls; return the requests, or which value is missing. Raises `ModelError`."""
+    found: list[tuple[list[Request], str]] = []
 
     def check(reply: CallerReply) -> None:
-        found[:] = [(requests_of(run, state, reply, numbers, refused, evidence), reply.missing)]
+        found[:] = [(requests_of(run, state, reply, numbers, refused), reply.missing)]
 
-    try:
-        run.models.ask("caller", arguments_prompt(run, state, requests, numbers, refused), CallerReply, check=check)
-    except ModelReplyError:
-        return _first_of(run, state, requests, numbers, refused)
-    return found[0]
-
-
-def _first_of(
-    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
-) -> tuple[list[Request], str]:
-    """Ask for the arguments of the first planned call only, by the schema of its operation."""
-    number = numbers[0]
-    again = [request for request in refused if request["call"] == number]
-    planned = state["api_plan"]["calls"][number - 1]
-    operation = run.catalogue.operation(planned["operation"])
-    evidence, found = evidence_of(run, state, requests), list[tuple[list[Request], str]]()
-
-    def build(given: dict[str, Any]) -> list[Request]:
-        reply = CallerReply(calls=[Call(call=number, arguments=given, description=planned["purpose"])])
-        return requests_of(run, state, reply, [number], again, evidence)
-
-    def check(given: dict[str, Any]) -> None:
-        found[:] = [one_call(run, state, operation, given, requests, build) if run.is_brief else (build(given), "")]
-
-    if run.is_brief:
-        prompt = call_prompt(run, state, requests, planned, again)
-    else:
-        prompt = arguments_prompt(run, state, requests, [number], again)
-    single_arguments(run, prompt, operation, check)
+    run.models.ask("caller", arguments_prompt(run, state, requests, numbers, refused), CallerReply, check=check)
     return found[0]
 
 

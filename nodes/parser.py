@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from restgpt.calling.record import Request, seems_to_read, succeeded
-from restgpt.nodes.brief import result_text
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.context import Context
@@ -97,8 +96,6 @@ def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:
         return {**request, "status": "parsed", "result": _bounded(body.text(ERROR_BODY), ERROR_BODY)}
     if body.is_binary:
         return {**request, "status": "parsed", "result": f"A {body.media_type} of {body.size} bytes was received."}
-    if run.is_brief and body.is_json:
-        return {**request, "status": "parsed", "result": result_text(run, request, body)}
     if body.size <= SMALL_BODY:
         return {**request, "status": "parsed", "result": _small(run, request, body)}
     try:

@@ -8,7 +8,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
-from restgpt.nodes.brief import MADE_UP, BriefReply, check_founded, decision_prompt
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
 from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
 from restgpt.nodes.dialogue.form import Form
@@ -34,9 +33,6 @@ from restgpt.nodes.state.rounds import of_turn
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
-
-MOST_AGAIN = 2
-"""How many further calls are made in a turn for answers that a small model made up."""
 
 
 class PlannerReply(BaseModel):
@@ -89,20 +85,9 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
     """Make the planner node; the answers name the `agent` and the message that they answer, and may have a `form`."""
 
     def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        def opened(state: PlannerState) -> Run:
-            spent, tokens = seconds_spent(state), tokens_spent(state)
-            run = Run.open(services, runtime, config, spent=spent, tokens=tokens, state=state)
-            run.agent = agent
-            return run
-
-        run, road = opened(state), {}
-        # At the beginning of a turn; a recipe needs no model.
-        is_open = not (state.get("road") or state.get("proposal") or current(state) or of_turn(state))
-        if is_open and run.is_better_by_calls():
-            road = {"road": "roles"}
-            state = {**state, "road": "roles"}
-            run = opened(state)
-        update = {**road, **decide(run, state)}
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run.agent = agent
+        update = decide(run, state)
         if form is not None and update["decision"]["kind"] == "end":
             value = form.value(run, state["instruction"], of_turn(state), update["answer"])
             update |= {"structured_response": value, "usage": run.usage()}
@@ -110,7 +95,7 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
 
     def decide(run: Run, state: PlannerState) -> dict[str, Any]:
         steps = of_turn(state)
-        if (proposal := state.get("proposal")) and proposal["kind"] != "open":
+        if proposal := state.get("proposal"):
             return _accepted(run, state, steps, proposal)
         if current(state) and not steps:
             return _whole(run, state, steps)
@@ -121,24 +106,13 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
             return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
         if not over and _suits_a_program(run, state, steps):
             return _whole(run, state, steps)
-        if run.is_brief and not steps:
-            return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
         except UsedUpError as error:
             return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
         except ModelReplyError as error:
-            again = sum(step["kind"] == "continue" and step["said"] == state["instruction"] for step in steps)
-            if MADE_UP in error.reason and not over and again < MOST_AGAIN:
-                # What the results do not say, another call may: the answer was what the model believes.
-                return _decided(run, {"kind": "continue", "text": state["instruction"]})
-            if steps or over:
-                why = (
-                    "The results do not hold the answer that the model gave." if MADE_UP in error.reason else str(error)
-                )
-                return ended(run, state, steps, found_text(why, steps), fulfilled=False)
-            return _planned(run, state, state["instruction"], "", task=state["task"] + 1)
+            return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
 
     return planner
 
@@ -168,11 +142,11 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
 def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
     check = None if over else _check(run, state, steps)
-    schema: type[Any] = BriefReply if run.is_brief else ProgramPlannerReply if run.writes_programs else PlannerReply
+    schema: type[PlannerReply] = ProgramPlannerReply if run.writes_programs else PlannerReply
     prompt = _prompt(run, state, steps, over)
-    reply: PlannerReply | BriefReply = run.models.ask("planner", prompt, schema, check=check, callbacks=[run.answer])
+    reply = run.models.ask("planner", prompt, schema, check=check, callbacks=[run.answer])
     if reply.decision == "end":
-        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(run, state, steps, reply) and not is_stuck)
+        return ended(run, state, steps, reply.text, fulfilled=is_fulfilled(state, steps, reply) and not is_stuck)
     if over:
         return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
     if reply.decision == "continue" and steps:
@@ -181,19 +155,13 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
 
 
-def _last(over: str) -> list[str]:
-    return [f"No further call can be made ({over}). Decide `end`."] if over else []
-
-
-def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply | BriefReply], None]:
+def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply], None]:
     """Return the check of a decision: a doubt about its answer, and no going on with a change that was made."""
-    doubted, last = doubt(run, state, steps), steps[-1] if steps else None
+    doubted, last = doubt(state, steps), steps[-1] if steps else None
 
-    def check(reply: PlannerReply | BriefReply) -> None:
+    def check(reply: PlannerReply) -> None:
         if doubted is not None:
             doubted(reply)
-        if run.is_brief:
-            check_founded(reply, state, steps)
         if reply.decision == "continue" and last and changes(last) and is_same(reply.text, last["said"]):
             raise ValueError("text: that was done, as the last result shows. Say only what is still missing, or end.")
 
@@ -213,8 +181,6 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
 
 def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
-    if run.is_brief:
-        return decision_prompt(run, state, *_last(over))
     prompt: list[BaseMessage] = [
         SystemMessage(
             render(

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.brief import one_operation
+from restgpt.nodes.dialogue.answer import found_text
 from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
@@ -26,11 +26,11 @@ from restgpt.nodes.dialogue.selection import (
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import question, single_operation
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
 from restgpt.nodes.state.records import (
     ApiPlan,
     FunctionChoice,
+    Proposal,
     Usage,
     seconds_spent,
     tokens_spent,
@@ -63,31 +63,20 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
         except UsedUpError as error:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
         except ModelReplyError as error:
-            closed = _no_call(run, state, round_number, f"No operation was chosen. {error}")
-            return {**closed, "proposal": question(run, of_turn(state), state["decision"]["text"])}
+            remark = f"No operation was chosen. {error}"
+            end: Proposal = {"kind": "end", "text": found_text(remark, of_turn(state)), "fulfilled": False}
+            return {**_no_call(run, state, round_number, remark), "proposal": end}
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, api_plan["reason"])
         update = {"api_plan": api_plan, "selection": None, "round": round_number, "program": None}
-        # What is not known is known after the call before it.
-        hint = {"hint": ""} if run.is_brief and len(api_plan["calls"]) > 1 else {}
-        return {**update, **hint, "usage": run.usage()}
+        return {**update, "usage": run.usage()}
 
     return selector
 
 
 def _plan(run: Run, state: SelectorState) -> ApiPlan:
-    """Ask for the API plan; a model whose plans cannot be used chooses one operation. Raises `ModelError`.
-
-    Without calls, its reason is the answer that needs none.
-    """
-    if run.is_brief:
-        return one_operation(run, state, _operations(run, state))
-    try:
-        reply = _selection(run, state)
-    except ModelReplyError:
-        listing = _operations(run, state)
-        call = single_operation(run, _prompt(run, state, listing), listing.text, state["decision"]["text"])
-        return {"calls": [call], "reason": ""}
+    """Ask for the API plan; without calls, its reason is the answer that needs none. Raises `ModelError`."""
+    reply = _selection(run, state)
     api_plan, answer = api_plan_of(run, reply), reply.answer.strip() or "No operation serves this sub-task."
     return api_plan if api_plan["calls"] else {**api_plan, "reason": answer}
 

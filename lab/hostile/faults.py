@@ -28,7 +28,6 @@ from lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, play
 from lab.kit.tally import Sum
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.single_call import ASKED
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.addresses import GuardedAdapter, resolve
@@ -231,7 +230,7 @@ class Proving:
             wrong.append(f"took {took:.1f} s")
         if is_done and self._state() != self._wanted:
             wrong.append("said that everything is done, and it is not")
-        if not is_done and not answer.startswith((UNDONE, ASKED)) and "budget" not in answer:
+        if not is_done and not answer.startswith(UNDONE) and "found until then" not in answer:
             wrong.append(f"ended with {answer!r}")
         if doubled := self._doubled():
             wrong.append(f"made twice: {doubled}")

@@ -1,4 +1,4 @@
-"""The end of a turn: the answer, the list of held requests of a dry run, and the doubt about an invented answer."""
+"""The end of a turn: the answer, the list of held requests of a dry run, and the doubt about one without calls."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NotRequired, Protocol
@@ -11,10 +11,6 @@ from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Step
 from restgpt.nodes.state.results import told_results
-from restgpt.specs.search.stemmer import STOP_STEMS, stems
-
-MAX_NAMED = 3
-"""How many functions the doubt about an answer names."""
 
 
 class Told(TypedDict):
@@ -30,14 +26,8 @@ class Answering(Told):
     asked: NotRequired[str]
 
 
-class Asking(Told):
-    """The state keys that say what was asked, and what may have been told before."""
-
-    instruction: str
-
-
-class DoubtedReply(Protocol):
-    """The part of a planner's reply that a doubt is about."""
+class PlannedReply(Protocol):
+    """The part of a planner's reply with which a turn ends."""
 
     @property
     def decision(self) -> str:
@@ -57,21 +47,12 @@ def rests_on_nothing(state: Told, steps: Sequence[Step]) -> bool:
     return not (told_apis(state["messages"]) or any(step["requests"] for step in steps))
 
 
-def is_invented(state: Told, steps: Sequence[Step]) -> bool:
-    """Return whether an answer can rest only on the report of a program that called nothing."""
-    reports = [step for step in steps if "program" in step and step["program"].get("end") == "report"]
-    return bool(reports) and rests_on_nothing(state, steps)
-
-
-def is_fulfilled(run: Run, state: Asking, steps: Sequence[Step], reply: DoubtedReply) -> bool:
-    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded.
-
-    A reply that says so without an answer of an API is believed only of an instruction that asks for nothing of an API.
-    """
+def is_fulfilled(state: Told, steps: Sequence[Step], reply: PlannedReply) -> bool:
+    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded."""
     made = [request for step in steps for request in step["requests"]]
     if reply.fulfilled is None:
         return is_any_done(made)
-    return reply.fulfilled and may_be_fulfilled(run, state, made)
+    return reply.fulfilled and may_be_fulfilled(state, made)
 
 
 def is_any_done(requests: Iterable[Request]) -> bool:
@@ -79,47 +60,31 @@ def is_any_done(requests: Iterable[Request]) -> bool:
     return any(succeeded(request) or request["status"] == "held" for request in requests)
 
 
-def may_be_fulfilled(run: Run, state: Asking, requests: Iterable[Request]) -> bool:
+def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:
     """Return whether a turn with these `requests` can have carried out its instruction.
 
-    It can if a call succeeded, if an earlier answer of the thread may hold what is asked for, or if the instruction
-    asks for nothing of an API, such as a greeting: it has no number, and no word of a function.
+    It cannot if it made calls, none of them succeeded, and no earlier answer of the thread may hold what is asked for.
     """
-    if is_any_done(requests) or told_apis(state["messages"]):
-        return True
-    asked = set(stems(state["instruction"])) - STOP_STEMS
-    functions = run.catalogue.search(state["instruction"], MAX_NAMED)
-    known = {stem for operation in functions for stem in stems(run.catalogue.line(operation))}
-    return not (asked & known or any(word.isdecimal() for word in asked))
+    return not requests or is_any_done(requests) or bool(told_apis(state["messages"]))
 
 
-def doubt(run: Run, state: Asking, steps: Sequence[Step]) -> Callable[[DoubtedReply], None] | None:
-    """Return a check that asks once more about an answer that does not say it is unfulfilled, if nothing was called.
+def doubt(state: Told, steps: Sequence[Step]) -> Callable[[PlannedReply], None] | None:
+    """Return a check that asks once about an end that says it is fulfilled, though the thread has called nothing.
 
-    It is for `ask`: it raises `ValueError` with the functions that the instruction names. A refusal, a question back,
-    an echo of the instruction, and a reply without numbers where no function fits the instruction pass, unless a
-    program reported an answer without a call. None if results of this or an earlier turn may hold the answer.
+    It is for `ask`: it raises `ValueError`. None if results of this or an earlier turn may hold the answer.
     """
-    invented = is_invented(state, steps)
-    if not invented and (steps or told_apis(state["messages"])):
+    if not rests_on_nothing(state, steps):
         return None
-    doubted: list[DoubtedReply] = []
+    doubted: list[PlannedReply] = []
 
-    def check(reply: DoubtedReply) -> None:
-        if doubted or reply.decision != "end" or reply.fulfilled is False or reply.text.rstrip().endswith(("?", "？")):
-            return
-        told, asked = (set(stems(text)) - STOP_STEMS for text in (reply.text, state["instruction"]))
-        names = [run.catalogue.function_name(item) for item in run.catalogue.search(state["instruction"], MAX_NAMED)]
-        new = told - asked
-        if not (invented or (new and names) or any(word.isdecimal() for word in new)):
-            return
-        doubted.append(reply)
-        such = f", such as {', '.join(names)}" if names else ""
-        raise ValueError(
-            "It says that the instruction is fulfilled, but nothing was called yet. If the answer depends on what the "
-            f"API holds, or something is to be changed, decide to call functions{such}. If nothing has to be called, "
-            "give the same answer again; if it cannot be done, say so with `fulfilled` false."
-        )
+    def check(reply: PlannedReply) -> None:
+        if reply.decision == "end" and reply.fulfilled and not doubted:
+            doubted.append(reply)
+            raise ValueError(
+                "It says that the instruction is fulfilled, but nothing was called. Decide to call functions if the "
+                "answer depends on what the API holds, or something is to be changed. End again with the same answer "
+                "if nothing has to be called; if it cannot be done, end with `fulfilled` false."
+            )
 
     return check
 

@@ -1,10 +1,13 @@
 """The conversation of a thread as the source of arguments: the user's words, and the responses received so far.
 
-A call is drafted with the origin of its arguments, and refused if it has an id that neither of the two contains.
+A call is drafted with the origin of its arguments; a person is asked about an id of a change that no text contains.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -12,33 +15,25 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
-from restgpt.calling.origin.evidence import Evidence
+from restgpt.calling.origin.evidence import text_of
 from restgpt.calling.origin.flow import AnsweredApis, api_record
-from restgpt.calling.origin.grounding import Answers, IdSource, IdSources, ungrounded
-from restgpt.calling.record import CallRecord, Request, succeeded
+from restgpt.calling.origin.provenance import SHORTEST, traced_values
+from restgpt.calling.record import CallRecord, Place, Provenance, Request
 from restgpt.nodes.dialogue.knowledge import notes_of
+from restgpt.nodes.run.answers import MAX_TRACED, kept_answers
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Step
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
-from restgpt.specs.docs.words.keyword import keywords
-from restgpt.tools.response.store import MOST_CACHED, UnknownHandleError
 
 CONVERSATION_BUDGET = 6000
 """The maximum number of characters of earlier conversation in a prompt; the newest are kept."""
 
-MAX_TRACED = 30
-"""The maximum number of responses that are searched for the origin of an argument of a single call."""
+MOST_TRACED = 1000
+"""The maximum number of responses whose values a program's calls may use."""
 
-MOST_GIVERS = 2
-"""How many calls that give an invented value a refusal names."""
-
-MAX_TRACED_SIZE = 4_000_000
-"""The maximum size of a response that is searched for that, in bytes."""
-
-MAX_TRACED_TOTAL = 16_000_000
-"""The maximum size of all responses that are searched for that, in bytes; the newest are searched."""
+_WORD, _ADDRESS = re.compile(r"\w+"), re.compile(r"[/?#&=;,\s]+")
 
 
 class ConversationState(TypedDict):
@@ -104,21 +99,8 @@ def is_relayed(message: AnyMessage) -> bool:
 
 
 def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
-    """Yield the saved responses of the thread, newest first, up to `most` and without binary and large ones."""
-    requests = _requests(state["steps"], state["requests"])
-    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
-    left = MAX_TRACED_TOTAL
-    for handle in islice(filter(None, handles), most):
-        try:
-            body = run.session.responses.open(handle)
-        except UnknownHandleError:
-            continue
-        # A body too heavy for the cache would be parsed again for every call.
-        if not body.is_binary and body.size <= MAX_TRACED_SIZE and body.weight <= MOST_CACHED:
-            left -= body.size
-            if left < 0:
-                return
-            yield handle, body.value if body.is_json else body.text()
+    """Yield the saved responses of the thread, as `kept_answers`."""
+    return kept_answers(run.session.responses, _requests(state["steps"], state["requests"]), most=most)
 
 
 def operations_by_handle(state: ConversationState) -> dict[str, str]:
@@ -131,9 +113,6 @@ def _requests(steps: Iterable[Step], requests: Iterable[Request]) -> list[Reques
     """Return all requests of the thread, oldest first."""
     return [*(request for step in steps for request in step["requests"]), *requests]
 
-
-UNFOUNDED = ": no such value stands in the instruction or in"
-"""The part of a refusal that follows an id that a model invented."""
 
 TOLD_APIS = "restgpt_apis"
 """The key of an answer's metadata that maps the ids of the APIs that had answered by then to their names."""
@@ -218,80 +197,78 @@ def answered(
     )
 
 
-def sources_of(
+def known_words(run: Run, state: ConversationState, written: Iterable[str] = ()) -> Callable[[], Iterator[str]]:
+    """Return a function that yields all texts of a thread that may hold an id: what was said, and what was answered.
+
+    `written` are texts of a model that is not of this run. Arguments, errors and the results of steps do not count,
+    because a model wrote them.
+    """
+
+    def texts() -> Iterator[str]:
+        yield from (said(state), *relayed(state), *written, *kept_by(current(state)), *notes_of(run))
+        for request in _requests(state["steps"], state["requests"]):
+            yield from (request["response"].get("headers") or {}).values()
+        for _, value in responses(run, state, most=MOST_TRACED):
+            yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    return texts
+
+
+def traced_draft(
     run: Run,
     state: ConversationState,
-    requests: Iterable[Request],
-    answers: Iterable[tuple[str, Any]],
-    written: Iterable[str] = (),
-) -> IdSources:
-    """Return where ids may come from: the user, the results of successful `requests`, and `answers` by handle.
-
-    Arguments, errors and the results of steps do not count, because a model wrote them. `written` are the texts of a
-    model that is not of this run.
-    """
-    results = (request["result"] for request in requests if succeeded(request))
-    return IdSources(
-        Evidence(said(state), *relayed(state), *written, *kept_by(current(state)), *notes_of(run), *results),
-        Answers(value for _, value in answers),
-    )
-
-
-def grounded_draft(
-    run: Run,
     operation: Operation,
     arguments: Mapping[str, Any],
     *,
-    id: str,
-    name: str,
-    said: str,
-    found: Iterable[tuple[str, Any]],
-    evidence: IdSource,
-    remedy: str,
-    operations: Mapping[str, str] = {},
-    code: str | None = None,
-    line: int = 0,
-    answered: AnsweredApis | None = None,
-    pages: int = 1,
-    description: str = "",
+    known: Callable[[], Iterator[str]],
+    **given: Any,
 ) -> Draft:
-    """Draft a call as `draft` does, with origins only where a rule or a person may need them, or several APIs answer.
+    """Draft a call as `draft` does with what is `given`, and with origins where a rule or a person may need them.
 
-    Raises `ArgumentError`, and `ValueError` for ids that `evidence` does not contain; `remedy` ends its message.
+    Raises `ArgumentError`. Where rules let a change go out unasked, an id in its path is asked about if no part of it
+    stands in the texts that are `known`, or in what the document says of the operation's parameters.
     """
     effect = run.rules.effect(operation)
-    is_traced = not effect.is_read or run.rules.restricts(operation) or answered is not None
-    drafted = draft(
-        operation,
-        arguments,
-        id=id,
-        name=name,
-        said=said if is_traced else None,
-        found=found,
-        operations=operations,
-        code=code,
-        line=line,
-        answered=answered,
-        pages=pages,
-        description=description,
-        effect=effect,
-    )
+    is_traced = not effect.is_read or run.rules.restricts(operation) or given.get("answered") is not None
+    drafted = draft(operation, arguments, effect=effect, **{**given, "said": given["said"] if is_traced else None})
     if isinstance(drafted, Problems):
         raise drafted.error
-    if run.context.grounding and (invented := ungrounded(operation, drafted.arguments, evidence)):
-        givers = _givers(run, operation, invented)
-        raise ValueError(f"{'; '.join(invented)}{UNFOUNDED} {remedy}{givers}")
-    return drafted
+    if effect.is_read:
+        return drafted
+    drafted = replace(drafted, provenance=tuple(_with_headers(drafted, state)))
+    if run.rules.verdict(operation) != "allow":
+        return drafted
+    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)))
 
 
-def _givers(run: Run, operation: Operation, invented: Sequence[str]) -> str:
-    """Return a sentence with the calls whose answers hold the values that a model invented; empty if none is known."""
-    calls = [
-        f"{run.catalogue.function_name(giver)}({', '.join(f'{item.name}=…' for item in needed)})"
-        for name, producers in run.catalogue.producers(operation).items()
-        if any(f".{name} = " in text for text in invented)
-        for giver in producers[:MOST_GIVERS]
-        for needed in [[item for item in keywords(giver) if item.required]]
-        if all(item.field != name for item in needed)
-    ]
-    return f" It stands in the answer of {' or '.join(dict.fromkeys(calls))}." if calls else ""
+def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """Yield the names of the path arguments of which no part is a word of a known text."""
+    operation = drafted.operation
+    about = [f"{operation.summary} {operation.description} {operation.path}"]
+    about += [json.dumps([item.description, item.schema, item.example], default=str) for item in operation.parameters]
+    for name, value in drafted.settled.get("path", {}).items():
+        parts = set(_WORD.findall(text_of(value).casefold()))
+        if parts and not any(parts & set(_WORD.findall(text.casefold())) for text in chain(about, known())):
+            yield name
+
+
+def _with_headers(drafted: Draft, state: ConversationState) -> Iterator[Provenance]:
+    """Yield the origins of a call's values, with the header that holds one of which no field of an answer is known."""
+    values = dict(traced_values(drafted.settled))
+    for item in drafted.provenance:
+        is_open = item["origin"] in ("model", "program") and not item.get("places")
+        if is_open and (place := _header(values.get(item["pointer"]), state)):
+            yield {**item, "origin": "response", "places": [place]}
+        else:
+            yield item
+
+
+def _header(value: Any, state: ConversationState) -> Place | None:
+    """Return the newest header of an answer that a value is, or a part of whose address it is."""
+    text = text_of(value)
+    for request in reversed(_requests(state["steps"], state["requests"])) if len(text) >= SHORTEST else ():
+        for name, held in (request["response"].get("headers") or {}).items():
+            if text == held or text in _ADDRESS.split(held):
+                handle = request["response"].get("handle") or ""
+                return {"handle": handle, "at": "", "header": name, "operation": request["operation"]}
+    return None

@@ -9,12 +9,13 @@ from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, CallSite, Request, request_of
 from restgpt.nodes.dialogue.conversation import (
+    MOST_TRACED,
     answered,
-    grounded_draft,
+    known_words,
     operations_by_handle,
     responses,
     said,
-    sources_of,
+    traced_draft,
 )
 from restgpt.nodes.programs.log import ProgramState
 from restgpt.nodes.run.run import Run
@@ -89,9 +90,6 @@ def _truths(operation: Operation) -> set[str]:
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A word of a program, which may be the name of a function."""
 
-MOST_TRACED = 1000
-"""The maximum number of responses whose values a program's calls may use."""
-
 
 def maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
@@ -113,10 +111,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         yield from found()
 
     given_by = answered(run, state, most=MOST_TRACED, seen=program.get("seen"))
-    earlier = (item for step in state["steps"] for item in step["requests"])
     # A client's model has a conversation of its own with the user, so what it writes is not invented here.
-    written = [program["code"]] if program["writer"] == "client" else []
-    evidence = sources_of(run, state, earlier, answers(), written)
+    known = known_words(run, state, [program["code"]] if program["writer"] == "client" else [])
 
     def make(call: WantedCall, number: int) -> Request:
         operation = functions.get(call.function)
@@ -126,17 +122,17 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         keywords = {names.get(name, name): value for name, value in call.keywords.items()}
         pages = _pages(keywords.pop("pages", 1))
         arguments = arguments_of(operation, keywords, call.positional, name=call.function)
-        drafted = grounded_draft(
+        drafted = traced_draft(
             run,
+            state,
             operation,
             arguments,
+            known=known,
             id=f"{run.new_id()}.0",
             name=run.catalogue.name_of(operation),
             said=texts,
             found=answers(),
             operations=operations(),
-            evidence=evidence,
-            remedy="an answer. Take it from the answer of a call that gives it.",
             code=code,
             line=call.line,
             answered=given_by,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, Request, seems_to_read, succeeded
-from restgpt.calling.roads import FAILED, WORKED
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
@@ -23,7 +22,7 @@ from restgpt.tools.sandbox.result import shorten
 from restgpt.tools.text.storable import storable_text
 
 MAX_PROGRAMS = 3
-"""The maximum number of programs for one sub-task; then the calls are made one by one."""
+"""The maximum number of programs for one sub-task; then the planner decides what comes next."""
 
 SHOWN_BODY = 300
 """The maximum number of characters of a change's response in a result."""
@@ -71,12 +70,9 @@ def program_of(state: ProgramState) -> Program:
 def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     """Return the update that ends the round: its step, and a proposal to the planner if the turn ends with it.
 
-    The program of a sub-task that failed does not end the round: the caller corrects it, up to `MAX_PROGRAMS`, and then
-    makes the calls one by one, in another round.
+    The program of a sub-task that failed does not end the round: the caller corrects it, up to `MAX_PROGRAMS`.
     """
     program, requests = ending.program, as_read(ending.requests)
-    if program["writer"] == "caller" and program["number"] == 1 and ending.kind in ("report", "failed"):
-        run.learn_road(WORKED if ending.kind == "report" and any(map(succeeded, requests)) else FAILED)
     failed, of_sub_task = ending.kind == "failed", state["decision"]["kind"] != "program"
     if failed and of_sub_task and not ending.is_final and program["number"] < MAX_PROGRAMS:
         again: Program = {**program, "status": "failed", "feedback": ending.text, "end": "failed"}
@@ -93,8 +89,6 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     closed: ProgramState = {**state, "api_plan": api_plan}
     step = step_of(closed, requests=requests, result=_summary(requests, text), program=over)
     update = {"requests": requests, "steps": [step], "api_plan": api_plan, "program": over, "usage": run.usage()}
-    if failed and of_sub_task:
-        update["round"] = state["round"] + 1
     proposal = _proposal(run, state, ending, over, requests)
     return {**update, "proposal": proposal} if proposal else update
 
@@ -107,7 +101,7 @@ def _proposal(
         # What a program prints about changes that a dry run held back is not so.
         is_held = any(request["status"] == "held" for request in requests)
         made = [*made_in_turn(state), *requests]
-        fulfilled = program["writer"] != "caller" or may_be_fulfilled(run, state, made)
+        fulfilled = program["writer"] != "caller" or may_be_fulfilled(state, made)
         return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": fulfilled}
     if ending.kind == "unknown" and program["is_last"] and not _doubts(requests):
         return {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{ending.text}"}

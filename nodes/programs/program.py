@@ -22,7 +22,7 @@ from restgpt.nodes.state.records import Program, Writer, spent_since
 from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
 from restgpt.tools.sandbox.result import Status
 from restgpt.tools.text.storable import storable_text
@@ -61,7 +61,7 @@ def written(
     more.
     """
     program: Program = {
-        "code": _bare(storable_text(code)),
+        "code": program_code(storable_text(code)),
         "writer": writer,
         "number": number,
         "is_last": is_last,
@@ -74,13 +74,6 @@ def written(
         "seen": sorted(seen),
     }
     return program if functions is None else {**program, "functions": list(functions)}
-
-
-def _bare(code: str) -> str:
-    """Return the code as the sandbox runs it, without Markdown, so that line numbers are those of the shown code."""
-    while (cleaned := clean_code(code)) != code:
-        code = cleaned
-    return code
 
 
 def is_running(program: Program | None) -> bool:

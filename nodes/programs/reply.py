@@ -2,7 +2,6 @@
 
 import ast
 import keyword
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,9 +9,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.tools.model.reply import WrittenCall, written_calls
+from restgpt.tools.text.fence import fence_around
 
-_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n|\n```\s*\Z")
-_FENCED = re.compile(r"^(?:```|~~~)[a-zA-Z]*\n(.*?)\n(?:```|~~~)", re.DOTALL | re.MULTILINE)
+_PYTHON = frozenset({"python", "python3", "py"})
+"""The languages of a fence that holds a program."""
 
 DECISIONS = ("program", "functions", "plan", "end")
 
@@ -43,12 +43,12 @@ class ProgramReply(BaseModel):
             given["text"] = "\n".join(lines)
         key = next((name for name in ("program", "code", "python") if isinstance(given.get(name), str)), None)
         found = {**given, "text": given[key]} if key and not given.get("text") else given
-        text = found.get("text")
-        # An answer may quote a call.
-        if found.get("decision") != "end" and (code := _code(text)) != program_in(text):
-            return {**found, "decision": "program", "text": code}
-        if found.get("decision") not in DECISIONS and isinstance(text, str) and (key or program_in(text)):
-            return {**found, "decision": "program"}
+        decision, text = found.get("decision"), found.get("text")
+        if decision == "program" or decision not in DECISIONS:
+            if code := _code(text):
+                return {**found, "decision": "program", "text": code}
+            if decision not in DECISIONS and key:
+                return {**found, "decision": "program"}
         return found
 
 
@@ -62,17 +62,23 @@ class Alternatives:
 
 
 def program_in(text: Any) -> str:
-    """Return a text, or its only fenced part, if it is a Python program that calls something; else ""."""
+    """Return the program that a text consists of, alone or in a fence; else "".
+
+    Without the language of a fence it has to call something. A dict is a reply, and no program.
+    """
     if not isinstance(text, str):
         return ""
-    fenced_in = _FENCED.findall(text)
-    code = (fenced_in[0] if len(fenced_in) == 1 else _FENCE.sub("", text)).strip()
+    fence = fence_around(text)
+    code = text if fence is None else fence.text
+    is_python = fence is not None and fence.language in _PYTHON
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code if is_python and not code.lstrip().startswith("{") else ""
+    if len(nodes) > 2 and isinstance(nodes[1], ast.Expr) and isinstance(nodes[1].value, ast.Dict):
         return ""
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return code if called - {"print"} else ""
+    return code if is_python or called - {"print"} else ""
 
 
 def _code(reply: Any) -> str:

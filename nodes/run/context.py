@@ -159,11 +159,6 @@ class Context(BaseModel):
         description="Maximum tokens of one extracted result, and of a body that the model reads without code.",
         json_schema_extra=_shown_at("parser"),
     )
-    grounding: bool = Field(
-        default=True,
-        description="Reject ids in arguments that are neither in the instruction nor in a result.",
-        json_schema_extra=_shown_at("caller"),
-    )
     code: bool = Field(
         default=True,
         description="Extract results with generated Python, where calls are made one by one. "

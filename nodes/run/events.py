@@ -31,7 +31,7 @@ from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Program, Step, 
 from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.code import clean_code, program_code
 
 Redact = Callable[[str], str]
 """A function that hides the secrets in a text."""
@@ -86,7 +86,7 @@ def events_of_step(step: Step, redacted: Redact) -> Iterator[ProgressEvent]:
         yield _written(program, redacted)
     elif step["kind"] == "program":
         # Steps of earlier turns keep only the planner's words, which are the code.
-        yield {"type": "program_written", "number": 1, "writer": "caller", "code": clean_code(step["said"])}
+        yield {"type": "program_written", "number": 1, "writer": "caller", "code": program_code(step["said"])}
     for request in step["requests"]:
         yield from call_events(request, redacted)
     finished = _finished(step, redacted)

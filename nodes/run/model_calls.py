@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.state.records import RoleUsage
 from restgpt.prompts import render
+from restgpt.tools.model.echo import ECHO
 from restgpt.tools.model.errors import ModelReplyError, OutOfTimeError, OutOfTokensError
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.role import Role
@@ -33,8 +34,8 @@ class ModelCalls:
 
     `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
     the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
-    took before; without it, they are not bounded. `most` bounds the tokens of a structured reply, `host` is what the
-    application around the agent demands of all roles.
+    took before; without it, they are not bounded. `host` is what the application around the agent demands of
+    all roles, `is_echo` whether a reply asks for what stands in an answer of the thread: then it is put back once.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class ModelCalls:
         *,
         tokens: int | None = None,
         host: str = "",
-        most: int | None = None,
+        is_echo: Callable[[Any], bool] = lambda reply: False,
     ) -> None:
         self._model = model
         self._host = host
@@ -54,7 +55,7 @@ class ModelCalls:
         self._left = left
         self._redactor = redactor
         self._tokens = tokens
-        self._most = most
+        self._is_echo = is_echo
         self._spent: dict[str, ModelUsage] = {}
 
     def ask(
@@ -72,17 +73,27 @@ class ModelCalls:
         A role without a model of its own asks that of the role `instead`.
         """
         model, method = self._model(role, instead), self._context.structured_output
-        prompt, most = self._ruled(prompt), self._most
-        question = partial(ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, most=most)
+        prompt = self._ruled(prompt)
+        question = partial(
+            ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, is_echo=self._is_echo
+        )
         return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
         return self._counted(role, partial(read_text, self._model(role, None), self._ruled(prompt)))
 
+    def read_program(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
+        """Ask a role's model for a program, once more if it stands in an answer of an API; raises `ModelError`."""
+        code = self.read(role, prompt)
+        if not self._is_echo(code):
+            return code
+        return self.read(role, [*prompt, AIMessage(code), HumanMessage(ECHO)])
+
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        return self._counted(role, partial(read_tool_calls, self._model(role, None), self._ruled(prompt), tools))
+        model, prompt = self._model(role, None), self._ruled(prompt)
+        return self._counted(role, partial(read_tool_calls, model, prompt, tools, is_echo=self._is_echo))
 
     def _ruled(self, prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Return a prompt with the rules of the host at the end of its system message."""

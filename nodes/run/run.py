@@ -1,7 +1,7 @@
 """What one run of a node needs: the services of its graph, the settings of the run, and a count of what it uses."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -20,10 +20,10 @@ from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.calling.record import Request
-from restgpt.calling.roads import WORST, Roads
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
+from restgpt.nodes.run.answers import kept_answers
 from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import request_reporter
@@ -36,7 +36,7 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
-from restgpt.tools.model.dialect import identity_of
+from restgpt.tools.model.echo import echo_of
 from restgpt.tools.model.role import Role
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
@@ -46,18 +46,6 @@ SECONDS_PER_DAY = 86_400
 
 SHORTEST_RUN = 0.05
 """The least time that a sandbox run is given, in seconds; it ends with a timeout where nothing is left."""
-
-BRIEF = {
-    "road": "roles",
-    "operations_budget": 800,
-    "documentation_budget": 400,
-    "rules_budget": 200,
-    "result_budget": 400,
-}
-"""The settings of a turn with short prompts, for a model that is lost in long ones."""
-
-BRIEF_REPLY = 300
-"""The most tokens of a reply to a short prompt: a lost model writes on until its context is full."""
 
 MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
@@ -84,10 +72,9 @@ def _host_rules(services: Services, messages: Iterable[AnyMessage]) -> str:
 class Run:
     """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
 
-    `has_reader` says whether a model may read the answers of this turn, `is_brief` whether its model is one whose
-    programs do not work, so that it gets short prompts. `host` is what the system messages of the thread demand,
-    `agent` the name of the graph in its answers. `answer` shows the answer while it is written, `watch` the requests
-    while they are sent.
+    `has_reader` says whether a model may read the answers of this turn. `host` is what the system messages of the
+    thread demand, `agent` the name of the graph in its answers. `answer` shows the answer while it is written, `watch`
+    the requests while they are sent. `state` is that of the thread, as far as the node was given it.
     """
 
     services: Services
@@ -101,8 +88,8 @@ class Run:
     has_reader: bool = True
     host: str = ""
     agent: str = ""
-    is_brief: bool = False
     watch: Watch = unwatched
+    state: Mapping[str, Any] = field(default_factory=dict)
     answer: AnswerStream = field(default_factory=AnswerStream)
     models: ModelCalls = field(init=False)
     _session: Session | None = None
@@ -132,9 +119,8 @@ class Run:
         writes = stricter(context.writes, state or {})
         if writes != context.writes:
             context = context.model_copy(update={"writes": writes})
-        is_brief = context.road == "auto" and (state or {}).get("road") == "roles"
-        if is_brief:
-            context = context.model_copy(update=BRIEF)
+        if context.road == "auto" and (state or {}).get("road") == "roles":
+            context = context.model_copy(update={"road": "roles"})
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or services.store)
         thread = str(configured.get("thread_id") or "no-thread")
@@ -150,8 +136,8 @@ class Run:
             claim=claim,
             has_reader=has_reader(state or {}),
             host=_host_rules(services, (state or {}).get("messages", ())),
-            is_brief=is_brief,
             watch=request_reporter(runtime.stream_writer),
+            state=state or {},
         )
 
     def __post_init__(self) -> None:
@@ -165,7 +151,7 @@ class Run:
             lambda: self.session.redactor(),
             tokens=self.tokens,
             host=self.host,
-            most=BRIEF_REPLY if self.is_brief else None,
+            is_echo=echo_of(self._answers),
         )
 
     @property
@@ -183,21 +169,11 @@ class Run:
         """What servers demand beyond their documents; there are no notes if the run's setting is off."""
         return Notes(self.store if self.context.learned_shapes else None)
 
-    def is_better_by_calls(self) -> bool:
-        """Return whether the model's programs were found not to work, so that it should make its calls one by one."""
-        return self.context.road == "auto" and self.writes_programs and self.roads.standing(self._writer()) <= WORST
-
-    def learn_road(self, points: int) -> None:
-        """Learn how the replies of the model that writes programs for whole instructions work."""
-        self.roads.learn(self._writer(), points)
-
-    @property
-    def roads(self) -> Roads:
-        """The standings of models; all are unknown if the run's setting is off."""
-        return Roads(self.store if self.context.learned_shapes else None, self.services.now)
-
-    def _writer(self) -> str:
-        return identity_of(self.services.model("caller", self.context, "planner"))
+    def _answers(self) -> Iterator[Any]:
+        """Yield the answers of APIs in this thread that a model may quote."""
+        steps = self.state.get("steps") or ()
+        requests = [*(item for step in steps for item in step["requests"]), *(self.state.get("requests") or ())]
+        return (answer for _, answer in kept_answers(self.session.responses, requests))
 
     @property
     def rules(self) -> Rules:

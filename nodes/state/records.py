@@ -42,13 +42,11 @@ class Decision(TypedDict):
 class Proposal(TypedDict):
     """What the planner decides next without its model: the answer that another role gave it, or a sub-task.
 
-    `open` leaves the decision to its model, although no round is over.
-
     `remark` follows the answer. `shown` is the id of the message that was shown while the answer was written, and how
     many of its characters.
     """
 
-    kind: Literal["plan", "end", "open"]
+    kind: Literal["plan", "end"]
     text: str
     thought: NotRequired[str]
     fulfilled: NotRequired[bool]

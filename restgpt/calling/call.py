@@ -46,8 +46,9 @@ class Draft:
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
-    `confirm` has a person asked whatever the rules say. `effect` is the newest knowledge of whether the call reads: by
-    the document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
+    `confirm` has a person asked whatever the rules say; so do the `unknown` ids in the path, of which no part stands in
+    what the user, an answer or the document says. `effect` is the newest knowledge of whether the call reads: by the
+    document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
     `answered` are the statuses of the very same request in earlier threads of the conversation. `line` is that of the
     program which makes the call, and `description` is then what the line says; 0 without one.
     """
@@ -64,6 +65,7 @@ class Draft:
     description: str = ""
     line: int = 0
     confirm: bool = False
+    unknown: tuple[str, ...] = ()
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
 
@@ -96,6 +98,8 @@ class Draft:
             record["exact"] = json.dumps(self.settled)
         if self.confirm:
             record["confirm"] = True
+        if self.unknown:
+            record["unknown"] = list(self.unknown)
         if self.effect.is_proposed:
             record["proposed"] = True
         if self.flow is not None:
@@ -262,6 +266,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         description=record["description"],
         line=place["line"] if place else 0,
         confirm=record.get("confirm", False),
+        unknown=tuple(record.get("unknown", ())),
         flow=record.get("flow"),
         answered=tuple(record.get("answered", ())),
     )

@@ -47,7 +47,7 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
 
 def needs_person(draft: Draft, rules: Rules) -> bool:
     """Whether a person decides on a call even if it sends nothing of another API."""
-    return rules.verdict(draft.operation) != "allow" or draft.confirm
+    return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.unknown)
 
 
 def _decided(draft: Draft, rules: Rules) -> Decided:

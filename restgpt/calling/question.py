@@ -78,11 +78,12 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *_files(session, draft),
         *_pages(draft.pages),
         *_flow(flow),
+        *_unknown(draft),
         *_purpose(draft.operation, with_description=bool(offered)),
         *_target(draft.operation, there),
         *_effect(draft, undo),
         *_why(session, draft),
-        *_origins(provenance),
+        *_origins(provenance, draft.line),
     ]
     action: dict[str, Any] = {
         "name": draft.name,
@@ -153,6 +154,14 @@ def _flow(flow: AskedFlow | None) -> list[str]:
         f"Values of {names} may go to {to} with this request. "
         f"An approval allows {names} → {to} until this instruction is done, for an hour at most."
     ]
+
+
+def _unknown(draft: Draft) -> list[str]:
+    """The ids in the path that nobody gave."""
+    if not draft.unknown:
+        return []
+    names = ", ".join(named(name) for name in draft.unknown)
+    return [f"In the path, {names} stands in nothing that you, an answer or the API's document said."]
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:
@@ -279,10 +288,10 @@ def _why(session: Session, draft: Draft) -> list[str]:
     return [section(label, session.redactor(draft.operation.api).text(draft.description), most=WHY_SHOWN)]
 
 
-def _origins(provenance: Sequence[Provenance]) -> list[str]:
+def _origins(provenance: Sequence[Provenance], line: int) -> list[str]:
     """The origin of each value that the user did not say, a line each."""
     told = [item for item in provenance if item["origin"] in ("response", "model", "program")]
-    lines = [described(item) for item in told[:ORIGINS_SHOWN]]
+    lines = [described(item, line) for item in told[:ORIGINS_SHOWN]]
     more = [f"and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
     return [section("Where values come from:", "\n".join([*lines, *more]), most=None)] if lines else []
 

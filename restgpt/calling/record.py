@@ -19,10 +19,14 @@ Origin = Literal["user", "document", "response", "model", "program"]
 
 
 class Place(TypedDict):
-    """A place in a kept response: its handle, a JSON pointer in it, its operation and the API that answered."""
+    """A place in a kept response: its handle, a JSON pointer in it, its operation and the API that answered.
+
+    Of a `header` that holds the value there is no pointer.
+    """
 
     handle: str
     at: str
+    header: NotRequired[str]
     operation: NotRequired[str]
     api: NotRequired[str]
 
@@ -31,14 +35,12 @@ class Provenance(TypedDict):
     """The origin of one argument; `pointer` is its JSON pointer in the grouped arguments.
 
     "model" is what no source holds as such, "program" what a program computed: no source and no literal of its code
-    holds it. `forms` are the form in which the user said an id, and the one in which the document writes it, where they
-    differ. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
+    holds it. `places` are the newest places of a value in the answers, one an operation; of a computed text, those of
     the values that it contains.
     """
 
     pointer: str
     origin: Origin
-    forms: NotRequired[list[str]]
     places: NotRequired[list[Place]]
 
 
@@ -153,7 +155,8 @@ class CallRecord(TypedDict):
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in
-    earlier threads of the conversation. `flow` is set if the call may send what another API answered. `pause` is the id
+    earlier threads of the conversation. `unknown` are the ids in its path of which nothing is known, so that a person
+    is asked about them. `flow` is set if the call may send what another API answered. `pause` is the id
     of the pause in which a person approved it; `recalled` says that the approval is decided again.
     """
 
@@ -174,6 +177,7 @@ class CallRecord(TypedDict):
     exact: NotRequired[str]
     endpoint: NotRequired[str]
     confirm: NotRequired[bool]
+    unknown: NotRequired[list[str]]
     proposed: NotRequired[bool]
     target: NotRequired[TargetRecord]
     question: NotRequired[Question]

@@ -190,17 +190,15 @@ def functions(
 
 @api.command(name="forget-shapes")
 def forget_shapes(as_json: AsJson = False) -> None:
-    """Delete what was learned: about the answers of all APIs (names and types of fields), and how models work."""
+    """Delete what was learned about the answers of all APIs: names and types of fields."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.calling.roads import Roads
         from restgpt.calling.shapes import Shapes
         from restgpt.graph.persistence import open_persistence
         from restgpt.tools.settings import Settings
 
         with open_persistence(Settings.from_env()) as persistence:
             count = Shapes(persistence.store).clear()
-            Roads(persistence.store).clear()
         terminal.document({"forgotten": count})
         terminal.answer(f"The shapes of {count} {'operation' if count == 1 else 'operations'} were deleted.")
 

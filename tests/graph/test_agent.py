@@ -166,21 +166,26 @@ def test_arguments_that_do_not_fit_are_refused_with_a_pointer_before_anything_is
     assert board.calls() == ["GET /tasks 200"]
 
 
-def test_an_invented_id_is_refused_and_the_selector_learns_what_would_give_it(board: Board) -> None:
+def test_a_value_that_is_missing_leads_to_the_operations_that_would_give_it(board: Board) -> None:
     model = by_role(
         {
             "planner": [plan("Get the harbour project"), end("Done.")],
             "selector": [select("get_project"), select("list_projects")],
-            "caller": [call({"path": {"project_id": 63926}}), missing("the id of the harbour project"), call({})],
+            "caller": [missing("the id of the harbour project"), call({})],
         }
     )
     board.agent(model).ask("Show the harbour project")
-    assert "63926: no such value stands in" in str(prompts_of(model, "caller")[1][-1].text)
     hint = str(prompts_of(model, "selector")[1][-1].text)
     assert "the id of the harbour project" in hint
     assert "project_id: " in hint
     assert "list_projects" in hint
     assert board.calls() == ["GET /projects 200"]
+
+
+def test_a_read_with_an_id_that_nobody_gave_is_sent(board: Board) -> None:
+    script = {"planner": [plan("Get a project"), end("There is none.")], "selector": [select("get_project")]}
+    board.agent(by_role({**script, "caller": [call({"path": {"project_id": 63926}})]})).ask("Show the harbour project")
+    assert board.calls() == ["GET /projects/{project_id} 404"]
 
 
 def test_a_value_that_nothing_gives_ends_the_round_with_the_reason(board: Board) -> None:

@@ -114,12 +114,12 @@ def test_a_draft_inside_the_thoughts_is_withdrawn_where_the_thought_ends(board: 
     assert len([text for text in client.texts if text in ANSWER]) > len(ANSWER) // PIECE
 
 
-def test_only_the_question_stays_shown_of_a_run_without_a_usable_reply(board: Board) -> None:
+def test_only_the_reason_stays_shown_of_a_run_without_a_usable_reply(board: Board) -> None:
     graph = graph_of(board, StreamingModel([BROKEN] * 8))
     client = shown(graph)
     assert len(client.parts) > 1
     assert client.messages == [answer_of(graph)]
-    assert "Which function should I call" in str(answer_of(graph).content)
+    assert "The model's replies were not a valid" in str(answer_of(graph).content)
 
 
 def test_an_answer_after_a_withdrawn_one_may_be_a_plan(board: Board) -> None:

@@ -1,4 +1,4 @@
-"""Guards that no turn ends as fulfilled without a call that succeeded, also if a model repeats itself."""
+"""Guards that no turn whose calls all failed ends as fulfilled, and that one without calls is asked about first."""
 
 from typing import Any
 
@@ -16,19 +16,36 @@ HOURS = "How many hours does task 117 take?"
 @pytest.mark.parametrize(
     "reply",
     [
-        CLAIM,
         {**CLAIM, "fulfilled": None},
         {name: value for name, value in CLAIM.items() if name != "fulfilled"},
         program("print('Task 117 takes 2 hours.')"),
         program(CAUGHT),
-        end("There is no task 117 in the list."),
     ],
-    ids=range(6),
+    ids=range(4),
 )
 def test_an_answer_without_a_call_that_succeeded_is_not_fulfilled(board: Board, road: str, reply: Any) -> None:
     agent = board.agent(ScriptedModel(lambda prompt: reply), context={"road": road})
     agent.ask(HOURS)
     assert agent.state["decision"]["fulfilled"] is False
+
+
+def test_a_claim_after_calls_that_failed_is_not_believed(board: Board) -> None:
+    replies = iter([program("get_task(99)"), CLAIM])
+    agent = board.agent(ScriptedModel(lambda prompt: next(replies)), context={})
+    agent.ask("How many hours does task 99 take?")
+    assert (board.calls(), agent.state["decision"]["fulfilled"]) == (["GET /tasks/{task_id} 404"], False)
+
+
+@pytest.mark.parametrize("road", ["roles", "auto"])
+@pytest.mark.parametrize("said", ["Hello!", HOURS, "3 plus 4?"])
+def test_an_end_of_a_thread_without_calls_is_asked_about_once_and_then_believed(
+    board: Board, road: str, said: str
+) -> None:
+    agent = board.agent(ScriptedModel(lambda prompt: end("There are 7 of them.")), context={"road": road})
+    assert agent.ask(said)["answer"] == "There are 7 of them."
+    assert len(agent.model.prompts) == 2
+    assert "nothing was called" in agent.model.texts[1]
+    assert agent.state["decision"]["fulfilled"] is True
 
 
 @pytest.mark.parametrize("road", ["roles", "auto"])

@@ -223,9 +223,6 @@ def test_an_id_of_the_notes_may_be_used_but_a_change_is_still_asked_about() -> N
     code = "return_order(order_id='c-771')\nprint('Done.')"
     asked = agent(by_role({"express": [program(code)]}), shop("A shop.", notes=NOTE)).ask("Return Ann's order")
     assert asked["__interrupt__"]
-    unknown = by_role({"express": [program(code), end("No.")]})
-    assert agent(unknown, shop("A shop.")).ask("Return Ann's order")["answer"] == "No."
-    assert "c-771" in str(prompts_of(unknown, "express")[1][-1].text)
 
 
 def test_notes_of_an_entry_reach_the_api_that_is_loaded_by_its_name(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Guards a planner that repeats itself: it is told, and in the end stopped with what was found."""
 
+import pytest
 from board import Board
 from roles import by_role, call, end, plan, program, prompts_of, select
 
@@ -52,12 +53,14 @@ def test_equal_changes_that_succeed_are_carried_out(board: Board) -> None:
     assert agent.state["decision"]["fulfilled"] is True
 
 
-def test_the_same_program_with_the_same_end_is_told_and_ends_at_the_third(board: Board) -> None:
-    stopping = program("stop('Hm.', find_tasks()['total'])")
-    model = by_role({"express": [stopping] * 3, "planner": [end("It failed.", fulfilled=True)]})
+@pytest.mark.parametrize("code", ["stop('Hm.', find_tasks()['total'])", "print(find_tasks()['total'] / 0)"])
+def test_a_program_that_comes_again_is_told_what_came_of_it_and_ends_the_turn_at_the_third(
+    board: Board, code: str
+) -> None:
+    model = by_role({"express": [program(code)] * 3})
     agent = board.agent(model, context={})
-    assert agent.ask("How many tasks?")["answer"] == "It failed."
+    assert "The model wrote the same program again" in agent.ask("How many tasks?")["answer"]
     told = [str(prompt[-1].text) for prompt in prompts_of(model, "express")]
-    assert ["the second time" in text for text in told] == [False, False, True]
-    assert agent.state["decision"]["fulfilled"] is False
+    assert ["is the one that ran last" in text for text in told] == [False, False, True]
+    assert (agent.state["road"], agent.state["decision"]["fulfilled"]) == ("", False)
     assert board.calls() == ["GET /tasks 200"]

@@ -190,7 +190,7 @@ def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
 
 
 def test_a_setting_of_the_command_line_takes_the_road_of_the_paper(cli: Cli, toy: WorldServer, write: Write) -> None:
-    server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+    server = write(*[{"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True}] * 2)
     ran = cli("ask", "Good morning", *at(toy), "--set", "road=roles")
     assert (ran.code, ran.out) == (0, "Good morning.\n")
     assert server.requests[0].schema == "PlannerReply"
@@ -199,7 +199,7 @@ def test_a_setting_of_the_command_line_takes_the_road_of_the_paper(cli: Cli, toy
 def test_the_budget_of_functions_is_a_setting_of_the_command_line(cli: Cli, toy: WorldServer, write: Write) -> None:
     lengths = []
     for budget in ("200", "3500"):
-        server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+        server = write(*[{"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True}] * 2)
         assert cli("ask", "Good morning", *at(toy), "--set", f"functions_budget={budget}").code == 0
         lengths.append(len(server.requests[0].texts[0]))
     assert lengths[0] < lengths[1]

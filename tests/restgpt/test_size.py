@@ -1,4 +1,4 @@
-"""Guards that no room of the repository grows unseen: its lines of code, and the words of the pages, may only fall."""
+"""Guards that the product does not grow: its lines of code, and the words of the pages, may only fall."""
 
 import io
 import os
@@ -7,41 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, STRING, TokenInfo, generate_tokens
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
-LINES = {
-    "graph": 1_155,
-    "nodes": 5_036,  # more: the short prompts of small models, and answers in the form of a host
-    "restgpt/recipes": 1_462,
-    "restgpt/calling": 3_294,  # +9: a place only where a value fits, a short one only where a field is read
-    "restgpt/functions": 3_045,
-    "tools": 11_353,  # more: programs in Monty, for other systems than Linux
-    "specs": 7_508,
-    "prompts": 37,
-    "restgpt": 1_544,  # more: the registry of threads, sources of APIs, the single call, and an undo that gives way
-    "restgpt/commands": 3_511,  # +11: a list of threads tells what was undone or dry; a run that is over has no remedy
-    "restgpt/community": 405,
-    "restgpt/host": 886,  # more: schemas of documents for clients of MCP, or limits in words
-    "restgpt/mcp": 1_351,  # more: a question is asked by the address of a page
-    "restgpt/server": 650,  # more: a running page is found by other processes
-    "restgpt-bench": 10_149,
-    "lab": 7_164,  # more: a small model, and the suites that others wrote for MCP
-    "tests": 47_856,  # more: roads node by node, clients of MCP, and each door to a thread that another one began
-    "docs": 431,  # more: the table of what Monty has
-    ".": 8,
-}
-"""The lines of code that a room has at most. Raise a number by hand only, with the reason beside it."""
+PRODUCT = ("restgpt", "graph", "nodes", "tools", "specs", "prompts")
+"""The folders of the product: what the wheel of `restgpt` holds."""
+
+MOST_LINES = 40_600
+"""The lines of code that the product has at most; it is lowered, and never raised."""
 
 WORDS = {
     "README.md": 1_797,  # more: how it is installed into another project, and where a newcomer stumbled
     "docs/*.md": 31_809,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
 }
-"""The words that pages have at most, by the same rule."""
+"""The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 
 SLACK = 0.02
-"""By how much of its number a room may be smaller before the number has to be lowered."""
+"""By how much of its number a page may be shorter before the number has to be lowered."""
 
 LEAST_SLACK = 10
 LAYOUT = {COMMENT, DEDENT, ENDMARKER, INDENT, NL}
@@ -69,12 +50,6 @@ def modules() -> Iterator[Path]:
         yield from (Path(folder, name).relative_to(ROOT) for name in files if name.endswith(".py"))
 
 
-def room_of(path: Path) -> str:
-    """The folder at the top, or one of `restgpt/`."""
-    parts = path.parts[:-1]
-    return "/".join(parts[:2] if parts[:1] == ("restgpt",) else parts[:1]) or "."
-
-
 def off(found: Counter[str], listed: dict[str, int]) -> list[str]:
     """The entries whose number has to be another, as the table has to say it."""
     return [
@@ -87,12 +62,13 @@ def off(found: Counter[str], listed: dict[str, int]) -> list[str]:
 REMEDY = "Of more, take something away, or raise the number with a reason beside it; of less, lower the number:\n"
 
 
-@pytest.mark.slow
-def test_no_room_has_more_lines_of_code_than_its_number() -> None:
-    found: Counter[str] = Counter()
-    for path in modules():
-        found[room_of(path)] += lines_of_code((ROOT / path).read_text(encoding="utf-8"))
-    assert not (wrong := off(found, LINES)), REMEDY + "\n".join(wrong)
+def test_the_product_has_no_more_lines_of_code_than_its_number() -> None:
+    found = {
+        str(path): lines_of_code((ROOT / path).read_text(encoding="utf-8"))
+        for path in modules()
+        if path.parts[0] in PRODUCT
+    }
+    assert sum(found.values()) <= MOST_LINES, "Take something away; the number is never raised."
 
 
 def test_no_pages_have_more_words_than_their_number() -> None:
@@ -109,7 +85,7 @@ def test_a_line_of_code_is_neither_blank_nor_a_comment_nor_a_docstring() -> None
     assert lines_of_code('def f() -> int:\n    "Give."\n    return (  # here\n        1\n    )\n') == 4
 
 
-def test_a_room_that_grows_or_shrinks_clearly_is_off() -> None:
+def test_a_page_that_grows_or_shrinks_clearly_is_off() -> None:
     listed = {"more": 1_000, "less": 1_000, "hardly": 1_000, "gone": 100, "small": 20}
     found = Counter({"more": 1_001, "less": 979, "hardly": 980, "new": 1, "small": 11})
     assert [entry.partition('":')[0] for entry in off(found, listed)] == ['"gone', '"less', '"more', '"new']

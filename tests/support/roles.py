@@ -27,13 +27,20 @@ def role_of(prompt: list[BaseMessage]) -> str:
 
 
 def by_role(script: Mapping[str, Iterable[Reply]]) -> ScriptedModel:
-    """A model whose replies are scripted for each role; a role without replies left is an `AssertionError`."""
+    """A model whose replies are scripted for each role; a role without replies left is an `AssertionError`.
+
+    Asked whether nothing has to be called, it stands by what it said.
+    """
     replies = {role: iter(lines) for role, lines in script.items()}
+    said: dict[str, Reply] = {}
 
     def reply(prompt: list[BaseMessage]) -> Reply:
         role = role_of(prompt)
+        if role in said and "but nothing was called" in str(prompt[-1].text):
+            return said[role]
         try:
-            return next(replies[role])
+            said[role] = next(replies[role])
+            return said[role]
         except (KeyError, StopIteration):
             raise AssertionError(f"nothing scripted for the {role}, who was asked:\n{prompt[-1].text}") from None
 

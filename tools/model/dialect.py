@@ -81,14 +81,6 @@ def dialect_of(model: BaseChatModel) -> Dialect:
     return found
 
 
-def identity_of(model: BaseChatModel) -> str:
-    """Return the name and the server of a model, by which it is known again; empty for a model without a name."""
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    # LangChain keeps no address that OpenAI's client has read from the environment.
-    client = getattr(model, "root_client", model)
-    return f"{name} at {getattr(client, 'base_url', '')}" if isinstance(name, str) and name else ""
-
-
 def spoken(
     model: BaseChatModel,
     conversation: Sequence[BaseMessage],

@@ -36,7 +36,10 @@ class NoModelError(ModelError):
 
 
 class ModelReplyError(ModelError):
-    """The model's replies did not fit the schema, even after they were sent back with the reason."""
+    """The model's replies did not fit the schema, even after they were sent back with the reason.
+
+    `is_shapeless` says that none of them was JSON of the schema, a fence that it reads, or a tool call.
+    """
 
     def __init__(self, schema: str, reason: str, *, usage: ModelUsage | None = None) -> None:
         repairs = usage.calls - 1 if usage else REPAIRS
@@ -45,6 +48,7 @@ class ModelReplyError(ModelError):
             "A more capable model, or another --structured-output method, may help."
         )
         self.reason = reason
+        self.is_shapeless = False
         self.usage = usage or ModelUsage()
 
 

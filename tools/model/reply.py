@@ -7,8 +7,7 @@ each model call has the tag that keeps it out of that mode.
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -25,12 +24,13 @@ from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt.tools.model.exceptions import cut_off, model_failures, unavailable
 from restgpt.tools.model.usage import ModelUsage, usage_of
 from restgpt.tools.request.arguments import exact_float
+from restgpt.tools.text.fence import unfenced
 
 MOST_PRINTED = 100_000
 """The most characters of a printed dict that is read."""
 
-MOST_OBJECTS = 1000
-"""The most braces of a text that may begin a written call."""
+MOST_CALLS = 1000
+"""The most written calls that are read of one text."""
 
 _THOUGHT_END = re.compile(
     r"</(?:\w+:)?(?:think|thinking|thought|reasoning)>|\[/THINK\]|<\|END_THINKING\|>|◁/think▷"
@@ -52,10 +52,12 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input", "tool_input")
 """The keys under which models write the name and the arguments of a tool call as JSON."""
 
-_BEFORE = re.compile(r"(?:[\s,\[`*]|<[^<>\n]*>|json)*")
-"""What may stand before a call on its line."""
+_BETWEEN = re.compile(r"(?:[\s,\[\]]|</?[\w|]+>)*")
+"""What may stand before, between and after written calls: the signs of a list, and the tags of models' templates."""
 
-_ACTION = re.compile(r"^[ \t]*Action:[ \t]*`?([\w.\-/{}]+)`?[ \t]*\n\s*Action Input:[ \t]*(?=\{)", re.MULTILINE)
+_TAGS = re.compile(r"\A</?[\w|]+>|</?[\w|]+>\Z")
+
+_ACTION = re.compile(r"\s*Action:[ \t]*`?([\w.\-/{}]+)`?[ \t]*\n\s*Action Input:[ \t]*(?=\{)")
 """A call in the form of ReAct."""
 
 REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "completionReason")
@@ -119,8 +121,11 @@ def text_of(message: AIMessage) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """What stands after the last end of a thought; nothing in a thought without an end, whose drafts are no reply."""
-    if _is_object(text):
+    """What stands after the last end of a thought; nothing in a thought without an end, whose drafts are no reply.
+
+    The values of a text that is one JSON object, alone or in a fence, may speak of thoughts.
+    """
+    if _is_object(unfenced(text)):
         return text.strip()
     *_, last = [0, *(match.end() for match in _THOUGHT_END.finditer(text))]
     rest = _HARMONY_END.sub("", text[last:]).strip()
@@ -128,29 +133,28 @@ def without_thoughts(text: str) -> str:
 
 
 def _is_object(text: str) -> bool:
-    """Whether a text is one JSON object, whose values may speak of thoughts."""
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text, strict=False), dict)
     except (ValueError, RecursionError):
         return False
 
 
 def json_in(text: str) -> Any:
-    """The first JSON object in a text that may hold fences or prose around it.
+    """The JSON object that a text consists of, alone or in a fence: one inside of other text may be a quotation.
 
-    An object as Python prints or writes it is taken too: with single quotes, or a comma after its last entry. Raises
-    `ValueError` if there is none, and for a decimal number that would be sent as another one.
+    An object as Python prints or writes it is taken too: with single quotes, or a comma after its last entry; so is
+    the only one of a list. Raises `ValueError` if there is none, and for a decimal number that would be sent as another
+    one.
     """
-    stripped = without_thoughts(text)
-    decoder = json.JSONDecoder(strict=False, parse_float=exact_float)
-    for number, start in enumerate(match.start() for match in re.finditer(r"\{", stripped)):
-        try:
-            return decoder.raw_decode(stripped, start)[0]
-        except json.JSONDecodeError:
-            # Before the next brace, which may belong to a text in the printed dict.
-            if number == 0 and (found := _printed_dict(stripped)) is not None:
-                return found
-    raise ValueError("it holds no JSON object")
+    stripped = _TAGS.sub("", unfenced(without_thoughts(text))).strip()
+    try:
+        found = json.loads(stripped, strict=False, parse_float=exact_float)
+    except json.JSONDecodeError:
+        found = _printed_dict(stripped)
+    found = found[0] if isinstance(found, list) and len(found) == 1 else found
+    if not isinstance(found, dict):
+        raise ValueError("it is no JSON object, with no text before and after it")
+    return found
 
 
 class WrittenCall(NamedTuple):
@@ -167,10 +171,10 @@ def written_calls(reply: Any) -> list[WrittenCall]:
     """The tool calls that a reply consists of, in a text or as JSON; empty for any other reply.
 
     Models write them as `{"name": …, "arguments": {…}}`, alone, in a list, in a fence or in `<tool_call>`, and as the
-    `Action:` and `Action Input:` of ReAct.
+    `Action:` and `Action Input:` of ReAct. With any other text before or after them, they are a quotation.
     """
     if isinstance(reply, str):
-        return list(_calls_in(without_thoughts(reply)))
+        return _calls_of(unfenced(without_thoughts(reply)))
     if isinstance(reply, list):
         calls = [call for item in reply for call in written_calls(item)]
         return calls if len(calls) == len(reply) else []
@@ -188,32 +192,34 @@ def written_calls(reply: Any) -> list[WrittenCall]:
     return [WrittenCall(name.removeprefix("functions."), arguments)] if name and isinstance(arguments, dict) else []
 
 
-def _calls_in(text: str) -> Iterator[WrittenCall]:
-    """The calls in a text, each at the beginning of a line: a sentence may quote one, such as from an answer.
-
-    The objects inside a call, and those after `Action Input:`, are its arguments.
-    """
-    decoder, end = json.JSONDecoder(strict=False), 0
-    actions = {match.end(): match[1] for match in _ACTION.finditer(text)}
-    for start in (match.start() for match in islice(re.finditer(r"\{", text), MOST_OBJECTS)):
-        line = max(end, text.rfind("\n", 0, start) + 1)
-        if start < end or not (start in actions or _BEFORE.fullmatch(text, line, start)):
-            continue
+def _calls_of(text: str) -> list[WrittenCall]:
+    """The calls that a text consists of; the objects inside a call, and those of `Action Input:`, are its arguments."""
+    decoder, at, calls = json.JSONDecoder(strict=False), 0, list[WrittenCall]()
+    while len(calls) < MOST_CALLS:
+        action = _ACTION.match(text, at)
+        at = action.end() if action else _end(_BETWEEN.match(text, at))
+        if at == len(text):
+            return calls
         try:
-            found, end = decoder.raw_decode(text, start)
-        except RecursionError:
-            return
-        except json.JSONDecodeError:
-            continue
-        yield from written_calls({"name": actions[start], "arguments": found} if start in actions else found)
+            found, at = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            return []
+        made = written_calls({"name": action[1], "arguments": found} if action else found)
+        if not made or isinstance(found, str):
+            return []
+        calls += made
+    return []
+
+
+def _end(found: re.Match[str] | None) -> int:
+    return found.end() if found else 0
 
 
 def _printed_dict(text: str) -> Any:
-    """The dict of plain values that a text holds as Python writes it; None if there is none."""
-    written = text[text.find("{") : text.rfind("}") + 1]
-    if len(written) > MOST_PRINTED:
+    """The dict of plain values that a text is as Python writes it; None if it is none."""
+    if not text.startswith("{") or len(text) > MOST_PRINTED:
         return None
     try:
-        return json.loads(json.dumps(ast.literal_eval(written)))
+        return json.loads(json.dumps(ast.literal_eval(text)))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None

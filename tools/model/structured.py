@@ -22,7 +22,8 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.dialect import dialect_of, is_refusal, spoken
-from restgpt.tools.model.errors import REPAIRS, CutOffError, ModelReplyError
+from restgpt.tools.model.echo import ECHO
+from restgpt.tools.model.errors import REPAIRS, ModelReplyError
 from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, unavailable
 from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of, written_calls
 from restgpt.tools.model.usage import ModelUsage, usage_of
@@ -44,54 +45,75 @@ def ask(
     method: Method = "auto",
     check: Callable[[Answer], None] | None = None,
     callbacks: Sequence[BaseCallbackHandler] = (),
-    most: int | None = None,
+    is_echo: Callable[[Any], bool] | None = None,
 ) -> tuple[Answer, ModelUsage]:
     """Ask `model` for a `schema`; return the value and its cost. `callbacks` see its replies as they come.
 
-    With `most`, a reply of so many tokens has lost its end, and does not fit.
-
     A reply that does not fit, or for which `check` raises `ValueError`, is sent back with the reason, at most `REPAIRS`
-    times, unless it is repeated. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
-    fails.
+    times; one that `is_echo` is sent back once. Raises `ModelReplyError` when none fits, and `ModelUnavailableError`
+    when the provider fails.
     """
     methods, prompt = _methods(model, method), convert_to_messages(list(messages))
 
     def reply(conversation: list[BaseMessage]) -> AIMessage:
-        try:
-            return _reply(model, conversation, schema, methods, callbacks, most)
-        except CutOffError:
-            if most is None:
-                raise
-            raise ModelReplyError(schema.__name__, f"It has more than {most} tokens.") from None
+        return _reply(model, conversation, schema, methods, callbacks)
+
+    shapeless, echoed = list[bool](), _asked_once(is_echo)
 
     def read(raw: AIMessage) -> Answer:
+        shapeless.append(not (raw.tool_calls or raw.invalid_tool_calls))
         value = _read(raw, schema, prompt)
+        shapeless[-1] = False
+        echoed(raw.tool_calls[0]["args"] if raw.tool_calls else _written(raw))
         if check is not None:
             check(value)
         return value
 
     advice = "\nReply again with the whole JSON object, corrected."
-    return _repaired(prompt, reply, read, _shown, schema.__name__, advice)
+    try:
+        return _repaired(prompt, reply, read, _shown, schema.__name__, advice)
+    except ModelReplyError as error:
+        error.is_shapeless = all(shapeless)
+        raise
+
+
+def _asked_once(is_echo: Callable[[Any], bool] | None) -> Callable[[Any], None]:
+    """The check that raises `ValueError` for the first reply that may be a quotation, and for no other one."""
+    asked: list[Any] = []
+
+    def check(given: Any) -> None:
+        if is_echo is not None and not asked and is_echo(given):
+            asked.append(given)
+            raise ValueError(ECHO)
+
+    return check
 
 
 def read_tool_calls(
-    model: BaseChatModel, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage],
+    tools: Sequence[dict[str, Any]],
+    *,
+    is_echo: Callable[[Any], bool] | None = None,
 ) -> tuple[AIMessage, ModelUsage]:
     """Ask `model` for calls of `tools` (in OpenAI's form) or for a text; return the reply and its cost.
 
     A reply with neither, with an unknown tool or with arguments that are no JSON object is sent back with the reason,
-    at most `REPAIRS` times. Raises `ModelReplyError` when none fits and `ModelUnavailableError` when the provider
-    fails.
+    at most `REPAIRS` times; calls in a text that `is_echo` are sent back once. Raises `ModelReplyError` when none fits,
+    and `ModelUnavailableError` when the provider fails.
     """
-    names = [str(tool["function"]["name"]) for tool in tools]
+    names, echoed = [str(tool["function"]["name"]) for tool in tools], _asked_once(is_echo)
 
     def reply(conversation: list[BaseMessage]) -> AIMessage:
-        return _with_written_calls(_called(model, conversation, tools))
+        return _called(model, conversation, tools)
 
     def read(raw: AIMessage) -> AIMessage:
-        if problem := _problem(raw, names):
+        made = _with_written_calls(raw)
+        if problem := _problem(made, names):
             raise ValueError(problem)
-        return raw
+        if made is not raw:
+            echoed(text_of(raw))
+        return made
 
     advice = " Call tools, or reply with the answer."
     return _repaired(list(messages), reply, read, _shown_calls, "tool call", advice)
@@ -107,10 +129,9 @@ def _repaired(
 ) -> tuple[Value, ModelUsage]:
     """The value that `read` finds in a reply, and the cost of all replies; raises `ModelReplyError`.
 
-    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice. A model
-    that answers that with the same reply is not asked again.
+    A reply for which `read` raises `ValueError` is sent back, as it is `shown`, with the reason and an advice.
     """
-    used, reason, said = ModelUsage(), "", ""
+    used, reason = ModelUsage(), ""
     for _ in range(REPAIRS + 1):
         raw = reply(conversation)
         used += usage_of(raw)
@@ -121,10 +142,7 @@ def _repaired(
         except RecursionError:
             reason = "It is nested too deeply."
         complaint = HumanMessage(f"That reply cannot be used. {reason}{advice}")
-        before, said = said, shown(raw)
-        if said == before != EMPTY:
-            break
-        conversation = [*conversation, AIMessage(said), complaint]
+        conversation = [*conversation, AIMessage(shown(raw)), complaint]
     raise ModelReplyError(wanted, reason, usage=used)
 
 
@@ -149,7 +167,6 @@ def _reply(
     schema: type[BaseModel],
     methods: list[str],
     callbacks: Sequence[BaseCallbackHandler],
-    most: int | None,
 ) -> AIMessage:
     """One reply, by the first of the methods that works; those that the model does not have are removed.
 
@@ -159,7 +176,7 @@ def _reply(
     while methods:
         method = methods[0]
         try:
-            send = partial(_invoke, schema=schema, method=method, callbacks=callbacks, most=most)
+            send = partial(_invoke, schema=schema, method=method, callbacks=callbacks)
             reply = spoken(model, conversation, send)
         except NotImplementedError as error:
             refusal = error
@@ -184,10 +201,7 @@ def _invoke(
     schema: type[BaseModel],
     method: str,
     callbacks: Sequence[BaseCallbackHandler],
-    most: int | None,
 ) -> AIMessage:
-    if most is not None and "max_tokens" in type(model).model_fields:
-        model = model.model_copy(update={"max_tokens": most})
     config = call_config(callbacks)
     if method == "json":
         wanted = json.dumps(_schema_of(schema), ensure_ascii=False)

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 
 from restgpt.tools.sandbox.guest.replay import LIBRARY
 from restgpt.tools.sandbox.result import Media
+from restgpt.tools.text.fence import fence_around
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _STATEMENT = re.compile(r"(?:import|from|def|for|if|with|class) \w|print\(|\w+ = ", re.ASCII)
@@ -114,6 +115,16 @@ def clean_code(text: str) -> str:
         python = [lines for language, lines in blocks if language in _PYTHON]
         text = "\n".join("\n".join(lines) for lines in python or [blocks[0][1]])
     return textwrap.dedent(text).rstrip("\n")
+
+
+def program_code(text: str) -> str:
+    """Return a program as the sandbox runs it, so that line numbers are those of the shown code.
+
+    Only a fence around all of it is taken away: a fence inside of other text may be a quotation.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    fence = fence_around(text)
+    return textwrap.dedent(text if fence is None else fence.text).rstrip("\n")
 
 
 def _split(lines: Iterable[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:

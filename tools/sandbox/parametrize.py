@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
 from restgpt.tools.sandbox.runner import run_python
 
@@ -49,7 +49,7 @@ class Parametrized:
 
 def parametrized(code: str, replacements: Sequence[Replacement], *, limits: Limits = LIMITS) -> Parametrized:
     """Return the code with `inputs["name"]` in place of literals that have the value of a replacement."""
-    cleaned = clean_code(code)
+    cleaned = program_code(code)
     job = [{"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements]
     result = run_python(cleaned, json.dumps(job), media="rewriting", limits=limits)
     if not result.payload:

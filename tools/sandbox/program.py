@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn
 
 from restgpt.tools.sandbox.backend import SandboxBackend
-from restgpt.tools.sandbox.code import OFFERED, clean_code
+from restgpt.tools.sandbox.code import OFFERED, program_code
 from restgpt.tools.sandbox.guest.digest import call_text, digest_of
 from restgpt.tools.sandbox.guest.replay import MOST_POSITION, SHOWN, SOURCE
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable
@@ -123,7 +123,7 @@ def run_program(
     the fields of answers. `inputs` are JSON values that the program has under this name. If the program is among those
     `waiting`, it goes on with the answers that it does not have yet; if it waits at its next call, it is kept there.
     """
-    cleaned = clean_code(code)
+    cleaned = program_code(code)
     job: dict[str, Any] = {
         "functions": list(functions),
         "clock": clock,

@@ -136,9 +136,7 @@ def run(
     ] = None,
     ablations: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ablate", help="Remove a part: planner, parser, closure or grounding. May be repeated.", metavar="NAME"
-        ),
+        typer.Option("--ablate", help="Remove a part: planner, parser or closure. May be repeated.", metavar="NAME"),
     ] = None,
     more: MoreSettings = None,
     out: Annotated[

@@ -8,10 +8,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.calling.origin.evidence import Evidence
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request, request_of, succeeded
-from restgpt.nodes.dialogue.conversation import answered, grounded_draft, responses, said
+from restgpt.nodes.dialogue.conversation import answered, known_words, responses, said, traced_draft
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
@@ -101,15 +100,14 @@ def _drafted(run: Run, state: ToolsState, requests: Sequence[Request]) -> list[R
     if not numbers:
         return []
     left = run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"]
-    evidence = Evidence(said(state), *_received(run, [*_made(state["steps"]), *requests]))
     listed = []
     for position, number in enumerate(numbers):
         problem = f"The budget of {run.context.max_requests} requests is used up." if position >= left else ""
-        listed.append(_request(run, state, number, evidence, problem))
+        listed.append(_request(run, state, number, problem))
     return listed
 
 
-def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, problem: str) -> Request:
+def _request(run: Run, state: ToolsState, number: int, problem: str) -> Request:
     """Draft the request of one tool call; one that cannot be made is rejected with the problem as its note."""
     call = state["api_plan"]["calls"][number - 1]
     tool = toolbox(run.catalogue).tools[call["tool_call"]["name"]]
@@ -117,8 +115,9 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
     try:
         if problem:
             raise ValueError(problem)
-        drafted = grounded_draft(
+        drafted = traced_draft(
             run,
+            state,
             tool.operation,
             tool.arguments.grouped(call["tool_call"]["arguments"]),
             id=name,
@@ -126,8 +125,7 @@ def _request(run: Run, state: ToolsState, number: int, evidence: Evidence, probl
             said=said(state),
             found=responses(run, state),
             answered=answered(run, state),
-            evidence=evidence,
-            remedy="a tool result.",
+            known=known_words(run, state),
             description=call["purpose"],
         )
     except (ArgumentError, ValueError) as error:

@@ -37,7 +37,7 @@ from restgpt_bench.worlds.server import serve
 
 log = logging.getLogger("restgpt_bench")
 
-ABLATIONS = ("planner", "parser", "closure", "grounding")
+ABLATIONS = ("planner", "parser", "closure")
 """The parts that can be taken from the agent: the planner (without it, the agent is ReAct), the schema-based parser,
 the closure of search over producers with its hints, the refusal of invented ids."""
 
@@ -74,8 +74,6 @@ def make_context(settings: RunSettings) -> Context:
     ablated: dict[str, Any] = {}
     if "parser" in settings.ablations:
         ablated["code"] = False
-    if "grounding" in settings.ablations:
-        ablated["grounding"] = False
     try:
         return Context(**{"today": TODAY.isoformat(), "writes": "allow", "undo": False, **settings.context, **ablated})
     except ValidationError as error:

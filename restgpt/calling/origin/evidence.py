@@ -1,8 +1,7 @@
 """Evidence: exactly what counts as said in some texts, such as the words of the user.
 
 Every check that asks whether a value was said uses this class: `restgpt/calling/origin/provenance.py` for arguments
-that must come from the user, `restgpt/calling/origin/grounding.py` for ids, and
-`restgpt/functions/calls/paraphrase.py`, which accepts other words too.
+that must come from the user, and `restgpt/functions/calls/paraphrase.py`, which accepts other words too.
 """
 
 import json

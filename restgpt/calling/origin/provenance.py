@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
-from restgpt.calling.origin.grounding import sayings
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
@@ -88,7 +87,7 @@ def trace(
     evidence = Evidence(said)
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
-    for pointer, value in islice(_traced(arguments), MOST_TRACED):
+    for pointer, value in islice(traced_values(arguments), MOST_TRACED):
         if evidence.says(value):
             is_said = all(map(evidence.says, _keys(operation, pointer)))
             found[pointer] = {"pointer": pointer, "origin": "user" if is_said else "model"}
@@ -106,19 +105,7 @@ def trace(
             found[item.pointer] |= {"origin": "response", "places": list(item.places.values())}
         elif item.pointer in computed:
             found[item.pointer] |= {"origin": "program", "places": item.parts()}
-        elif forms := _forms(operation, item, evidence):
-            found[item.pointer]["forms"] = forms
     return list(found.values())
-
-
-def _forms(operation: Operation, item: "_Sought", evidence: Evidence) -> list[str]:
-    """The form in which the user said an id, and the one in which it is sent; none if the user did not say it."""
-    place, *parts = parse_pointer(item.pointer)
-    name = next(filter(_is_name, reversed(parts)), "")
-    if not any(map(str.isdigit, item.wanted)):
-        return []
-    said = next(filter(None, map(evidence.form, sayings(operation, place, name, item.wanted))), "")
-    return [said, item.wanted] if said not in ("", item.wanted) else []
 
 
 def _keys(operation: Operation, pointer: str) -> Iterator[str]:
@@ -205,14 +192,14 @@ def _by_operation(places: Sequence[Place], operations: Mapping[str, str], apis: 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
     """The provenance of arguments that a person typed."""
-    return [{"pointer": pointer, "origin": "user"} for pointer, _ in _traced(arguments)]
+    return [{"pointer": pointer, "origin": "user"} for pointer, _ in traced_values(arguments)]
 
 
 def unchanged(
     provenance: Sequence[Provenance], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[Provenance]:
     """The provenance of the arguments of a call that another call, such as for its next page, has too."""
-    old, new = dict(_traced(before)), dict(_traced(after))
+    old, new = dict(traced_values(before)), dict(traced_values(after))
     shared = {pointer for pointer, value in new.items() if pointer in old and old[pointer] == value}
     return [item for item in provenance if item["pointer"] in shared]
 
@@ -225,7 +212,7 @@ def is_traceable(arguments: Mapping[str, Any]) -> bool:
     return before == after
 
 
-def _traced(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def traced_values(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The scalar arguments, but not the media types that a request states in its headers."""
     for pointer, value in _scalars(arguments):
         if pointer.casefold() not in ("/header/accept", "/header/content-type"):
@@ -375,7 +362,7 @@ def foreign(
         return []
     known = {item["pointer"]: item for item in provenance}
     found: list[Provenance] = []
-    for pointer, value in _traced(arguments):
+    for pointer, value in traced_values(arguments):
         item = known.get(pointer) or {"pointer": pointer, "origin": "model"}
         if item["origin"] != "user" and _fits(pointer, patterns, is_text=isinstance(value, str)):
             found.append(item)
@@ -410,29 +397,31 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
     return all(_is_like(part, wanted) for part, wanted in zip(parts, above, strict=True))
 
 
-def described(item: Provenance) -> str:
-    """One argument and its origin, as a person reads it; names that the program did not choose are quoted."""
+def described(item: Provenance, line: int = 0) -> str:
+    """One argument and its origin, as a person reads it; names that the program did not choose are quoted.
+
+    `line` is that of the program which makes the call, or 0.
+    """
     name = named(".".join(parse_pointer(item["pointer"])))
-    if forms := item.get("forms"):
-        said, sent = (json.dumps(form, ensure_ascii=False) for form in forms)
-        return f"{name}: you said {said}, and the model wrote {sent}"
     places = _places_text(item.get("places", ()))
     origin = {
         "user": "you said it",
         "document": "the API's document fixes it",
         "model": "the model wrote it",
         "response": places,
-        "program": f"the program computed it{f' from {places}' if places else ''}",
+        "program": f"computed by the program{f' in line {line}' if line else ''}{f' from {places}' if places else ''}",
     }
     return f"{name}: {origin[item['origin']]}"
 
 
 def _places_text(places: Sequence[Place]) -> str:
-    """The fields of the answers that hold a value, and the operations that gave these."""
+    """The fields and headers of the answers that hold a value, and the operations that gave these."""
     told: dict[str, list[str]] = {}
     for place in places:
-        told.setdefault(named(_field(place)), []).append(_answerer(place))
-    return "; ".join(f"{name} in an answer of {', also of '.join(answerers)}" for name, answerers in told.items())
+        header = place.get("header")
+        name = f"header {named(header)} of" if header else f"{named(_field(place))} in"
+        told.setdefault(name, []).append(_answerer(place))
+    return "; ".join(f"{name} an answer of {', also of '.join(answerers)}" for name, answerers in told.items())
 
 
 def _field(place: Place) -> str:

@@ -5,12 +5,11 @@ the same calls and prints the same report.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
-from restgpt.calling.origin.grounding import ids_in
 from restgpt.calling.origin.provenance import is_literal, literals
 from restgpt.recipes.guards.answers import read_patterns, saved_echo, saved_items, types_at
 from restgpt.recipes.guards.closure import used_operation
@@ -35,6 +34,8 @@ SECRET = (
     "Give the secret as a credential of the API, and save a run without it."
 )
 """Why a run with a secret is not saved."""
+
+_ID_NAME = re.compile(r"(^|[_\-.])(id|ids|uuid|guid|uri|uris|sha)$|[a-z](Id|Ids|ID|IDs|Uri|Uris|Uuid)$")
 
 
 def saved(
@@ -146,7 +147,7 @@ def _check_copies(run: FinishedRun) -> None:
     code, said = literals(run.code), Evidence(run.said, run.notes)
     seen = {text_of(value) for body in run.seen for _, value in scalars(body)}
     for call in run.calls:
-        ids = {text_of(value) for _, _, value in ids_in(call.sent.arguments)}
+        ids = {text_of(value) for value in _ids_in(call.sent.arguments)}
         for argument in arguments_in(call.operation, call.sent.arguments):
             for value in argument.values:
                 if argument.is_fixed or said.says(value) or not is_literal(value, code):
@@ -224,3 +225,15 @@ def _constants(run: FinishedRun, inputs: Sequence[Input]) -> list[Any]:
                 if text not in known and said.says(value) and is_literal(value, code):
                     found.setdefault(text, value)
     return list(found.values())
+
+
+def _ids_in(value: Any, name: str = "") -> Iterator[Any]:
+    """Every scalar argument with a name of an id, at any depth."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _ids_in(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _ids_in(inner, name)
+    elif isinstance(value, str | int) and not isinstance(value, bool) and _ID_NAME.search(name):
+        yield value

@@ -221,7 +221,7 @@ def test_published_instructions_run_as_well(tmp_path: Path, data_folder: Path) -
     ("wrong", "named"),
     [
         ({"method": "magic"}, "deps"),
-        ({"ablations": ("brain",)}, "grounding"),
+        ({"ablations": ("brain",)}, "closure"),
         ({"context": {"max_stepz": 3}}, "max_stepz"),
         ({"method": "react", "ablations": ("planner",)}, "no planner|Only restgpt"),
         ({"ablations": ("parser",)}, "Use the method calls"),

@@ -232,7 +232,7 @@ def test_a_computed_text_names_the_longest_values_it_contains() -> None:
     assert item == {"pointer": "/body/x", "origin": "program", "places": places}
     [named] = with_operations([item], {"h2": "list_people", "h1": "get_shop"}, {})
     assert described(named) == (
-        "body.x: the program computed it from name in an answer of list_people; iban in an answer of list_people; "
+        "body.x: computed by the program from name in an answer of list_people; iban in an answer of list_people; "
         "prefix in an answer of get_shop"
     )
 
@@ -254,7 +254,7 @@ def test_a_short_value_is_an_answers_only_if_the_program_does_nothing_but_read_i
 def test_a_computed_number_and_short_texts_name_no_places() -> None:
     assert computed(47112)["places"] == []
     assert computed("Ab-Ab", answers=[("h", {"name": "Ab"})])["places"] == []
-    assert described(computed(47112)) == "body.x: the program computed it"
+    assert described(computed(47112)) == "body.x: computed by the program"
 
 
 def test_at_most_five_places_are_named() -> None:

@@ -147,7 +147,7 @@ def test_only_true_confirms(shop: PostShop, said: Any) -> None:
 def test_nothing_that_a_model_writes_confirms_a_read(shop: PostShop) -> None:
     store = InMemoryStore()
     code = 'find_user(email="ann@example.org", only_reads=True)'
-    asked = agent(shop, program(code), end("No."), store=store)
+    asked = agent(shop, program(code), end("No.", fulfilled=False), store=store)
     asked.ask("How many orders?")
     assert (shop.requests, Permissions(store).listed()) == ([], [])
 

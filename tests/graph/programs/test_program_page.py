@@ -69,10 +69,15 @@ def test_a_refusal_that_is_not_caught_ends_the_program(board: Board) -> None:
     assert board.calls() == []
 
 
-def test_an_id_that_nobody_gave_is_refused_before_anything_is_sent(board: Board) -> None:
-    agent = asked(board, "Delete a task", program("delete_task(task_id=987654)"), end("Which?"), writes="allow")
-    assert "no such value stands in the instruction or in an answer" in agent.state["steps"][0]["result"]
-    assert board.calls() == []
+def test_a_change_of_an_id_that_nobody_gave_is_asked_about_though_changes_are_allowed(board: Board) -> None:
+    agent = asked(board, "Delete a task", program("delete_task(task_id=987654)"), writes="allow")
+    [pause] = agent.graph.get_state(agent.config).interrupts
+    [action] = pause.value["action_requests"]
+    assert (
+        "In the path, task_id stands in nothing that you, an answer or the API's document said."
+        in action["description"]
+    )
+    assert board.calls() == ["GET /tasks/{task_id} 404"]
 
 
 def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(board: Board) -> None:
@@ -94,22 +99,18 @@ def test_a_program_that_calls_something_else_when_it_runs_again_is_an_error(boar
     assert board.calls() == ["GET /tasks 200"]
 
 
-def test_after_three_programs_of_the_caller_the_calls_are_made_one_by_one(board: Board) -> None:
+def test_after_three_programs_of_the_caller_the_planner_decides(board: Board) -> None:
     listed = {"operation": "list_projects", "purpose": "list them", "needs": []}
-    arguments = {"call": 1, "arguments": {}, "description": "all", "output_instruction": "names"}
     replies = [
         plan("List the projects."),
         {"thought": "", "calls": [listed], "answer": ""},
         *["print(1 / 0)"] * 3,
-        {"thought": "", "calls": [arguments], "missing": ""},
-        end("There are four."),
+        end("They could not be listed.", fulfilled=False),
     ]
     agent = asked(board, "How many projects are there?", *replies)
-    first, second = agent.state["steps"]
-    assert (first["program"]["number"], first["program"]["end"]) == (3, "failed")
-    assert "program" not in second
-    assert second["requests"][0]["result"].count('"name"') == 4
-    assert board.calls() == ["GET /projects 200"]
+    [step] = agent.state["steps"]
+    assert (step["program"]["number"], step["program"]["end"]) == (3, "failed")
+    assert (agent.state["answer"], agent.state["road"]) == ("They could not be listed.", "")
 
 
 @pytest.mark.slow

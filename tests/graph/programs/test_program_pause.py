@@ -5,16 +5,12 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
-from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from question import unmarked
 from roles import program
 from scripted import ScriptedModel
 
-from restgpt.nodes.programs.program import written
-from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
 from restgpt_bench.worlds import CREDENTIAL
 
 CODE = """names = ["Moss", "Fern"]
@@ -58,15 +54,9 @@ def test_a_client_of_the_middleware_reads_and_answers_the_payload(board: Board) 
 
 
 def test_the_lines_of_a_fenced_program_are_those_of_the_shown_code(board: Board) -> None:
-    _, payload = paused(board, f"Here it is:\n```python\n{CODE}\n```")
+    _, payload = paused(board, f"```python\n{CODE}\n```")
     assert payload["program"]["code"] == CODE
     assert CODE.split("\n")[payload["program"]["calls"][0]["line"] - 1] == payload["program"]["calls"][0]["source"]
-
-
-def test_a_program_in_fences_within_fences_is_kept_as_it_runs(board: Board) -> None:
-    agent = board.agent(ScriptedModel([]))
-    run = Run.open(Services([board.api]), Runtime(), agent.config)
-    assert written(run, f"```\n```python\n{CODE}\n```\n```", writer="planner")["code"] == CODE
 
 
 def test_the_payload_holds_no_credential_that_the_code_holds(board: Board) -> None:

@@ -15,28 +15,9 @@ def said(agent: Any, number: int = -1) -> str:
     return str(prompts_of(agent.model, "express")[number][-1].text)
 
 
-def test_an_invented_id_is_refused_before_anything_is_sent(board: Board) -> None:
-    agent = programmer(board, "print(get_task(task_id=117)['title'])", end("Which task?"))
-    agent.ask("Name a task")
-    assert "path.task_id = 117: no such value stands in the instruction or in an answer" in said(agent)
-    assert board.calls() == []
-
-
-def test_none_of_several_calls_is_sent_where_one_has_an_invented_id(board: Board) -> None:
-    code = "a, b = gather(lambda: find_tasks(), lambda: get_task(task_id=117))\nprint(a, b)"
-    agent = programmer(board, code, end("Which task?"))
-    agent.ask("Name a task")
-    assert "Line 1" in said(agent)
-    assert board.calls() == []
-
-
-def test_an_id_stays_invented_when_the_next_program_repeats_it(board: Board) -> None:
-    code = "print(get_task(task_id=117)['title'])"
-    agent = programmer(board, code, f"print('again')\n{code}", end("Which task?"))
-    agent.ask("Name a task")
-    assert "Line 2" in said(agent)
-    assert "path.task_id = 117: no such value stands" in said(agent)
-    assert board.calls() == []
+def test_a_read_is_sent_whatever_its_id_comes_from(board: Board) -> None:
+    agent = programmer(board, "print(get_task(task_id=117)['id'])")
+    assert agent.ask("Name a task")["answer"] == "117"
 
 
 @pytest.mark.slow
@@ -44,9 +25,9 @@ def test_the_first_of_many_answers_still_gives_ids(board: Board) -> None:
     code = (
         "ids = [task['id'] for task in rows(find_tasks())]\n"
         "words = [find_tasks(text='nothing', page=n) for n in range(1, 36)]\n"
-        "print(get_task(task_id=ids[3])['id'] == ids[3])"
+        "delete_task(task_id=ids[3])\nprint('Deleted.')"
     )
-    assert programmer(board, code).ask("Look for words")["answer"] == "True"
+    assert programmer(board, code, writes="allow").ask("Look for words")["answer"] == "Deleted."
 
 
 def test_ids_of_the_instruction_and_of_answers_are_taken(board: Board) -> None:
@@ -55,11 +36,6 @@ def test_ids_of_the_instruction_and_of_answers_are_taken(board: Board) -> None:
     )
     agent = programmer(board, code)
     assert agent.ask("Name the first task and project 4")["answer"].endswith(" 4")
-
-
-def test_ids_may_be_invented_where_grounding_is_off(board: Board) -> None:
-    agent = programmer(board, "print(get_task(task_id=117)['id'])", grounding=False)
-    assert agent.ask("Name a task")["answer"] == "117"
 
 
 def test_the_question_says_where_the_values_of_a_program_come_from(board: Board) -> None:
@@ -75,7 +51,7 @@ print("There")
     assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
     assert "Line 4 of the program calls it:" in text
     assert "body.assignee: owner in an answer of get_project" in text
-    assert "body.hours: the program computed it" in text
+    assert "body.hours: computed by the program in line 4" in text
     origins = {item["pointer"]: item["origin"] for item in action["provenance"]}
     assert origins == {
         "/path/project_id": "user",

@@ -7,6 +7,7 @@ from board import Agent, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from roles import Reply, by_role, end, no_call, plan, program, prompts_of, select
+from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.dialogue.look import MAX_LOOKS
@@ -174,25 +175,25 @@ def test_a_report_that_rests_on_no_answer_goes_back_to_the_planner_each_time(boa
     assert all("called no function" in str(prompt[-1].text) for prompt in prompts_of(agent.model, "express")[1:])
 
 
-def test_an_end_that_rests_on_no_call_is_doubted_once_and_then_not_fulfilled(board: Board) -> None:
-    agent = expressed(board, INVENTED, end("There are 12 projects."), end("There are 12 projects."))
+def test_an_end_after_a_program_without_calls_is_asked_about_once_and_then_believed(board: Board) -> None:
+    agent = expressed(board, INVENTED, end("There are 12 projects."))
     assert agent.ask("How many projects are there?")["answer"] == "There are 12 projects."
-    assert "nothing was called yet" in agent.model.texts[2]
-    assert agent.state["decision"]["fulfilled"] is False
+    assert "nothing was called" in agent.model.texts[2]
+    assert (len(agent.model.prompts), agent.state["decision"]["fulfilled"]) == (3, True)
     assert board.calls() == []
 
 
 def test_reports_of_every_writer_that_rest_on_no_call_are_marked_and_not_the_answer(board: Board) -> None:
     script = {
         "express": [plan("Count the projects")],
-        "planner": [end("12."), end("12.")],
+        "planner": [end("12.")],
         "selector": [select("list_projects")],
         "program": ["print('There are 12.')"],
     }
     agent = board.agent(by_role(script), context={})
     assert agent.ask("How many projects are there?")["answer"] == "12."
     assert "called no function" in str(prompts_of(agent.model, "planner")[0][-1].text)
-    assert agent.state["decision"]["fulfilled"] is False
+    assert len(prompts_of(agent.model, "planner")) == 2
 
 
 SILENT = {"thought": "", "decision": "end", "text": "It is done."}
@@ -201,7 +202,7 @@ SILENT = {"thought": "", "decision": "end", "text": "It is done."}
 @pytest.mark.parametrize(
     ("before", "is_fulfilled"),
     [
-        ([SILENT], False),
+        ([], False),
         ([program("stop('hm', len(rows(list_projects())))")], True),
         ([program("get_project(project_id=99)")], False),
     ],
@@ -243,7 +244,8 @@ def test_other_counts_are_answers_at_once(board: Board, instruction: str, code: 
 
 
 FORMS = [
-    "Sure!\n```python\nprint(find_tasks()['total'])\n```\nThat is it.",
+    "```python\nprint(find_tasks()['total'])\n```",
+    "~~~\nprint(find_tasks()['total'])\n~~~",
     str(program("print(find_tasks()['total'])")),
     {"Decision": "PROGRAM", "Text": "print(find_tasks()['total'])", "Thought": None},
     {"decision": "program", "text": ["found = find_tasks()", "print(found['total'])"]},
@@ -260,28 +262,22 @@ def test_a_program_is_read_in_other_forms_of_small_models(board: Board, reply: A
 
 
 def test_an_answer_before_anything_was_called_is_asked_about_once(board: Board) -> None:
-    agent = expressed(board, end("There are 24 tasks."), program("print(find_tasks()['total'])"))
-    agent.ask("How many tasks are there?")
-    first, second = prompts_of(agent.model, "express")
-    assert "nothing was called yet" in str(second[-1].text)
-    assert "find_tasks" in str(second[-1].text)
+    replies = iter([end("There are 24 tasks."), program("print(find_tasks()['total'])")])
+    agent = board.agent(ScriptedModel(lambda prompt: next(replies)), context={})
+    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    first, second = agent.model.prompts
+    assert "nothing was called" in str(second[-1].text)
     assert len(second) == len(first) + 2
-
-
-def test_an_answer_that_is_given_again_passes(board: Board) -> None:
-    agent = expressed(board, end("A task is a piece of work."), end("A task is a piece of work."))
-    assert agent.ask("What is a task?")["answer"] == "A task is a piece of work."
 
 
 @pytest.mark.parametrize(
     ("instruction", "answer"),
     [
         ("Delete the tasks", end("Deleting all tasks is not possible.", fulfilled=False)),
-        ("Add a task", end("Which title should it have?")),
-        ("Hello!", end("Hello! I can read and change this board.")),
+        ("Add a task", end("Which title should it have?", fulfilled=False)),
     ],
 )
-def test_a_refusal_a_question_back_and_a_greeting_pass(board: Board, instruction: str, answer: Reply) -> None:
+def test_a_refusal_and_a_question_back_pass(board: Board, instruction: str, answer: Reply) -> None:
     agent = expressed(board, answer)
     agent.ask(instruction)
     assert len(prompts_of(agent.model, "express")) == 1

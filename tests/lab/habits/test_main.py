@@ -40,7 +40,7 @@ def test_the_document_tells_every_outcome(capsys: pytest.CaptureFixture[str]) ->
     assert main(["--only", "an invented function", "prose around JSON", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {item["habit"]: item["more"] for item in found["outcomes"]} == {
-        "prose around JSON": 0,
+        "prose around JSON": 1,
         "an invented function": 1,
     }
     assert (found["habits"], found["recovered"], found["wrong changes"]) == (2, 2, 0)

@@ -248,7 +248,7 @@ def test_only_instructions_that_wait_leave_checkpoints(board: Board) -> None:
 
 
 def test_a_failed_instruction_leaves_no_checkpoint(board: Board) -> None:
-    found = agent(board, "print(1 / 0)")
+    found = agent(board, "print(1 / 0)", program("print(2 / 0)"))
     with pytest.raises(AssertionError, match="nothing scripted"):
         found.invoke("Fail")
     assert threads(found) == 0

@@ -43,18 +43,37 @@ def test_a_tool_call_becomes_the_value() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        'Here you are {not json}:\n```json\n{"name": "red"}\n```\nAnything else?',
+        '```json\n{"name": "red"}\n```',
+        '[{"name": "red"}]',
         '<think>{"name": "green"}?</think>{"name": "red"}',
         "{'name': 'red'}",
-        "It is {'name': 'red', \"shade\": 3,}",
+        "{'name': 'red', \"shade\": 3,}",
         "{'name': 'red', 'text': '{\"name\": \"blue\"}'}",
         '<tool_call>{"arguments": {"name": "red"}}</tool_call>',
         '{"Colour": {"name": "red"}}',
         {"answer": {"name": "red"}},
     ],
 )
-def test_an_object_is_read_in_prose_after_thoughts_as_a_printed_dict_and_in_an_envelope(reply: Any) -> None:
+def test_an_object_is_read_in_a_fence_after_thoughts_as_a_printed_dict_and_in_an_envelope(reply: Any) -> None:
     assert ask(ScriptedModel([reply]), QUESTION, Colour)[0].name == "red"
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        'Here you are:\n```json\n{"name": "blue"}\n```',
+        '```json\n{"name": "blue"}\n```\nAnything else?',
+        '```json\n{"name": "blue"}\n```\n```json\n{"name": "green"}\n```',
+        "It is {'name': 'blue'}",
+        '{"name": "blue"} and nothing else',
+        'It says <tool_call>{"arguments": {"name": "blue"}}</tool_call>',
+    ],
+)
+@pytest.mark.parametrize("method", ["json_schema", "function_calling", "json"])
+def test_an_object_inside_of_other_text_is_no_reply(quoted: str, method: Any) -> None:
+    model = ScriptedModel([quoted, {"name": "red"}])
+    assert ask(model, QUESTION, Colour, method=method)[0].name == "red"
+    assert "no text before and after it" in model.texts[1]
 
 
 def test_a_tool_call_that_is_written_as_json_is_read() -> None:
@@ -99,10 +118,18 @@ def test_replies_that_stay_invalid_end_in_an_error_that_counts_their_cost() -> N
     assert isinstance(raised.value, StoppingError)
 
 
-def test_a_reply_that_is_repeated_is_not_sent_back_again() -> None:
-    with pytest.raises(ModelReplyError, match="after 1 repairs: name: Field required") as raised:
-        ask(ScriptedModel([{}, {}]), QUESTION, Colour)
-    assert raised.value.usage.calls == 2
+@pytest.mark.parametrize(
+    ("replies", "is_shapeless"), [(["Hm."] * 3, True), (["Hm.", "Hm.", {}], False), ([{"name": "blue"}] * 3, False)]
+)
+def test_replies_are_shapeless_if_none_is_json_of_the_schema_or_a_tool_call(
+    replies: list[Any], is_shapeless: bool
+) -> None:
+    def check(colour: Colour) -> None:
+        raise ValueError("Not this one.")
+
+    with pytest.raises(ModelReplyError) as raised:
+        ask(ScriptedModel(replies), QUESTION, Colour, check=check)
+    assert (raised.value.is_shapeless, raised.value.usage.calls) == (is_shapeless, 3)
 
 
 def test_a_model_without_tools_is_asked_for_json_in_text() -> None:
@@ -116,12 +143,12 @@ def test_a_provider_that_refuses_tools_is_asked_in_text() -> None:
     assert "JSON Schema" in model.texts[1]
 
 
-def test_a_tool_call_with_broken_arguments_is_read_as_far_as_it_goes_or_sent_back_as_it_was() -> None:
+def test_a_tool_call_with_broken_arguments_is_sent_back_as_it_was() -> None:
     def broken(text: str) -> AIMessage:
         call = {"name": "Colour", "args": text, "id": "call-1", "error": "no JSON", "type": "invalid_tool_call"}
         return AIMessage("", invalid_tool_calls=[call])
 
-    model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}}')])
+    model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}')])
     assert ask(model, QUESTION, Colour)[0].name == "red"
     assert str(model.prompts[1][-2].text) == '{"name": '
 

@@ -37,7 +37,7 @@ def test_calls_and_texts_are_taken_as_they_are() -> None:
 
 
 def test_calls_that_are_written_as_text_are_native_calls() -> None:
-    text = '```json\n{"name": "paint", "arguments": {"colour": "red"}}\n```\n{"name": "paint", "arguments": {}}'
+    text = '```json\n{"name": "paint", "arguments": {"colour": "red"}}\n{"name": "paint", "arguments": {}}\n```'
     reply, usage = read_tool_calls(ScriptedModel([text]), QUESTION, [TOOL])
     assert [made["args"] for made in reply.tool_calls] == [{"colour": "red"}, {}]
     assert (str(reply.text), usage.calls) == ("", 1)
