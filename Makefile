@@ -134,7 +134,7 @@ PACKAGES := page/node_modules/.package-lock.json
 WITH_NODE = $(PATH):$(abspath $(BIN))
 
 .PHONY: page
-page: $(PAGE) ## build the local page, which the server shows at /debug (Node.js of the machine, else from PyPI)
+page: $(PAGE) ## build the page of `restgpt ui` (Node.js of the machine, else from PyPI)
 
 $(PAGE): $(PACKAGES) $(wildcard page/src/*) page/build.mjs page/tsconfig.json page/package.json
 	@cd page && PATH="$(WITH_NODE)" npm run --silent build
@@ -183,8 +183,7 @@ docs: $(READY) ## write the generated parts of README.md and docs/
 BASELINES ?=
 
 .PHONY: studio
-studio: $(READY) ## serve the graph on localhost:2024 for the local page, Studio and the SDK (BASELINES=1: with the baselines)
-	@$(MAKE) --no-print-directory page || echo "The page could not be built, so /debug does not show it."
+studio: $(READY) ## serve the graph on localhost:2024 for Studio and the SDK (BASELINES=1: with the baselines)
 	$(BIN)/restgpt studio $(if $(BASELINES),--baselines)
 
 .PHONY: data

@@ -10,12 +10,7 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import (
-    after_approval,
-    after_caller,
-    after_parser,
-    after_planner,
-)
+from restgpt.graph.routes import after_approval, after_caller, after_parser, after_planner
 from restgpt.graph.state import FormedState, InputState, OutputState, State
 from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller

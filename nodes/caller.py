@@ -161,9 +161,9 @@ def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternati
 def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> bool:
     """Return whether a reply is the program that ran last in this turn, word for word."""
     before = state.get("program") if steps else None
-    return (
-        before is not None and reply.decision == "program" and program_code(storable_text(reply.text)) == before["code"]
-    )
+    if before is None or reply.decision != "program":
+        return False
+    return program_code(storable_text(reply.text)) == before["code"]
 
 
 def _words(text: str) -> str:

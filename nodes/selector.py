@@ -27,14 +27,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
-from restgpt.nodes.state.records import (
-    ApiPlan,
-    FunctionChoice,
-    Proposal,
-    Usage,
-    seconds_spent,
-    tokens_spent,
-)
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Proposal, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
@@ -68,8 +61,8 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
             return {**_no_call(run, state, round_number, remark), "proposal": end}
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, api_plan["reason"])
-        update = {"api_plan": api_plan, "selection": None, "round": round_number, "program": None}
-        return {**update, "usage": run.usage()}
+        chosen = {"api_plan": api_plan, "selection": None, "round": round_number}
+        return {**chosen, "program": None, "usage": run.usage()}
 
     return selector
 

@@ -27,13 +27,7 @@ from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence, thread_config, undo_thread, undone_by
 from restgpt.graph.program import ProgramInput, build_program
 from restgpt.host.operations import description
-from restgpt.nodes.dialogue.conversation import (
-    answered,
-    answered_apis,
-    operations_by_handle,
-    responses,
-    seen_message,
-)
+from restgpt.nodes.dialogue.conversation import answered, answered_apis, operations_by_handle, responses, seen_message
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services

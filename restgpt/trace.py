@@ -73,6 +73,8 @@ def lines_of(event: ProgressEvent) -> Iterator[Line]:
             yield Line("failed", event["problem"])
         case "program_called":
             yield from _calls(event["calls"])
+        case "road_changed":
+            yield Line("road", event["reason"])
         case "value_missing":
             yield Line("missing", event["text"])
         case "call_finished":

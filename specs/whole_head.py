@@ -5,11 +5,14 @@ the next request (RFC 9110, section 15.2). And it takes the end of the connectio
 may lack any of its headers, and its status says nothing certain about the request (RFC 9112, section 8).
 """
 
+import re
 from http.client import BadStatusLine, HTTPResponse, IncompleteRead
 from itertools import count
 from typing import Any
 
 SWITCHING_PROTOCOLS = 101
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,4}")
+"""The size of a small chunk without extensions (RFC 9112, section 7.1); of any other one, the parser reads."""
 MOST_HEADS, MOST_TRAILERS, LONGEST_LINE = 100, 100, 65_537
 """The most interim heads and trailers of an answer, and bytes of a trailer that are read at once."""
 
@@ -32,6 +35,21 @@ class WholeHeadResponse(HTTPResponse):
                 raise BadStatusLine(str(self.status))
             self.headers = self.msg = None  # type: ignore[assignment]
             self._begin()
+
+    def _read1_chunked(self, amount: int) -> bytes:
+        """Read all whole chunks that have arrived at once: an answer may come in as many chunks as it has bytes."""
+        if self.chunk_left != 0 or amount <= 0:
+            return super()._read1_chunked(amount)  # type: ignore[misc, no-any-return]
+        arrived, parts, at = self.fp.peek(1), list[bytes](), 0
+        while arrived[at : at + 2] == b"\r\n" and (end := arrived.find(b"\r\n", at + 2)) > 0:
+            size = arrived[at + 2 : end]
+            stop = end + 2 + (int(size, 16) if _SIZE.fullmatch(size) else 0)
+            if stop == end + 2 or stop > len(arrived) or stop - at > amount:
+                break
+            parts.append(arrived[end + 2 : stop])
+            amount, at = amount - (stop - at), stop
+        self.fp.read(at)
+        return b"".join(parts) if parts else super()._read1_chunked(amount)  # type: ignore[misc]
 
     def _read_and_discard_trailer(self) -> None:
         """Read the trailers of a chunked body, which are bounded like a head; raises `IncompleteRead`."""

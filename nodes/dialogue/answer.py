@@ -1,7 +1,7 @@
 """The end of a turn: the answer, the list of held requests of a dry run, and the doubt about one without calls."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NotRequired, Protocol
+from typing import Any, NotRequired
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
@@ -26,29 +26,13 @@ class Answering(Told):
     asked: NotRequired[str]
 
 
-class PlannedReply(Protocol):
-    """The part of a planner's reply with which a turn ends."""
-
-    @property
-    def decision(self) -> str:
-        """What the planner decided."""
-
-    @property
-    def text(self) -> str:
-        """The answer, if it decided to end."""
-
-    @property
-    def fulfilled(self) -> bool | None:
-        """Whether it says that all was done or found; None if it says nothing about that."""
-
-
 def rests_on_nothing(state: Told, steps: Sequence[Step]) -> bool:
     """Return whether no call was made in this turn and none was answered in an earlier one."""
     return not (told_apis(state["messages"]) or any(step["requests"] for step in steps))
 
 
-def is_fulfilled(state: Told, steps: Sequence[Step], reply: PlannedReply) -> bool:
-    """Return whether the instruction was carried out: as the reply says, or if it says nothing, if a call succeeded."""
+def is_fulfilled(state: Told, steps: Sequence[Step], reply: Any) -> bool:
+    """Return whether a reply ends a fulfilled turn: as it says, or if it says nothing, if a call succeeded."""
     made = [request for step in steps for request in step["requests"]]
     if reply.fulfilled is None:
         return is_any_done(made)
@@ -68,16 +52,16 @@ def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:
     return not requests or is_any_done(requests) or bool(told_apis(state["messages"]))
 
 
-def doubt(state: Told, steps: Sequence[Step]) -> Callable[[PlannedReply], None] | None:
+def doubt(state: Told, steps: Sequence[Step]) -> Callable[[Any], None] | None:
     """Return a check that asks once about an end that says it is fulfilled, though the thread has called nothing.
 
     It is for `ask`: it raises `ValueError`. None if results of this or an earlier turn may hold the answer.
     """
     if not rests_on_nothing(state, steps):
         return None
-    doubted: list[PlannedReply] = []
+    doubted: list[Any] = []
 
-    def check(reply: PlannedReply) -> None:
+    def check(reply: Any) -> None:
         if reply.decision == "end" and reply.fulfilled and not doubted:
             doubted.append(reply)
             raise ValueError(

@@ -102,14 +102,13 @@ class Context(BaseModel):
         default="auto",
         description="How an instruction is carried out: by a Python program, which a model writes for the whole of it "
         "first (program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where "
-        "the sandbox runs programs and the model's first ones worked, else call by call with short prompts.",
+        "the sandbox runs programs; the roles carry on a turn of which no reply can be read.",
         json_schema_extra=_shown_at("planner", "selector", "caller", "parser"),
     )
     learned_shapes: bool = Field(
         default=True,
         description="Keep the names and types of the fields of responses, without values, and which arguments servers "
-        "demand beyond their documents, and show both in prompts where the document lacks them. Keep also whether the "
-        "programs of a model work.",
+        "demand beyond their documents, and show both in prompts where the document lacks them.",
         json_schema_extra=_shown_at("planner", "caller"),
     )
     max_steps: int = Field(
@@ -117,6 +116,12 @@ class Context(BaseModel):
     )
     max_requests: int = Field(default=60, ge=1, le=1000, description="Maximum number of requests for one instruction.")
     max_tokens: int = Field(default=500_000, ge=1000, description="Maximum number of model tokens for one instruction.")
+    max_reply_tokens: int = Field(
+        default=8192,
+        ge=100,
+        description="Maximum number of tokens of one reply, thoughts included, where the model itself has no limit.",
+        json_schema_extra=_shown_at(*ROLES),
+    )
     max_seconds: float = Field(
         default=900, gt=0, description="Maximum time for one instruction in seconds, without pauses for approval."
     )

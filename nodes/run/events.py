@@ -33,6 +33,12 @@ from restgpt.specs import Operation
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.sandbox.code import clean_code, program_code
 
+NO_FORM = (
+    "Three replies in a row were neither JSON of the form, nor one fence, nor a tool call, so this turn goes on call "
+    "by call. The setting `road: program` ends such a turn instead."
+)
+"""Why a turn changes its road."""
+
 Redact = Callable[[str], str]
 """A function that hides the secrets in a text."""
 
@@ -56,6 +62,8 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any], redacted: Red
     program, before = update.get("program"), state.get("program")
     if program is not None and _is_new(program, before):
         yield _written(program, redacted)
+    if update.get("road"):
+        yield {"type": "road_changed", "road": update["road"], "reason": NO_FORM}
     if update.get("hint"):
         yield {"type": "value_missing", "text": redacted(update["hint"])}
     yield from _called(state.get("requests") or (), update.get("requests") or (), redacted)

@@ -11,10 +11,7 @@ from typing import Literal, TypeAlias
 from typing_extensions import TypedDict
 
 from restgpt.calling.record import End
-from restgpt.nodes.state.records import (
-    ProgramEnd,
-    Writer,
-)
+from restgpt.nodes.state.records import ProgramEnd, Writer
 
 RESULT_SHOWN = 2000
 """The maximum number of characters of a result in an event; the state has the whole result."""
@@ -96,6 +93,14 @@ class ProgramCalled(TypedDict):
 
     type: Literal["program_called"]
     calls: list[ProgramCall]
+
+
+class RoadChanged(TypedDict):
+    """The turn goes on by another road than it began with, for the `reason` that it states."""
+
+    type: Literal["road_changed"]
+    road: str
+    reason: str
 
 
 class ValueMissing(TypedDict):
@@ -216,6 +221,7 @@ ProgressEvent: TypeAlias = (
     | ProgramWritten
     | ProgramFailed
     | ProgramCalled
+    | RoadChanged
     | ValueMissing
     | RequestStarted
     | RequestFinished

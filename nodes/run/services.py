@@ -19,10 +19,10 @@ from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Catalogue
 from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
-from restgpt.tools.errors import SettingsError
+from restgpt.tools.errors import FolderError, SettingsError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.embeddings import vector_search
-from restgpt.tools.model.provider import resolve_model
+from restgpt.tools.model.provider import bounded, resolve_model
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.wrapped import ChatModel, chat_model
 from restgpt.tools.response.memory_store import BoundedMemory, locked
@@ -144,7 +144,7 @@ class Services:
             return given
         try:
             recipes, problems = (given or RecipeBook(self.settings.recipes)).all()
-        except (RecipeFileError, OSError) as error:
+        except (RecipeFileError, FolderError, OSError) as error:
             # Runs without a recipe need no folder of recipes.
             recipes, problems = [], [str(error)]
         for problem in problems:
@@ -174,7 +174,7 @@ class RoleModels:
         self._models = {role: item if isinstance(item, str) else chat_model(item) for role, item in models.items()}
         self._settings = settings
         self._lock = Lock()
-        self._resolved: dict[tuple[str, float | None, float], BaseChatModel] = {}
+        self._resolved: dict[tuple[str | int, float | None, float, int], BaseChatModel] = {}
 
     def model(self, role: Role, context: Context, instead: Role | None = None) -> BaseChatModel:
         """Return the model of a role; the first of these that is set names it.
@@ -187,14 +187,12 @@ class RoleModels:
             role = instead
             own = self._own(role, context)
         wanted = own or context.model or self._model or self._settings().model_for(role)
-        if isinstance(wanted, BaseChatModel):
-            return wanted
-        key = (wanted or "", context.temperature, context.model_timeout)
+        name, most = wanted if isinstance(wanted, str) else id(wanted), context.max_reply_tokens
+        key = (name, context.temperature, context.model_timeout, most)
         with self._lock:
             if key not in self._resolved:
-                self._resolved[key] = resolve_model(
-                    wanted, temperature=context.temperature, timeout=context.model_timeout
-                )
+                model = resolve_model(wanted, temperature=context.temperature, timeout=context.model_timeout)
+                self._resolved[key] = bounded(model, most)
             return self._resolved[key]
 
     def _own(self, role: Role, context: Context) -> str | BaseChatModel | None:

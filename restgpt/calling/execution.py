@@ -16,14 +16,7 @@ from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, TargetState
 from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
-from restgpt.tools.errors import (
-    ArgumentError,
-    ArgumentProblem,
-    BoundFault,
-    HttpFault,
-    RedirectFault,
-    StoppingError,
-)
+from restgpt.tools.errors import ArgumentError, ArgumentProblem, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle

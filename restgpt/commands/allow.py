@@ -1,4 +1,4 @@
-"""`restgpt allow`: let a folder's `.env` and `apis.yaml` count, and the question about it before other commands."""
+"""`restgpt allow`: let the files of a folder count that change what RestGPT does, and the question about it."""
 
 import os
 from pathlib import Path
@@ -22,7 +22,7 @@ def allow(
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the allowance of the folder back instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let .env and apis.yaml of a folder count, and those below it if it is the root of a Git repository."""
+    """Let .env, apis.yaml and recipes of a folder count, and those below it if it is the root of a Git repository."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.tools.settings.folder import AllowedFolders, home_of
@@ -41,7 +41,7 @@ def allow(
             terminal.answer("\n".join(folders) or "No folder is allowed.")
         else:
             does = "do not count any more" if revoke else "count from now on"
-            terminal.answer(f"{chosen}: its .env and its apis.yaml, as far as there are any, {does}.")
+            terminal.answer(f"{chosen}: its .env, its apis.yaml and its recipes, as far as there are any, {does}.")
 
 
 def read_folder(env_file: Path | None, apis: Path | None, *, is_allowed: bool, as_json: bool) -> None:

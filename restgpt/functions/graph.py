@@ -16,14 +16,7 @@ from langgraph.runtime import get_runtime
 
 from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt.functions.docs.loading import Source, load_functions
-from restgpt.functions.nodes import (
-    FunctionResources,
-    Node,
-    make_caller,
-    make_emitter,
-    make_follow_up,
-    make_intake,
-)
+from restgpt.functions.nodes import FunctionResources, Node, make_caller, make_emitter, make_follow_up, make_intake
 from restgpt.tools.graphs.compiled_graph import TracedGraph
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from restgpt.recipes.recipe import NAME, Recipe
 from restgpt.recipes.recipe_file import RecipeFileError, parsed_recipe, read_recipe, recipe_text, write_file
+from restgpt.tools.settings.folder import RECIPES, check_folder
 
 __all__ = ["RecipeBook", "RecipeFileError", "read_recipe"]
 
@@ -14,7 +15,10 @@ _FILE = re.compile(rf"({NAME.pattern})\.yaml")
 
 
 class RecipeBook:
-    """The recipes in a folder, which may not exist before the first one is saved."""
+    """The recipes in a folder, which may not exist before the first one is saved.
+
+    Those of the working directory count only if a person allowed it: all that reads them raises `FolderError`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,6 +75,8 @@ class RecipeBook:
         return path
 
     def _entries(self) -> Sequence[Path]:
+        if self.folder == RECIPES:
+            check_folder(RECIPES)
         if not self.folder.exists():
             return ()
         if not self.folder.is_dir():

@@ -14,15 +14,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from restgpt.recipes.input_schema import schema_fault
-from restgpt.recipes.recipe import (
-    FORMAT,
-    Documented,
-    Echo,
-    Recipe,
-    RecipeApi,
-    Saved,
-    UsedOperation,
-)
+from restgpt.recipes.recipe import FORMAT, Documented, Echo, Recipe, RecipeApi, Saved, UsedOperation
 from restgpt.specs.reading.text.yaml_events import events_of, kind_of, scalar
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.quotation import quoted

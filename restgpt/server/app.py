@@ -1,13 +1,12 @@
 """The app that `langgraph.json` names under `http.app`: LangGraph's server puts its own routes into it.
 
-Whatever is added, the check of access stays in front of it: of LangGraph's routes, of routes of our own beside them, of
-answers to unknown paths and to preflights. Middleware in `user_middleware` would not be enough, because a server may
+Whatever is added, the check of access stays in front of it: of LangGraph's routes, of answers to unknown paths and to
+preflights. Middleware in `user_middleware` would not be enough, because a server may
 put its own before it, or apply it to some of the routes only (`middleware_order`).
 """
 
 import json
 import os
-from functools import cache
 from urllib.parse import unquote
 from uuid import UUID, uuid5
 
@@ -15,15 +14,9 @@ from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from restgpt.nodes.run.services import Services
 from restgpt.server.access import IN_PROCESS, AccessCheck
-from restgpt.server.operation_schema import schema_routes
-from restgpt.server.page import OPEN_PATHS, page_routes
-from restgpt.server.recipe import recipe_routes
 from restgpt.server.refusal import Receive, Scope, Send, refuse
 from restgpt.server.token import TokenCheck
-from restgpt.server.undo import undo_routes
-from restgpt.server.wire import wire_routes
 from restgpt.tools.network.authority import web_origin_of
 from restgpt.tools.settings import ServerAccess
 
@@ -36,11 +29,18 @@ REFUSED = (
 )
 
 
-class AssistantCheck:
-    """ASGI middleware that answers 403 to a change of an assistant of the server.
+CLOSED = (
+    "The store of this server holds what RestGPT keeps for all its clients: permissions, the journal of changes, and "
+    "the answers of APIs. So no client reads or writes it."
+)
 
-    The server makes these itself, one a graph: every client runs them, so none changes them. A client with other
-    settings makes an assistant of its own (`POST /assistants`).
+
+class OwnCheck:
+    """ASGI middleware that answers 403 to a change of an assistant of the server, and to any use of its store.
+
+    The server makes these assistants itself, one a graph: every client runs them, so none changes them. A client with
+    other settings makes an assistant of its own (`POST /assistants`). The store is closed as a whole, because a prefix
+    of a namespace is a pattern in some databases.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -49,23 +49,29 @@ class AssistantCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         is_outside = scope["type"] == "http" and scope.get("root_path") != IN_PROCESS
-        if is_outside and _changed(scope["method"], scope["path"]) in _of_server():
+        parts = [unquote(part) for part in scope.get("path", "").split("/") if part]
+        if is_outside and parts[:1] == ["store"]:
+            await refuse(scope, send, 403, CLOSED)
+        elif is_outside and _changed(scope["method"], parts) in _of_server():
             await refuse(scope, send, 403, REFUSED)
         else:
             await self._app(scope, receive, send)
 
 
-def _changed(method: str, path: str) -> str:
-    """Return the assistant that a request changes; empty for any other request."""
-    parts = [unquote(part) for part in path.split("/") if part]
+def _changed(method: str, parts: list[str]) -> UUID | None:
+    """Return the assistant that a request changes, by its id in any spelling; None for any other request."""
     is_change = method in ("PATCH", "DELETE") or (method == "POST" and parts[2:] == ["latest"])
-    return parts[1].lower() if is_change and parts[:1] == ["assistants"] and len(parts) > 1 else ""
+    if not is_change or parts[:1] != ["assistants"] or len(parts) < 2:
+        return None
+    try:
+        return UUID(parts[1])
+    except ValueError:
+        return uuid5(NAMESPACE, parts[1].lower())
 
 
-def _of_server() -> set[str]:
-    """Return the ids and names of the server's assistants: its environment has the graphs of `langgraph.json`."""
-    graphs = json.loads(os.environ.get("LANGSERVE_GRAPHS") or "{}")
-    return {name.lower() for name in graphs} | {str(uuid5(NAMESPACE, name)) for name in graphs}
+def _of_server() -> set[UUID]:
+    """Return the ids of the server's assistants: its environment has the graphs of `langgraph.json`."""
+    return {uuid5(NAMESPACE, name) for name in json.loads(os.environ.get("LANGSERVE_GRAPHS") or "{}")}
 
 
 STUDIO = "https://smith.langchain.com"
@@ -86,10 +92,10 @@ class GuardedApp(Starlette):
         studio = web_origin_of(STUDIO)
         assert studio is not None
         access = ServerAccess.from_env().with_origin(studio)
-        guarded = AssistantCheck(super().build_middleware_stack())
+        guarded = OwnCheck(super().build_middleware_stack())
         answered = CORSMiddleware(
             # Inside of this, because a browser asks with a preflight that has no token.
-            TokenCheck(guarded, access, open_paths=OPEN_PATHS),
+            TokenCheck(guarded, access),
             allow_origins=[str(origin) for origin in access.origins],
             allow_methods=["*"],
             allow_headers=["*"],
@@ -99,20 +105,4 @@ class GuardedApp(Starlette):
         return AccessCheck(answered, access)
 
 
-# One for all routes, so that each document is read once; made when a route first needs it.
-_opened = cache(Services)
-
-
-def _resources(thread: str) -> Services:
-    return _opened()
-
-
-app = GuardedApp(
-    routes=[
-        *schema_routes(),
-        *wire_routes(_resources),
-        *undo_routes(_resources),
-        *recipe_routes(_resources),
-        *page_routes(),
-    ]
-)
+app = GuardedApp()

@@ -4,30 +4,26 @@ The form only helps to write: whether an edit fits is decided where it is sent, 
 """
 
 from collections.abc import Callable
-from functools import cache
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from restgpt.nodes.run.services import Services
-from restgpt.specs import Catalogue, Operation, SpecError
+from restgpt.specs import Operation, SpecError
 from restgpt.specs.docs.arguments_schema import arguments_schema
 from restgpt.tools.errors import RestgptError
 
 PATH = "/debug/schema"
 
 
-def schema_routes(lookup: Callable[[str], Operation | None] | None = None) -> list[Route]:
-    """Return the route `GET /debug/schema?operation=NAME`; `lookup` finds one, by default of the configured APIs."""
-    configured = cache(_configured)
-    found = lookup or (lambda name: configured().lookup(name))
+def schema_routes(lookup: Callable[[str], Operation | None]) -> list[Route]:
+    """Return the route `GET /debug/schema?operation=NAME`; `lookup` finds one."""
 
     # Not a coroutine, because it may read a document: Starlette runs it in a thread.
     def serve(request: Request) -> Response:
         name = request.query_params.get("operation", "")
         try:
-            operation = found(name)
+            operation = lookup(name)
             if operation is None:
                 return JSONResponse({"detail": "No configured API has this operation."}, 404)
             return JSONResponse(arguments_schema(operation), headers={"Cache-Control": "no-store"})
@@ -35,8 +31,3 @@ def schema_routes(lookup: Callable[[str], Operation | None] | None = None) -> li
             return JSONResponse({"detail": str(error)}, 404)
 
     return [Route(PATH, serve, include_in_schema=False)]
-
-
-def _configured() -> Catalogue:
-    """Return the operations of all configured APIs."""
-    return Services().catalogue(())

@@ -84,7 +84,9 @@ def page_of(home: Path, thread: str) -> str:
                 # The process of this page was killed.
                 continue
         except BlockingIOError:
-            port = path.stem.rpartition("-")[2]
+            port = path.stem.removeprefix("page-")
+            if not (port.isascii() and port.isdecimal()):
+                continue
             return f"http://{HOST}:{port}{PATH}#/thread/{quote(thread, safe='')}"
     return ""
 

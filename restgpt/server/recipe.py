@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langgraph.store.base import BaseStore
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -13,27 +12,23 @@ from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import NAME
 from restgpt.recipes.recipe_file import recipe_text
-from restgpt.server.kept import Kept, ServerKept, kept_bodies
+from restgpt.server.wire import Values
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.response.store import handles_in
 
 PATH = "/debug/recipe"
 WRONG_NAME = "Use 1 to 64 lower-case letters, digits and hyphens for the name of a recipe."
 
 
-def recipe_routes(services: Callable[[str], Services], kept: Kept | None = None) -> list[Route]:
+def recipe_routes(services: Callable[[str], Services], values_of: Values, store: BaseStore) -> list[Route]:
     """Return the route `GET /debug/recipe?thread=ID&name=NAME`."""
-    store = kept or ServerKept()
 
-    async def serve(request: Request) -> Response:
+    def serve(request: Request) -> Response:
         thread, name = request.query_params.get("thread", ""), request.query_params.get("name", "")
         if not NAME.fullmatch(name):
             return JSONResponse({"detail": WRONG_NAME}, 400)
         try:
-            values = await store.values(thread)
-            bodies = await kept_bodies(store, handles_in(values))
-            made = await run_in_threadpool(_made, values, services(thread), name, bodies, thread)
+            made = _made(values_of(thread), services(thread), name, store, thread)
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse(made, headers={"Cache-Control": "no-store"})

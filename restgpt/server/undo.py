@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
+from langgraph.store.base import BaseStore
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals
-from restgpt.graph.persistence import undo_thread_id
 from restgpt.nodes.run.services import Services
-from restgpt.server.kept import Kept, ServerKept, kept_journal
+from restgpt.server.wire import Values
 from restgpt.specs import SpecError
 from restgpt.tools.errors import RestgptError
 
@@ -20,19 +19,15 @@ PATH = "/debug/undo"
 
 
 def undo_routes(
-    services: Callable[[str], Services],
-    kept: Kept | None = None,
-    undone_in: Callable[[str], str] = undo_thread_id,
+    services: Callable[[str], Services], values_of: Values, store: BaseStore, undone_in: Callable[[str], str]
 ) -> list[Route]:
     """Return the route `GET /debug/undo?thread=ID`; the changes of a thread are undone in the thread `undone_in`."""
-    store = kept or ServerKept()
 
-    async def serve(request: Request) -> Response:
+    def serve(request: Request) -> Response:
         thread = request.query_params.get("thread", "")
         try:
-            await store.values(thread)
-            journal = await kept_journal(store, thread)
-            changes = await run_in_threadpool(_preview, journal, services(thread))
+            values_of(thread)
+            changes = _preview(Journal(store, thread), services(thread))
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         shown = {"thread": undone_in(thread), "changes": changes}

@@ -6,24 +6,25 @@ The requests of changes are those of the journal. Others are built again from th
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from starlette.concurrency import run_in_threadpool
+from langgraph.store.base import BaseStore
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.calling.call import sent_arguments
-from restgpt.calling.journal.journal import entry_id
+from restgpt.calling.journal.journal import Journal, entry_id
 from restgpt.calling.record import CallRecord
 from restgpt.nodes.run.services import Services
-from restgpt.server.kept import Kept, ServerKept, kept_body, kept_journal
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.request.body import essence, kind_of
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.page import Page, read_page
-from restgpt.tools.response.store import BodyCache
+from restgpt.tools.response.store import BodyCache, ResponseStore
 from restgpt.tools.text.redaction import Redactor
+
+Values = Callable[[str], Mapping[str, Any]]
 
 PATH = "/debug/wire"
 BODY_PATH = f"{PATH}/body"
@@ -31,49 +32,51 @@ SHOWN = ("id", "operation", "safe", "status", "note", "description", "pages", "p
 """The keys of a call that are shown as they are, with secrets hidden."""
 
 
+class UnreadableThreadError(RestgptError):
+    """There is no such thread, or its state cannot be read."""
+
+
 class UnknownCallError(RestgptError):
     """The thread has no such call, or the call has no such body."""
 
 
-def wire_routes(services: Callable[[str], Services], kept: Kept | None = None) -> list[Route]:
+def wire_routes(services: Callable[[str], Services], values_of: Values, store: BaseStore) -> list[Route]:
     """Return the routes `GET /debug/wire?thread=ID`, and `GET /debug/wire/body` for a piece of a body.
 
-    `services` gives those of a thread.
+    `services` gives those of a thread, `values_of` its state; it raises `UnreadableThreadError`.
     """
-    store = kept or ServerKept()
     # Who reads one piece of a body reads the next.
     hidden = BodyCache()
 
-    async def answer(thread: str, handle: str) -> Body:
+    def answer(thread: str, handle: str) -> Body:
         key = f"{thread} {handle}"
         body = hidden.get(key)
         if body is None:
-            body = await run_in_threadpool(_hidden, await kept_body(store, handle), services(thread))
+            body = _hidden(ResponseStore(store).open(handle), services(thread))
             hidden.put(key, body)
         return body
 
-    async def serve(request: Request) -> Response:
+    # No coroutines, because they read the database: Starlette runs them in threads.
+    def serve(request: Request) -> Response:
         thread = request.query_params.get("thread", "")
         try:
-            values = await store.values(thread)
-            changes = {entry["id"]: entry for entry in (await kept_journal(store, thread)).entries()}
-            calls = await run_in_threadpool(_shown_calls, values, changes, services(thread))
+            values = values_of(thread)
+            changes = {entry["id"]: entry for entry in Journal(store, thread).entries()}
+            calls = _shown_calls(values, changes, services(thread))
             # Looks at the targets of changes count, too, and so does what was tried again.
             sent = (values.get("usage") or {}).get("requests", 0)
         except (RestgptError, SpecError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse({"calls": calls, "requests": sent}, headers={"Cache-Control": "no-store"})
 
-    async def serve_body(request: Request) -> Response:
+    def serve_body(request: Request) -> Response:
         given = request.query_params
         thread = given.get("thread", "")
         try:
-            call = _call(await store.values(thread), given.get("call", ""))
-            if given.get("side") == "request":
-                body = await run_in_threadpool(_request_body, call, services(thread))
-            else:
-                body = await answer(thread, _handle(call))
-            page = await run_in_threadpool(_piece, body, given.get("pointer", ""), given.get("page", "1"))
+            call = _call(values_of(thread), given.get("call", ""))
+            is_request = given.get("side") == "request"
+            body = _request_body(call, services(thread)) if is_request else answer(thread, _handle(call))
+            page = _piece(body, given.get("pointer", ""), given.get("page", "1"))
         except (RestgptError, SpecError, UnknownOperationError) as error:
             return JSONResponse({"detail": str(error)}, 404)
         return JSONResponse(_shown_page(page), headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the page: a real LangGraph server or `restgpt ui` over the toy board, and a real browser."""
+"""Fixtures of the tests of the page: `restgpt ui` over the toy board, and a real browser."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import AGENT, TOKEN, Tab, executable, running_browser
+from browser import Tab, executable, running_browser
 from chatserver import ChatServer
-from langgraphserver import Platform, running_server
+from langgraphserver import Platform
 from pagescript import READ, PageScript
 from planted import planted_document
 from playwright.sync_api import Browser
 from uiserver import admitted, running_ui
 
 from restgpt.specs.bundled import bundled_document
-from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_TOKEN
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -53,15 +52,6 @@ def on_the_board(folder: Path, script: PageScript, open_server: Callable[[str], 
 
 
 @pytest.fixture(scope="session")
-def langgraph(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
-    """A LangGraph server."""
-    folder = tmp_path_factory.mktemp("server")
-    named = {SERVER_HOSTS: AGENT, SERVER_TOKEN: TOKEN}
-    with on_the_board(folder, script, lambda url: running_server(folder, url, variables=named)) as platform:
-        yield platform
-
-
-@pytest.fixture(scope="session")
 def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
     """A running `restgpt ui`."""
     folder = tmp_path_factory.mktemp("ui")
@@ -69,17 +59,12 @@ def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator
         yield platform
 
 
-# Not one fixture of the session with two values: then each file would start both servers again.
-@pytest.fixture(params=["langgraph", "ui"])
-def platform(request: pytest.FixtureRequest) -> Platform:
-    """A server over a world as it was at the start, without threads."""
-    marker = request.node.get_closest_marker("langgraph_only")
-    if marker is not None and request.param == "ui":
-        pytest.skip(marker.kwargs["reason"])
-    running: Platform = request.getfixturevalue(request.param)
-    running.world.reset()
-    running.clear()
-    return running
+@pytest.fixture
+def platform(ui: Platform) -> Platform:
+    """The server over a world as it was at the start, without threads."""
+    ui.world.reset()
+    ui.clear()
+    return ui
 
 
 # A browser that is open for the whole session would leave its event loop to tests of other files.

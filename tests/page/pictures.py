@@ -12,7 +12,6 @@ FOLDER = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
 
 
-@pytest.mark.langgraph_only(reason="the page is the same")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
     FOLDER.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ from langgraphserver import APPROVE, Platform
 from pagescript import REPAIR
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="test_reach opens this view over both servers")]
+pytestmark = pytest.mark.slow
 
 
 def rows(page: Page, caption: str) -> dict[str, list[str]]:

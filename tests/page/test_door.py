@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from browser import AGENT, TOKEN, Tab, axe_findings, new_tab
+from browser import Tab, axe_findings, new_tab
 from langgraphserver import Platform
 from loopback import Handler, Server
 from pagescript import CREATE, READ, THREE
@@ -16,43 +15,6 @@ from playwright.sync_api import Browser, expect
 pytestmark = pytest.mark.slow
 
 MOST_BYTES = 100_000
-
-
-@pytest.fixture
-def outside(browser: Browser, platform: Platform) -> Iterator[Tab]:
-    """A tab at an address of the server that is no loopback name."""
-    opened = new_tab(browser, f"http://{AGENT}:{urlsplit(platform.url).port}")
-    yield opened
-    opened.context.close()
-    assert opened.foreign == []
-
-
-@pytest.mark.langgraph_only(reason="`restgpt ui` is served to this machine only")
-def test_elsewhere_the_page_asks_for_the_token_once_and_sends_it_as_a_header(outside: Tab, platform: Platform) -> None:
-    page = outside.open()
-    field = page.get_by_label("Token of this server")
-    expect(field).to_have_attribute("type", "password")
-    field.fill("wrong")
-    page.get_by_role("button", name="Go on").click()
-    expect(page.get_by_role("alert")).to_have_text("This token is wrong.")
-    assert page.get_by_role("navigation").count() == 0
-    field.fill(TOKEN)
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("No threads yet.")).to_be_visible()
-    outside.requests.clear()
-    page.reload()
-    page.get_by_label("Instruction").fill(READ)
-    page.keyboard.press("Enter")
-    expect(page.locator(".answer")).to_contain_text("There are 24 tasks.")
-    sent = [request for request in outside.requests if "/debug" not in urlsplit(request.url).path]
-    assert len(sent) > 3
-    assert {request.headers.get("authorization") for request in sent} == {f"Bearer {TOKEN}"}
-    assert TOKEN not in page.content() + str([request.url for request in outside.requests])
-    assert TOKEN not in platform.log.read_text()
-    # It is not kept beyond the tab.
-    another = outside.context.new_page()
-    another.goto(f"{outside.url}/debug")
-    expect(another.get_by_label("Token of this server")).to_be_visible()
 
 
 @contextmanager

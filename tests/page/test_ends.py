@@ -11,7 +11,6 @@ from playwright.sync_api import Route, expect
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.langgraph_only(reason="`restgpt ui` lists the states of the command line")
 def test_the_list_says_which_instruction_was_not_carried_out(tab: Tab, platform: Platform) -> None:
     for instruction in (READ, UNABLE, ASTRAY):
         thread = platform.new_thread()

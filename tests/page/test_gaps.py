@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from lab.kit.port import held_port
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="what a page does without its server is the same")]
+pytestmark = pytest.mark.slow
 
 SOON_MS = 5_000
 """Three seconds, and what a busy machine needs beside."""

@@ -9,7 +9,7 @@ from langgraphserver import Platform
 from pagescript import BIG, MANY, READS
 from playwright.sync_api import Page, Response, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="what a page draws and fetches is the same")]
+pytestmark = pytest.mark.slow
 
 STEPS = 200
 BYTES = 33_000_000

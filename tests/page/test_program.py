@@ -6,7 +6,7 @@ from langgraphserver import APPROVE, Platform
 from pagescript import COPY, REPAIR, THREE
 from playwright.sync_api import Locator, Page, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="test_reach opens this view over both servers")]
+pytestmark = pytest.mark.slow
 
 DECIDED = {"resume": {"decisions": [{"type": "approve"}, {"type": "reject", "message": "No."}, {"type": "approve"}]}}
 

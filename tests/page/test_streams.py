@@ -8,7 +8,7 @@ from langgraphserver import Platform
 from pagescript import ANSWER, SLOW, PageScript
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="tabs share streams by themselves")]
+pytestmark = pytest.mark.slow
 
 TABS = 8
 

@@ -8,7 +8,7 @@ from langgraphserver import APPROVE, Platform
 from pagescript import ANSWER, CREATE, READ, SLOW, PageScript
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.langgraph_only(reason="test_reach opens this view over both servers")]
+pytestmark = pytest.mark.slow
 
 
 def open_view(page: Page, name: str) -> None:

@@ -45,7 +45,10 @@ def test_the_files_of_a_strange_folder_are_refused(cli: Cli, strange: Path) -> N
 
 
 def test_a_folder_is_allowed_once_listed_and_taken_back(cli: Cli, strange: Path) -> None:
-    assert f"{strange}: its .env and its apis.yaml, as far as there are any, count from now on" in cli("allow").out
+    assert (
+        f"{strange}: its .env, its apis.yaml and its recipes, as far as there are any, count from now on"
+        in cli("allow").out
+    )
     assert cli(*CALL).out.startswith("GET http://evil.test/")
     assert os.environ.get("HTTPS_PROXY", "") == "http://evil.test"
     assert str(strange) in cli("allow", "--list").out.splitlines()

@@ -3,7 +3,7 @@
 import json
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from cli import Cli
 from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.serving.studio import MODEL, model_variables, page_address, with_port
+from restgpt.commands.serving.studio import MODEL, model_variables, with_port
 from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
@@ -128,17 +128,6 @@ def test_a_user_without_a_model_is_told_the_variables(capsys: pytest.CaptureFixt
 def test_a_user_with_a_model_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert model_variables(Settings.from_env({"RESTGPT_MODEL": "openai:gpt-5"}), Terminal()) == {}
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "address"),
-    [
-        (("--port", "3000"), "http://127.0.0.1:3000/debug"),
-        (("--no-reload", "--port=3000", "--host=0.0.0.0"), "http://0.0.0.0:3000/debug"),
-    ],
-)
-def test_the_address_of_the_page_is_that_of_the_options(options: Sequence[str], address: str) -> None:
-    assert page_address(options) == address
 
 
 def test_a_taken_port_is_replaced_by_a_free_one_before_it_is_printed() -> None:

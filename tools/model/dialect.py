@@ -31,6 +31,7 @@ _ROLES = re.compile(r"roles? must alternate|alternate user|system (?:role|messag
 _PARAMETERS: tuple[tuple[re.Pattern[str], str, Any], ...] = (
     (re.compile("temperature", re.IGNORECASE), "temperature", None),
     (re.compile("stream_options"), "stream_usage", False),
+    (re.compile(r"max_(?:completion_)?tokens"), "max_tokens", None),
     # The second is how LangChain reads a whole answer in the place of a stream.
     (re.compile(r"\bstreaming\b|\"stream\"|found in stream", re.IGNORECASE), "disable_streaming", True),
 )

@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
@@ -23,7 +23,9 @@ MOST_OBJECTS = 1000
 
 _FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n[ \t]*\1", re.DOTALL)
 _BLANK = re.compile(r"[\s\\\"'`]+")
+_CALLED = re.compile(r"(\w+)\(")
 _CODE = ("text", "program", "code", "python")
+_OTHERS = ("end", "plan", "continue", "functions")
 
 
 class _Acts(NamedTuple):
@@ -46,20 +48,15 @@ def echo_of(answers: Callable[[], Iterable[Any]]) -> Callable[[Any], bool]:
         wanted = _acts_of(given)
         if not any(wanted):
             return False
-        return any(_holds(text, wanted) for answer in answers() for text in _texts(answer))
+        return any(_holds(part, wanted) for answer in answers() for part in values_in(answer))
 
     return is_echo
 
 
-def _texts(answer: Any) -> Iterator[Any]:
-    """Yield what may ask for something in an answer: its texts and its objects."""
-    return (value for value in values_in(answer) if isinstance(value, str | Mapping))
-
-
 def _holds(found: Any, wanted: _Acts) -> bool:
-    if isinstance(found, Mapping):
-        return bool(wanted.calls & {_call_text(call) for call in written_calls(dict(found))})
-    if not any(name in found for name in wanted.names):
+    if isinstance(found, dict):
+        return bool(wanted.calls & {_call_text(call) for call in written_calls(found)})
+    if not isinstance(found, str) or not any(name in found for name in wanted.names):
         return False
     signs = _signs(found)
     if any(one in signs for one in wanted.signs):
@@ -89,6 +86,8 @@ def _acts_of(given: Any) -> _Acts:
         signs.add(_signs(code))
         with suppress(ValueError, RecursionError):
             given = json_in(given)
+    if isinstance(given, dict) and given.get("decision") in _OTHERS:
+        return _Acts()
     if isinstance(given, dict) and not calls:
         code = unfenced(str(next((given[name] for name in _CODE if isinstance(given.get(name), str)), "")))
         calls = written_calls(code)
@@ -99,15 +98,12 @@ def _acts_of(given: Any) -> _Acts:
         signs.add(_signs(ast.unparse(tree)))
     elif not calls:
         return _Acts()
-    names = {call.name for call in calls} if tree is None else _called(tree)
+    signs |= {
+        _signs(f"{name}({','.join(f'{key}={value!r}' for key, value in given.items())})") for name, given in calls
+    }
+    names = {call.name for call in calls} if tree is None else {*_CALLED.findall(code)} - {"print"}
     programs = frozenset() if tree is None else frozenset({ast.dump(tree)})
     return _Acts(frozenset(map(_call_text, calls)), programs, frozenset(signs), frozenset(names))
-
-
-def _called(tree: ast.Module) -> set[str]:
-    """Return the names of the functions that a program calls, without `print` if there are others."""
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return called - {"print"} or called
 
 
 def _tree(code: str) -> ast.Module | None:

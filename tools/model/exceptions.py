@@ -85,8 +85,8 @@ def cut_off(reason: str, tokens: int = 0) -> CutOffError:
     after = f" after {tokens} tokens" if tokens else ""
     return CutOffError(
         f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens "
-        "of a reply: `max_tokens` of a chat model that you give, or the limits of the model's server (Ollama: "
-        "num_predict and num_ctx). Or ask for less, or take a model that thinks less.",
+        "of a reply: the setting max_reply_tokens, `max_tokens` of a chat model that you give, or the limits of the "
+        "model's server (Ollama: num_predict and num_ctx). Or ask for less, or take a model that thinks less.",
         tokens=tokens,
     )
 

@@ -40,6 +40,10 @@ SPELLING = "A model is written PROVIDER:NAME, such as openai:gpt-5-mini."
 LOCAL = "For a local server set OPENAI_BASE_URL; it needs no key."
 
 
+LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
+"""The fields of LangChain's models that bound the tokens of a reply."""
+
+
 def resolve_model(
     model: str | BaseChatModel | None, *, temperature: float | None = 0.0, timeout: float = PATIENCE_S
 ) -> BaseChatModel:
@@ -74,6 +78,14 @@ def resolve_model(
     if provider == "openai":
         _hook(chat_model)
     return chat_model
+
+
+def bounded(model: BaseChatModel, most: int) -> BaseChatModel:
+    """The model with at most so many tokens for a reply, if it has no limit of its own: a lost model never ends."""
+    own = {name: getattr(model, name) for name in LIMITS if name in type(model).model_fields}
+    if not own or any(limit is not None for limit in own.values()):
+        return model
+    return model.model_copy(update={next(iter(own)): most})
 
 
 def _hook(model: Any) -> None:

@@ -9,7 +9,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,11 +62,28 @@ def nearest(name: str, names: Iterable[str], *, likeness: float = 0.6) -> str:
     return f"; known here: {', '.join(known[:12])}" if known else "; nothing goes here"
 
 
-def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str] | None:
+MOST_LEVELS = 8
+"""How many levels of composition of a schema are looked into."""
+
+
+def types_of(schema: Any, root: Schema) -> frozenset[str] | None:
     """The JSON types that a schema allows at its top level; None if it does not restrict them."""
+    return _types_of(schema, root, {}, 0)
+
+
+def _types_of(schema: Any, root: Schema, known: dict[int, Any], depth: int) -> frozenset[str] | None:
+    """The same; `known` holds the types of each schema of the walk, of which references may lead to one many times."""
     schema = follow(schema, root)
-    if not isinstance(schema, Mapping) or depth > 8:
+    if not isinstance(schema, Mapping) or depth > MOST_LEVELS:
         return None
+    if id(schema) not in known:
+        known[id(schema)] = None
+        known[id(schema)] = _own_types(schema, root, known, depth)
+    found: frozenset[str] | None = known[id(schema)]
+    return found
+
+
+def _own_types(schema: Schema, root: Schema, known: dict[int, Any], depth: int) -> frozenset[str] | None:
     kind = schema.get("type")
     if isinstance(kind, str):
         return frozenset({kind})
@@ -77,10 +94,10 @@ def types_of(schema: Any, root: Schema, depth: int = 0) -> frozenset[str] | None
         return frozenset("null" if item is None else _NAMES.get(type(item), "string") for item in members)
     for key in ("anyOf", "oneOf"):
         if isinstance(schema.get(key), list):
-            found = [types_of(item, root, depth + 1) for item in schema[key]]
+            found = [_types_of(item, root, known, depth + 1) for item in schema[key]]
             return None if None in found else frozenset(name for item in found if item for name in item)
     for item in schema.get("allOf") or ():
-        found_types = types_of(item, root, depth + 1)
+        found_types = _types_of(item, root, known, depth + 1)
         if found_types is not None:
             return found_types
     return frozenset({"object"}) if "properties" in schema else None
@@ -99,42 +116,44 @@ def follow(schema: Any, root: Schema) -> Any:
     return schema
 
 
-def properties_of(schema: Any, root: Schema, depth: int = 0) -> dict[str, Any]:
-    """The properties of a schema at its top level, with the properties in `allOf`, `anyOf` and `oneOf`."""
+def _parts(schema: Any, root: Schema, seen: set[int], depth: int = 0) -> Iterator[Schema]:
+    """Yield the schemas of which a schema is composed, each once, inner ones first and the schema itself last."""
     schema = follow(schema, root)
-    if not isinstance(schema, Mapping) or depth > 8:
-        return {}
-    found: dict[str, Any] = {}
+    if not isinstance(schema, Mapping) or depth > MOST_LEVELS or id(schema) in seen:
+        return
+    seen.add(id(schema))
     for key in ("allOf", "anyOf", "oneOf"):
         for item in schema.get(key) or ():
-            found.update(properties_of(item, root, depth + 1))
-    own = schema.get("properties")
-    found.update(own if isinstance(own, Mapping) else {})
+            yield from _parts(item, root, seen, depth + 1)
+    yield schema
+
+
+def properties_of(schema: Any, root: Schema) -> dict[str, Any]:
+    """The properties of a schema at its top level, with the properties in `allOf`, `anyOf` and `oneOf`."""
+    found: dict[str, Any] = {}
+    for part in _parts(schema, root, set()):
+        own = part.get("properties")
+        found.update(own if isinstance(own, Mapping) else {})
     return found
 
 
-def _undeclared(name: str, schema: Any, root: Schema, depth: int = 0) -> Any:
+def _undeclared(name: str, schema: Any, root: Schema) -> Any:
     """The schema of the value of an undeclared property, by a pattern of names, else for all others; None without."""
-    schema = follow(schema, root)
-    if not isinstance(schema, Mapping) or depth > 8:
-        return None
-    for pattern, item in (schema.get("patternProperties") or {}).items():
-        if is_found(pattern, name):
-            return item
-    if isinstance(schema.get("additionalProperties"), Mapping):
-        return schema["additionalProperties"]
-    inner = (item for key in ("allOf", "anyOf", "oneOf") for item in schema.get(key) or ())
-    return next((found for item in inner if (found := _undeclared(name, item, root, depth + 1))), None)
+    for part in reversed(list(_parts(schema, root, set()))):
+        for pattern, item in (part.get("patternProperties") or {}).items():
+            if is_found(pattern, name):
+                return item
+        if isinstance(part.get("additionalProperties"), Mapping):
+            return part["additionalProperties"]
+    return None
 
 
-def is_open(schema: Any, root: Schema, depth: int = 0) -> bool:
-    """Whether an object schema explicitly allows additional properties."""
-    schema = follow(schema, root)
-    if not isinstance(schema, Mapping) or depth > 8:
-        return True
-    if schema.get("additionalProperties") not in (None, False) or schema.get("patternProperties"):
-        return True
-    return any(is_open(item, root, depth + 1) for key in ("allOf", "anyOf", "oneOf") for item in schema.get(key) or ())
+def is_open(schema: Any, root: Schema) -> bool:
+    """Whether an object schema explicitly allows additional properties, or is none that is known."""
+    parts = list(_parts(schema, root, set()))
+    return not parts or any(
+        part.get("additionalProperties") not in (None, False) or part.get("patternProperties") for part in parts
+    )
 
 
 def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:

@@ -22,15 +22,7 @@ from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.references import follow_safely
 from restgpt.tools.errors import ArgumentProblem
-from restgpt.tools.request.arguments import (
-    follow,
-    is_open,
-    nearest,
-    pointer_part,
-    properties_of,
-    types_of,
-    validate,
-)
+from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of, validate
 from restgpt.tools.request.files import OCTETS, Blob
 from restgpt.tools.request.serialization import Style, joined, query_pairs, scalar
 from restgpt.tools.request.xml_body import XmlEncodingError, write_xml

@@ -69,8 +69,11 @@ MOST_SHOWN = 20_000
 LONGEST_URL = 8_000
 """The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_OVERRIDES = frozenset({"x-http-method-override", "x-method-override", "x-http-method", "_method"})
-_METHOD_PART = re.compile(r'name="_method"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)')
+_OVERRIDES = frozenset({"x_http_method_override", "x_method_override", "x_http_method", "_method"})
+_METHOD_PART = re.compile(r'name="([^"\r]*method[^"\r]*)"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)', re.IGNORECASE)
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_TARGETS = frozenset({"x_original_url", "x_rewrite_url"})
+"""The headers with which some servers are told another path than that of the request, folded like `_OVERRIDES`."""
 _IDENTITY = frozenset({"authorization", "proxy-authorization", "cookie"})
 _NEGOTIATION = frozenset({"accept", "content-type"})
 
@@ -102,12 +105,17 @@ class PreparedRequest:
         """
         kind = kind_of(next((text for name, text in self.headers.items() if name.lower() == "content-type"), ""))
         text = (self.body or b"").decode("utf-8", "replace")
-        fields = json_or_text(text, "json") if kind == "json" and "_method" in text else {}
+        fields = json_or_text(text, "json") if kind == "json" and "method" in text.lower() else {}
         pairs = [*self.headers.items(), *(fields.items() if isinstance(fields, dict) else ())]
         for form in (urlsplit(self.url).query, text if kind == "form" else ""):
-            pairs += parse_qsl(form, max_num_fields=None) if "_method" in unquote(form) else []
-        pairs += [("_method", value) for value in _METHOD_PART.findall(text if kind == "multipart" else "")]
-        named = [str(value).strip().upper() for name, value in pairs if name.lower() in _OVERRIDES]
+            pairs += parse_qsl(form, max_num_fields=None) if "method" in unquote(form).lower() else []
+        pairs += _METHOD_PART.findall(text if kind == "multipart" else "")
+        named = [
+            str(item).strip().upper()
+            for name, value in pairs
+            if _folded(name) in _OVERRIDES
+            for item in (value if isinstance(value, list) else [value])
+        ]
         return next((method for method in named if method not in SAFE | {""}), self.method)
 
     @property
@@ -344,6 +352,9 @@ class _Builder:
         query = self._query()
         headers = self._headers()
         url = f"{url}?{query}" if query else url
+        for name in [name for name in headers if _folded(name) in _TARGETS]:
+            if not url.endswith(headers[name]) or not headers[name].startswith(urlsplit(url).path):
+                self._add(f"/header/{pointer_part(name)}", "it names another path than that of the request")
         if len(url) > LONGEST_URL:
             advice = "send shorter values, or fewer of them in several requests"
             self._add(
@@ -472,6 +483,11 @@ class _Builder:
         except BodyEncodingError as error:
             self._add(pointer, str(error))
         return "-"
+
+
+def _folded(name: str) -> str:
+    """The name of a header or a field as servers compare it, which take `-` for `_`, and `a[]` for a list `a`."""
+    return _BRACKETS.sub("", name.lower().replace("-", "_"))
 
 
 def _group(parameter: Parameter) -> str:

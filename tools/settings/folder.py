@@ -1,7 +1,8 @@
 """The files of the working directory that change what RestGPT does; they count only in a folder that a person allowed.
 
 Such a file may have come with somebody else's sources. `.env` can send requests to a proxy and prompts to a collector,
-and `apis.yaml` can send variables of the environment to a host and change which requests are asked about.
+`apis.yaml` can send variables of the environment to a host and change which requests are asked about, and the texts of
+`recipes` reach prompts and clients, which may run their programs.
 """
 
 import os
@@ -13,6 +14,8 @@ from restgpt.tools.errors import FolderError
 
 DOTENV = Path(".env")
 APIS_FILE = Path("apis.yaml")
+RECIPES = Path("recipes")
+"""The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 SERVED = "LANGSERVE_GRAPHS"
 """The variable that LangGraph's server sets. The `langgraph.json` of such a server names the code that it runs, too."""
 
@@ -61,7 +64,7 @@ def check_folder(*files: Path, environ: Mapping[str, str] = os.environ) -> None:
 
     The home may be named by a `.env` that was allowed in the usual one, so the folder may be allowed in either.
     """
-    found = [str(file) for file in files if file.is_file()]
+    found = [str(file) for file in files if file.is_file() or (file.is_dir() and any(file.iterdir()))]
     if not found or SERVED in environ:
         return
     folder, homes = Path.cwd(), {home_of(environ), home_of({})}

@@ -13,12 +13,9 @@ from restgpt.tools.model.role import ROLES
 from restgpt.tools.settings.apis_file import load_apis, references
 from restgpt.tools.settings.entry import ApiEntry
 from restgpt.tools.settings.environment import AUTH_PREFIX, auth_variable, bearer_tokens, read_dotenv
-from restgpt.tools.settings.folder import APIS_FILE, check_folder, home_of
+from restgpt.tools.settings.folder import APIS_FILE, RECIPES, check_folder, home_of
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.settings.servers import ServerAccess
-
-RECIPES_FOLDER = "recipes"
-"""The folder of the recipes, beside the `apis.yaml` in use, unless `RESTGPT_RECIPES` is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Settings:
     apis: Mapping[str, ApiEntry] = field(default_factory=dict)
     beside: frozenset[tuple[str, str | None]] = frozenset()
     ca_bundle: str | None = None
-    recipes: Path = Path(RECIPES_FOLDER)
+    recipes: Path = RECIPES
     mcp_key: Secret | None = None
     mcp_tokens: Mapping[str, Secret] = field(default_factory=dict)
     server: ServerAccess = field(default_factory=ServerAccess)
@@ -101,7 +98,7 @@ class Settings:
             },
             apis=entries,
             ca_bundle=values.get("REQUESTS_CA_BUNDLE") or values.get("SSL_CERT_FILE"),
-            recipes=path("RESTGPT_RECIPES") or (file.parent if file else Path()) / RECIPES_FOLDER,
+            recipes=path("RESTGPT_RECIPES") or (file.parent if file else Path()) / RECIPES,
             mcp_key=secret("RESTGPT_MCP_KEY"),
             mcp_tokens=bearer_tokens(values.get("RESTGPT_MCP_TOKEN", "")),
             server=ServerAccess.from_env(values),

@@ -19,7 +19,6 @@ _WORD = re.compile(r"[\w\-]+")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _LONGEST_NUMBER = 40
 _LONGEST_RUN = 8
-_SHORTEST_FORM = 3
 
 _LIST = re.compile(r"[,\s]+")
 _URI = re.compile(r"[:/]")
@@ -101,21 +100,6 @@ class Evidence:
         if len(parts) > 1:
             return all(self.has_id(part) for part in parts)
         return _URI.split(text)[-1] in self._words
-
-    def form(self, text: str) -> str:
-        """The text in which the texts contain an id but for case, hyphens, blanks, signs around it and zeros before it.
-
-        Its letters and digits are the same, and no digit stands beside them; another number never counts. It is empty
-        if there is none.
-        """
-        signs = [char for char in text if char.isalnum()]
-        significant = "".join(signs).lstrip("0")
-        if len(significant) < _SHORTEST_FORM or not any(map(str.isdigit, significant)):
-            return ""
-        inner = "[- ]?".join(map(re.escape, significant))
-        pattern = rf"(?<!\w)(?<!\d[-., ])0*{inner}(?!\w|[-., ]\d)"
-        found = re.search(pattern, self._text, re.IGNORECASE)
-        return found[0] if found else ""
 
     @cached_property
     def _words(self) -> frozenset[str]:

@@ -104,7 +104,6 @@ def open_server(
     from restgpt.mcp.threads import ServedThreads
     from restgpt.nodes.run.context import Context
     from restgpt.nodes.run.services import Services
-    from restgpt.recipes.book import RecipeBook
     from restgpt.tools.settings.run_settings import checked_settings
 
     context, apis = checked_settings(Context, options), sources.load(settings)
@@ -119,8 +118,7 @@ def open_server(
             runs["agent"] = agent_runs(services, kept)
         about: Any = {"sources": sources, "context": options, "lifetime": lifetime, "clock": clock}
         threads = ServedThreads(client, kept, runs=runs, **about)
-        recipes, _ = RecipeBook(settings.recipes).all()
-        offer = Offer(Shell.of(settings), settings.home, recipes, has_model, is_direct, tuple(tags))
+        offer = Offer(Shell.of(settings), settings.home, services.recipes(), has_model, is_direct, tuple(tags))
         service = Service(client, threads, seals, offer, apis=apis)
         # Over HTTP each client may choose its own tags, so a list that is too long is an error of its request.
         if not is_http:

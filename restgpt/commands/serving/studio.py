@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -67,7 +66,6 @@ def studio(
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))
         options = with_port(further or ())
-        terminal.say(f"The local page: {page_address(options)}")
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *options]
         raise typer.Exit(_run(command, os.environ | environment))
 
@@ -82,13 +80,6 @@ def with_port(further: Sequence[str], port: int = PORT) -> list[str]:
         return [*further, "--port", str(port)]
     with socket.create_server((HOST, 0)) as free:
         return [*further, "--port", str(free.getsockname()[1])]
-
-
-def page_address(further: Sequence[str]) -> str:
-    """Return the address of the local page of a server with these options of `langgraph dev`."""
-    options = " ".join(further).replace("=", " ").split()
-    given = dict(pairwise(options))
-    return f"http://{given.get('--host', HOST)}:{given['--port']}/debug"
 
 
 def model_variables(settings: "Settings", terminal: Terminal) -> dict[str, str]:

@@ -127,38 +127,15 @@ class Item(Body):
 Given = TypeVar("Given", bound=Body)
 
 
-class StoredThreads:
-    """Reads what the database keeps, for the routes of the page."""
-
-    def __init__(self, threads: PageThreads, kept: Persistence) -> None:
-        self._threads = threads
-        self._store = kept.store
-
-    async def values(self, thread: str) -> Mapping[str, Any]:
-        """Return the state of a thread; raises `UnreadableThreadError`."""
-        return await run_in_threadpool(self._threads.values, thread)
-
-    async def item(self, namespace: tuple[str, ...], key: str) -> Mapping[str, Any] | None:
-        """Return an item of the store; None if there is none."""
-        found = await run_in_threadpool(self._store.get, namespace, key)
-        return None if found is None else found.value
-
-    async def items(self, namespace: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
-        """Return all items of a namespace of the store by their keys."""
-        found = await run_in_threadpool(self._store.search, namespace, limit=1_000_000)
-        return {item.key: item.value for item in found if item.namespace == namespace}
-
-
 def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secret, token: Secret) -> ASGIApp:
     """Return the app: to this machine only, and only to who has the token, which is given once for `once`."""
     access = ServerAccess(token=token)
-    stored = StoredThreads(threads, kept)
     inside = Starlette(
         routes=[
             *schema_routes(threads.lookup),
-            *wire_routes(threads.services, stored),
-            *undo_routes(threads.services, stored, undo_thread),
-            *recipe_routes(threads.services, stored),
+            *wire_routes(threads.services, threads.values, kept.store),
+            *undo_routes(threads.services, threads.values, kept.store, undo_thread),
+            *recipe_routes(threads.services, threads.values, kept.store),
             *page_routes(),
             *protocol_routes(threads, runs),
             *recipe_store_routes(kept),

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from httpx2 import ASGITransport, AsyncClient, Response
@@ -12,7 +11,6 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from restgpt.server.app import STUDIO, GuardedApp
-from restgpt.server.page import page_routes
 from restgpt.server.token import NO_TOKEN, WRONG_TOKEN, TokenCheck
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess, Settings
@@ -38,7 +36,7 @@ def sent(
 ) -> Response:
     """The answer of the whole app to a request on a connection that ends at an address and a port."""
     monkeypatch.setenv(SERVER_TOKEN, token)
-    app = GuardedApp(routes=[*page_routes(), Route("/threads", threads, methods=["GET", "POST"])])
+    app = GuardedApp(routes=[Route("/threads", threads, methods=["GET", "POST"])])
 
     async def run() -> Response:
         async with AsyncClient(transport=ASGITransport(app), base_url=at) as client:
@@ -70,7 +68,7 @@ def test_on_loopback_nobody_logs_in(token: str, monkeypatch: pytest.MonkeyPatch)
 def test_elsewhere_a_request_without_the_token_is_refused(
     headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in ("/threads", "/nothing", "/debug/operations", f"/threads?token={TOKEN}"):
+    for path in ("/threads", "/nothing", "/debug", f"/threads?token={TOKEN}"):
         told = sent(headers, at=CONTAINER, path=path, monkeypatch=monkeypatch)
         assert (told.status_code, told.json()) == (401, {"detail": WRONG_TOKEN})
         assert told.headers["www-authenticate"] == "Bearer"
@@ -99,15 +97,6 @@ def test_a_proxy_on_this_machine_passes_on_no_request_without_the_token(monkeypa
     proxied = {"Host": "agent.example.com"}
     assert sent(proxied, at=HERE, monkeypatch=monkeypatch).status_code == 401
     assert sent(proxied | SENT, at=HERE, monkeypatch=monkeypatch).status_code == 200
-
-
-def test_the_files_of_the_page_need_no_token_and_are_all_that_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    options: dict[str, Any] = {"at": CONTAINER, "monkeypatch": monkeypatch}
-    for path in ("/debug", "/debug/page.js", "/debug/page.css", "/debug/icon.svg"):
-        assert sent({}, path=path, method="GET", **options).status_code in (200, 503)
-        assert sent({}, path=path, method="POST", **options).status_code == 401
-    for path in ("/debug/", "/debug/nothing", "/debug/../threads", "/debug/page.js/x", "/DEBUG"):
-        assert sent({}, path=path, method="GET", **options).status_code == 401
 
 
 def test_the_token_does_not_open_the_server_to_a_foreign_page(monkeypatch: pytest.MonkeyPatch) -> None:

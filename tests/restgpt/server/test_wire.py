@@ -11,8 +11,7 @@ from starlette.applications import Starlette
 from restgpt import load_api
 from restgpt.calling.journal.journal import Journal
 from restgpt.nodes.run.services import Services
-from restgpt.server.kept import UnreadableThreadError
-from restgpt.server.wire import wire_routes
+from restgpt.server.wire import UnreadableThreadError, wire_routes
 from restgpt.tools.response.store import ResponseStore
 
 DOCUMENT = """
@@ -44,17 +43,10 @@ class FakeKept:
         self.store = InMemoryStore()
         self.state: dict[str, Any] = {"turn": 2, "steps": [], "requests": []}
 
-    async def values(self, thread: str) -> Mapping[str, Any]:
+    def values(self, thread: str) -> Mapping[str, Any]:
         if thread != "soup":
             raise UnreadableThreadError("There is no such thread.")
         return self.state
-
-    async def item(self, namespace: tuple[str, ...], key: str) -> Mapping[str, Any] | None:
-        found = self.store.get(namespace, key)
-        return None if found is None else found.value
-
-    async def items(self, namespace: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
-        return {item.key: item.value for item in self.store.search(namespace, limit=100)}
 
     def add(self, name: str, operation: str, arguments: Any, answer: Any = None) -> None:
         """Add a call of the newest turn; with an answer, it is over."""
@@ -69,7 +61,7 @@ def asked(kept: FakeKept, path: str, **given: str) -> Response:
     services = Services([api])
 
     async def run() -> Response:
-        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: services, kept)))
+        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: services, kept.values, kept.store)))
         async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
             return await client.get(path, params=given)
 
