@@ -1,19 +1,16 @@
 """Guards that the page says within seconds that the server is away, and goes on by itself once it is back."""
 
 import re
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from brokenline import Line, line_to
-from browser import AGENT, TOKEN, Tab, new_tab
-from langgraphserver import APPROVE, Platform, running_server
+from browser import Tab
+from langgraphserver import APPROVE, Platform
 from pagescript import ANSWER, CREATE, SLOW, PageScript
 from playwright.sync_api import Browser, Page, expect
-
-from lab.kit.port import held_port
+from uiserver import admitted
 
 pytestmark = pytest.mark.slow
 
@@ -29,10 +26,9 @@ def line(platform: Platform) -> Iterator[Line]:
 
 
 @pytest.fixture
-def distant(browser: Browser, line: Line) -> Iterator[Tab]:
+def distant(browser: Browser, line: Line, platform: Platform) -> Iterator[Tab]:
     """A tab at the end of that line, with the token."""
-    opened = new_tab(browser, f"http://{AGENT}:{line.port}")
-    opened.context.add_init_script(f"sessionStorage.setItem('restgpt-server-token', '{TOKEN}')")
+    opened = admitted(browser, platform, port=line.port)
     yield opened
     opened.context.close()
     known = ("Failed to load resource", "Cross-Origin-Opener-Policy header has been ignored")
@@ -106,23 +102,3 @@ def test_a_page_that_was_asleep_says_so_and_reads_again(tab: Tab, platform: Plat
         no_trouble(page)
         assert sum("/stream" in request.url for request in tab.requests) == streams + 1
     expect(page.locator(".answer")).to_have_text(ANSWER)
-
-
-def test_a_server_that_starts_again_without_its_threads_says_that_the_thread_is_gone(
-    browser: Browser, langgraph: Platform, tmp_path: Path
-) -> None:
-    shutil.copy(langgraph.log.parent / "apis.yaml", tmp_path)
-    model = "http://127.0.0.1:9/none"
-    with held_port() as port:
-        with running_server(tmp_path, model, port=port) as platform:
-            thread = platform.client.threads.create(graph_id="restgpt", metadata={"name": "The thread"})
-            tab = new_tab(browser, platform.url)
-            page = tab.open(f"#/thread/{thread['thread_id']}")
-            expect(page.get_by_role("navigation").get_by_text("The thread")).to_be_visible()
-        trouble(page, "The server cannot be reached; trying again.")
-        shutil.rmtree(tmp_path / ".langgraph_api")
-        with running_server(tmp_path, model, port=port):
-            no_trouble(page)
-            expect(page.get_by_role("alert")).to_have_text(re.compile("This thread is gone"))
-            expect(page.get_by_text("No threads yet.")).to_be_visible()
-            tab.context.close()

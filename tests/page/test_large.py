@@ -40,7 +40,7 @@ def thread(platform: Platform) -> str:
         platform.run(made, input={"instruction": MANY})
     platform.world.state.tasks[101]["notes"] = "pay the rent; and " * (BYTES // 18)
     platform.run(made, input={"instruction": BIG})
-    assert len(platform.client.threads.get_history(made, limit=1000)) > STEPS
+    assert platform.client.threads.get_state(made)["metadata"]["step"] > STEPS
     return made
 
 

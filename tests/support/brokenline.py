@@ -49,7 +49,8 @@ class Line:
                     self._pairs[client] = (server, True)
                     if not self.lets_streams:
                         break
-                server.sendall(data)
+                # The server answers only to its own port.
+                server.sendall(data.replace(b"127.0.0.1:%d" % self.port, b"127.0.0.1:%d" % server.getpeername()[1]))
         _end(client, server)
         self._pairs.pop(client, None)
 

@@ -56,11 +56,11 @@ class UiPlatform(Platform):
             self.client.threads.delete(name)
 
 
-def admitted(browser: Browser, platform: Platform) -> Tab:
-    """Return a new tab that may use the server: it has the token of `restgpt ui`, which LangGraph's needs none of."""
-    tab = new_tab(browser, platform.url)
-    if isinstance(platform, UiPlatform):
-        tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
+def admitted(browser: Browser, platform: Platform, port: int | None = None) -> Tab:
+    """Return a new tab that may use the server, itself or through another port: it has the token of `restgpt ui`."""
+    assert isinstance(platform, UiPlatform)
+    tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}")
+    tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
     return tab
 
 
