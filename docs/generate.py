@@ -53,7 +53,7 @@ ROOMS = (
     "prompts",
 )
 OTHERS = {
-    "page/": "The local page that the LangGraph server shows at /debug: TypeScript, built by `make page`.",
+    "page/": "The page of `restgpt ui`: TypeScript, built by `make page`.",
     "tests/": "One folder per room.",
     "docs/": "One page per subject; decisions/ explains the choices.",
 }

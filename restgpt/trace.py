@@ -39,6 +39,7 @@ STYLES = {
     "result": "default",
     "report": "default",
     "missing": "yellow",
+    "road": "yellow",
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
 

@@ -14,6 +14,7 @@ from restgpt.client import Client
 from restgpt.outcome import Called, Pending
 from restgpt.specs import Operation, load_api
 from restgpt.specs.effect import effect_of
+from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
@@ -42,6 +43,12 @@ def sending(media: str) -> dict[str, Any]:
         (sending("application/x-www-form-urlencoded"), "/x", {"body": {"_method": "DELETE"}}, "DELETE"),
         (sending("multipart/form-data"), "/x", {"body": {"_method": "DELETE"}}, "DELETE"),
         (sending("application/json"), "/x", {"body": {"_method": "DELETE"}}, "DELETE"),
+        (named("header", "X_HTTP_METHOD_OVERRIDE"), "/x", {"header": {"X_HTTP_METHOD_OVERRIDE": "DELETE"}}, "DELETE"),
+        (named("header", "X-Http_Method-Override"), "/x", {"header": {"X-Http_Method-Override": "PUT"}}, "PUT"),
+        (named("query", "X-HTTP-Method"), "/x", {"query": {"X-HTTP-Method": "DELETE"}}, "DELETE"),
+        (named("query", "_method[]"), "/x", {"query": {"_method[]": "DELETE"}}, "DELETE"),
+        (named("query", "other"), "/x?_Method[0]=delete", {}, "DELETE"),
+        (sending("application/json"), "/x", {"body": {"x-http-method-override": "DELETE"}}, "DELETE"),
         (named("header", "X-HTTP-Method-Override"), "/x", {}, "GET"),
         (named("header", "X-HTTP-Method-Override"), "/x", {"header": {"X-HTTP-Method-Override": "HEAD"}}, "GET"),
         (named("query", "method"), "/x", {"query": {"method": "DELETE"}}, "GET"),
@@ -55,6 +62,15 @@ def test_a_request_acts_as_the_method_that_it_names(
     acting = found.acting_as(method)
     assert (acting.method, acting.is_safe, effect_of(acting).is_read) == ("GET", method == "GET", method == "GET")
     assert acting.is_idempotent == (method in ("GET", "PUT", "DELETE"))
+
+
+@pytest.mark.parametrize("name", ["X-Original-URL", "x_rewrite_url", "X-REWRITE-URL"])
+def test_a_header_names_no_other_path_than_that_of_the_request(name: str) -> None:
+    found = operation_of(named("header", name), "get", "/x", base_url="http://api.test/v1")
+    assert build_request(found, {"header": {name: "/v1/x"}}).headers[name] == "/v1/x"
+    for other in ("/v1/admin", "/x", "x", "", "/", "http://evil.test/v1/x"):
+        with pytest.raises(ArgumentError, match="another path than that of the request"):
+            build_request(found, {"header": {name: other}})
 
 
 def test_a_post_that_names_a_read_stays_a_change() -> None:

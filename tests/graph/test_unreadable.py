@@ -8,6 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from roles import by_role, call, end, plan, program, role_of, select
 from scripted import Reply, ScriptedModel
 
+from restgpt.trace import lines_of
+
 HOURS = "How many hours does task 117 take?"
 ONE = {"path": {"task_id": 117}}
 
@@ -38,6 +40,14 @@ def test_three_replies_without_a_form_give_way_to_the_roles(board: Board, odd: R
     assert agent.ask(HOURS)["answer"] == "50 hours."
     assert (board.calls(), agent.state["decision"]["fulfilled"]) == (["GET /tasks/{task_id} 200"], True)
     assert agent.state["road"] == "roles"
+
+
+def test_a_change_of_road_is_told_with_the_setting_that_avoids_it(board: Board) -> None:
+    agent = board.agent(steady(planner=end("I do not know.", fulfilled=False)), context={})
+    told = list(agent.graph.stream({"instruction": HOURS}, agent.config, stream_mode="custom"))
+    [event] = [one for one in told if one["type"] == "road_changed"]
+    assert "`road: program`" in event["reason"]
+    assert [line.label for line in lines_of(event)] == ["road"]
 
 
 def test_the_next_turn_is_carried_out_by_a_program_again(board: Board) -> None:

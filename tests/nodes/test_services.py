@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from langchain_openai import ChatOpenAI
 from langgraph.store.memory import InMemoryStore
+from pydantic import SecretStr
 
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import MOST_LEARNED, Run
@@ -12,6 +14,21 @@ from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.response.reply import Reply
 from restgpt.tools.settings import ApiEntry, Settings
+
+
+def test_a_reply_has_a_bound_where_the_model_has_none_of_its_own() -> None:
+    def most(model: ChatOpenAI, **context: Any) -> tuple[Any, bool]:
+        services = Services([API], model=model, settings=Settings())
+        found: Any = services.model("planner", Context(**context))
+        assert found is services.model("planner", Context(**context))
+        return found.max_tokens, found is model
+
+    free = ChatOpenAI(model="m", api_key=SecretStr("x"))
+    assert most(free) == (8192, False)
+    assert most(free, max_reply_tokens=300) == (300, False)
+    assert most(ChatOpenAI(model="m", api_key=SecretStr("x"), max_tokens=20)) == (20, True)  # type: ignore[call-arg]
+    assert free.max_tokens is None
+
 
 API = load_api(
     {

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from restgpt.tools.sandbox.backend import SandboxBackend, SandboxUnavailableError, sandbox_from_env
-from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox.code import clean_code, program_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, Media, SandboxResult, Status
 from restgpt.tools.tracing.span import tool_span
 
@@ -77,7 +77,8 @@ def _result(
     code: str, data: object, media: Media, limits: Limits, may_wait: bool, backend: SandboxBackend | None
 ) -> SandboxResult:
     size = len(code.encode("utf-8", "surrogatepass"))
-    source = clean_code(code) if size <= limits.code else ""
+    clean = clean_code if media in ("json", "text") else program_code
+    source = clean(code) if size <= limits.code else ""
     if not source.strip():
         reason = (
             f"the code has {size} bytes, and at most {limits.code} are allowed" if size > limits.code else "no code"

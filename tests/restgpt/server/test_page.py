@@ -11,6 +11,7 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from starlette.applications import Starlette
 
 from restgpt.server.page import MEDIA_TYPES, NOT_BUILT, findable, page_of, page_routes
+from restgpt.tools.file_lock import file_lock
 
 
 def fetched(folder: Path, path: str = "/debug", headers: Mapping[str, str] = {}) -> Response:
@@ -66,6 +67,9 @@ def test_a_page_is_found_as_long_as_it_runs(tmp_path: Path) -> None:
     with findable(tmp_path, 8300):
         assert page_of(tmp_path, "mine/undo") == "http://127.0.0.1:8300/debug#/thread/mine%2Fundo"
     assert page_of(tmp_path, "mine") == ""
+    (tmp_path / "locks" / "page-1@evil.test:80.lock").touch()
+    with file_lock(tmp_path / "locks" / "page-1@evil.test:80.lock", BlockingIOError(), is_kept=False):
+        assert page_of(tmp_path, "mine") == ""
     (tmp_path / "locks" / "page-8301.lock").touch()
     assert page_of(tmp_path, "mine") == ""
     assert list((tmp_path / "locks").iterdir()) == []
