@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from board import CALLS
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from loopback import Handler, served
-from roles import by_role, call, end, plan, prompts_of, select
+from roles import by_role, call, end, plan, program, prompts_of, select
 
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
@@ -25,6 +27,13 @@ DOCUMENT = {
                 "operationId": "change_note",
                 "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
                 "responses": {"200": {"description": "OK"}},
+            },
+        },
+        "/notes/{id}": {
+            "delete": {
+                "operationId": "delete_note",
+                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+                "responses": {"204": {"description": "OK"}},
             },
         },
     },
@@ -70,3 +79,20 @@ def test_results_have_the_place_of_what_was_made_and_the_version_of_what_was_rea
     assert read.endswith('status 200. {"text": "milk"} (Headers: etag: "v17")')
     assert "session" not in "".join(str(message.text) for prompt in model.prompts for message in prompt)
     assert "/notes/n-81" in str(prompts_of(model, "planner")[1][-1].text)
+
+
+def test_the_question_names_the_header_that_an_id_comes_from() -> None:
+    code = "made = make_note()\ndelete_note(id=headers(made)['location'].rsplit('/', 1)[1])"
+    with notes() as url:
+        graph = build_graph(
+            [load_api(json.dumps(DOCUMENT), base_url=url)],
+            model=by_role({"express": [program(code)]}),
+            checkpointer=InMemorySaver(),
+            store=InMemoryStore(),
+        )
+        config: Any = {"configurable": {"thread_id": "thread"}}
+        graph.invoke({"instruction": "Make a note, and delete it again"}, config)
+        asked: Any = graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
+    [action] = asked["__interrupt__"][0].value["action_requests"]
+    assert "path.id: header location of an answer of make_note" in action["description"]
+    assert "stands in nothing" not in action["description"]
