@@ -82,7 +82,7 @@ habit-test: $(READY) ## measure what habits of weak models cost: tasks done, fur
 	$(BIN)/python -m lab.habits
 
 .PHONY: local-model
-local-model: $(READY) ## run tasks with a real small model (about ten minutes to get it, an hour to run): each road, and a plain tool loop
+local-model: $(READY) ## run tasks with a real small model on each road (about ten minutes to get it, a night to run)
 	$(BIN)/python -m lab.local_model get
 	$(BIN)/python -m lab.local_model run
 

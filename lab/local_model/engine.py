@@ -36,7 +36,7 @@ FLAGS = (
 TOKENS, MOST_REPLY = 32_768, 4096
 """The tokens of context of the server, and those of a reply, without which a lost model writes until the end of it.
 
-The server keeps the beginning of the last prompt: those of the peer begin with the same tools for all tasks of an API.
+The server keeps the beginning of the last prompt: those of a role begin with the same text for all tasks of an API.
 """
 
 THREADS = max(1, (os.cpu_count() or 1) // 2)

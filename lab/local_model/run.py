@@ -24,14 +24,15 @@ from restgpt_bench.worlds import TODAY, World, open_world
 from restgpt_bench.worlds.log import LogEntry
 from restgpt_bench.worlds.server import serve
 
-ROADS = ("auto", "program", "roles", "tools")
-"""The agent's roads, and its peer: a plain loop over native tools that reads calls written as text, too."""
+ROADS = ("program", "roles")
+"""The agent's roads: programs, and the roles of the paper."""
 
 TASKS = {
     "dev-toy": ("owner", "hours", "open", "add", "delete"),
     "dev-tmdb": ("airing", "trending-person", "twenty-fifth", "japanese", "birthday"),
+    "dev-spotify": ("email", "last-song", "volume", "count", "save-album"),
 }
-"""The tasks by default: all of the toy world, and the first five of the other."""
+"""The tasks by default: all of the toy world, and the first five of the two others."""
 
 
 class Exchanges(Recorder):
@@ -57,16 +58,13 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
     """
     world = open_world(OWN[suite])
     world.reset(item.task.fixture)
-    context = {"today": TODAY.isoformat(), "writes": "allow", "undo": False, "max_seconds": 7200}
-    if road != "tools":
-        context["road"] = road
+    context = {"today": TODAY.isoformat(), "writes": "allow", "undo": False, "max_seconds": 7200, "road": road}
     config: RunnableConfig = {"configurable": {"thread_id": f"{road}/{suite}/{item.key}"}}
     began, error = time.monotonic(), ""
     with serve(world) as server:
         apis = gather(OWN[suite]).open(server.url)
         services = Services(apis, model=model, settings=Settings(), recipes=(), store=store).with_defaults(**context)
-        method = "tools" if road == "tools" else "restgpt"
-        graph = build_method(method, services=services, checkpointer=InMemorySaver(), store=store)
+        graph = build_method("restgpt", services=services, checkpointer=InMemorySaver(), store=store)
         try:
             graph.invoke({"instruction": item.instruction}, config)
         except RestgptError as failure:
@@ -102,6 +100,13 @@ def _beyond(suite: str, item: Item, world: World[Any]) -> Iterable[str]:
 def _changes(log: Iterable[LogEntry]) -> Iterator[str]:
     made = (entry for entry in log if entry.ok and entry.method != "GET")
     return (f"{entry.method} {entry.path} {json.dumps(entry.body, sort_keys=True)}" for entry in made)
+
+
+def broken(outcomes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The tasks in which something happened that no model may bring about: a change beyond, a claim without a call."""
+    return [
+        f"{one['road']} {one['task']}" for one in outcomes if one["beyond"] or (one["claimed"] and not one["called"])
+    ]
 
 
 def table(outcomes: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -13,35 +13,45 @@ from lab.local_model.engine import served
 from lab.local_model.run import table, tasks
 
 
-def run(tmp_path: Path, tool: str, **arguments: Any) -> tuple[dict[str, Any], int]:
-    """Run the task of a deletion in the plain loop with a model that calls one tool; give result and requests."""
-    replies = iter([native(json.dumps(arguments), tool)])
-    out = tmp_path / "results.jsonl"
-    with odd_server(lambda body: next(replies, message("Deleted."))) as (url, bodies):
-        assert main(["run", "--url", url, "--road", "tools", "--task", "dev-toy/delete", "--out", str(out)]) == 0
+def run(tmp_path: Path, *replies: Any, expected: int = 0) -> tuple[dict[str, Any], int]:
+    """Run the task of a deletion with a model that gives these replies; give result and requests."""
+    left, out = iter(replies), tmp_path / "results.jsonl"
+    with odd_server(lambda body: next(left)) as (url, bodies):
+        arguments = ["run", "--url", url, "--road", "program", "--task", "dev-toy/delete", "--out", str(out)]
+        assert main(arguments) == expected
     return json.loads(out.read_text(encoding="utf-8").splitlines()[-1]), len(bodies)
 
 
+def called(tool: str, **arguments: Any) -> Any:
+    return native(json.dumps(arguments), tool)
+
+
 def test_a_task_is_judged_by_the_world_and_not_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found, requests = run(tmp_path, "delete_task", task_id=103)
+    found, requests = run(tmp_path, called("delete_task", task_id=103))
     assert (found["success"], found["claimed"], found["called"], found["beyond"]) == (True, True, True, [])
-    assert (found["calls"], requests) == (2, 2)
-    assert run(tmp_path, "delete_task", task_id=104) == (found, 0)
-    assert "| tools | 1 of 1 | 0 | 0 | 0 | 0 | 2 |" in capsys.readouterr().out
+    assert (found["calls"], requests) == (1, 1)
+    assert run(tmp_path) == (found, 0)
+    assert "| program | 1 of 1 | 0 | 0 | 0 | 0 | 1 |" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("tool", "beyond"), [("update_task", ['PATCH /tasks/103 {"hours": 5}']), ("get_project", [])])
-def test_changes_beyond_the_task_and_claims_are_seen(tmp_path: Path, tool: str, beyond: list[str]) -> None:
-    given = {"task_id": 103, "hours": 5} if beyond else {"project_id": 103}
-    called = bool(beyond)
-    found, _ = run(tmp_path, tool, **given)
-    assert (found["success"], found["claimed"], found["called"], found["beyond"]) == (False, True, called, beyond)
+def test_a_change_beyond_the_task_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found, _ = run(tmp_path, called("update_task", task_id=103, body={"hours": 5}), expected=1)
+    assert found["beyond"] == ['PATCH /tasks/103 {"hours": 5}']
     (*_, row) = table([found])
-    assert f"| 0 of 1 | {int(not called)} | 1 | 0 | {len(beyond)} |" in row
+    assert "| 0 of 1 | 0 | 1 | 0 | 1 |" in row
+    assert "program dev-toy/delete" in capsys.readouterr().err
 
 
-def test_there_are_ten_tasks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(tasks()) == 10
+def test_a_claim_without_a_call_is_seen(tmp_path: Path) -> None:
+    end = message(json.dumps({"decision": "end", "text": "Deleted.", "fulfilled": True}))
+    found, _ = run(tmp_path, end, end, expected=1)
+    assert (found["success"], found["claimed"], found["called"]) == (False, True, False)
+    (*_, row) = table([found])
+    assert "| 0 of 1 | 1 | 1 | 0 | 0 |" in row
+
+
+def test_there_are_five_tasks_of_three_apis(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(tasks()) == 15
     assert main(["run", "--task", "dev-toy/nothing"]) == 2
     assert "no task nothing" in capsys.readouterr().err
 

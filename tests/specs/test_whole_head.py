@@ -1,4 +1,4 @@
-"""Guards the reading of chunked bodies: whatever their chunks are, and in whatever pieces they arrive, as the parser."""
+"""Guards the reading of chunked bodies: as the parser does it, whatever their chunks are and however they arrive."""
 
 import io
 import random
