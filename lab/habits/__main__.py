@@ -18,6 +18,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 
 from lab.habits.habit import Habit, HabitModel, Task, program
 from lab.habits.programs import PROGRAMS
@@ -35,12 +36,10 @@ MOST_MORE = 2
 
 KNOWN = {
     "the same error in every reply": "the model never corrects what it is told, so the run ends and says so",
+    "an endless retry": "a call that a person rejects comes again until no request is left, so the run ends and says so",
     "another error in every reply": "three programs are all that a task gets, so the run ends and says so",
 }
 """The habits that nothing recovers from, and why."""
-
-MEANT = {"a forgotten rest of the pages": "a program that comes again after it was told that the list goes on is meant"}
-"""The habits whose repeated reply counts as fulfilled and is wrong, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,11 @@ def _run(habit: Habit, *, is_steady: bool = False) -> _Ran:
         )
         config: RunnableConfig = {"configurable": {"thread_id": "habit"}}
         try:
-            answer = str(graph.invoke({"instruction": habit.task.instruction}, config)["answer"])
+            result = graph.invoke({"instruction": habit.task.instruction}, config)
+            while "__interrupt__" in result:
+                # A person knows nothing of an id that nobody gave.
+                result = graph.invoke(Command(resume="reject"), config)
+            answer = str(result["answer"])
             end = "claimed" if graph.get_state(config).values["decision"].get("fulfilled") else "told"
         except RestgptError as error:
             answer, end = str(error), "error"
@@ -159,7 +162,7 @@ def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if not isinstance(value, list):
             yield f"{name}: {value}"
         for habit in value if isinstance(value, list) else ():
-            yield f"{name}: {habit} ({(KNOWN | MEANT).get(habit, 'not known before')})"
+            yield f"{name}: {habit} ({KNOWN.get(habit, 'not known before')})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({**found, "outcomes": [item.to_json() for item in outcomes]}, indent=1, ensure_ascii=False))
     else:
         print("\n".join(report(outcomes)))
-    unknown = set(found["not recovered"]) - KNOWN.keys() or set(found["claims"]) - MEANT.keys()
+    unknown = set(found["not recovered"]) - KNOWN.keys() or set(found["claims"])
     return 1 if found["wrong changes"] or unknown else 0
 
 

@@ -53,7 +53,7 @@ def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:
 
 
 def doubt(state: Told, steps: Sequence[Step]) -> Callable[[Any], None] | None:
-    """Return a check that asks once about an end that says it is fulfilled, though the thread has called nothing.
+    """Return a check that asks once about an end of a thread without calls that does not say it is unfulfilled.
 
     It is for `ask`: it raises `ValueError`. None if results of this or an earlier turn may hold the answer.
     """
@@ -62,10 +62,10 @@ def doubt(state: Told, steps: Sequence[Step]) -> Callable[[Any], None] | None:
     doubted: list[Any] = []
 
     def check(reply: Any) -> None:
-        if reply.decision == "end" and reply.fulfilled and not doubted:
+        if reply.decision == "end" and reply.fulfilled is not False and not doubted:
             doubted.append(reply)
             raise ValueError(
-                "It says that the instruction is fulfilled, but nothing was called. Decide to call functions if the "
+                "It ends the turn, but nothing was called. Decide to call functions if the "
                 "answer depends on what the API holds, or something is to be changed. End again with the same answer "
                 "if nothing has to be called; if it cannot be done, end with `fulfilled` false."
             )

@@ -202,7 +202,7 @@ SILENT = {"thought": "", "decision": "end", "text": "It is done."}
 @pytest.mark.parametrize(
     ("before", "is_fulfilled"),
     [
-        ([], False),
+        ([SILENT], False),
         ([program("stop('hm', len(rows(list_projects())))")], True),
         ([program("get_project(project_id=99)")], False),
     ],
