@@ -36,7 +36,7 @@ MOST_MORE = 2
 
 KNOWN = {
     "the same error in every reply": "the model never corrects what it is told, so the run ends and says so",
-    "an endless retry": "a call that a person rejects comes again until no request is left, so the run ends and says so",
+    "an endless retry": "a rejected call comes again until no request is left, so the run ends and says so",
     "another error in every reply": "three programs are all that a task gets, so the run ends and says so",
 }
 """The habits that nothing recovers from, and why."""
