@@ -33,6 +33,9 @@ CONVERSATION_BUDGET = 6000
 MOST_TRACED = 1000
 """The maximum number of responses whose values a program's calls may use."""
 
+LOCATIONS = ("location", "content-location", "link")
+"""The headers that hold addresses."""
+
 _WORD, _ADDRESS = re.compile(r"\w+"), re.compile(r"[/?#&=;,\s]+")
 
 
@@ -197,12 +200,13 @@ def answered(
     )
 
 
-def known_words(run: Run, state: ConversationState, written: Iterable[str] = ()) -> Callable[[], Iterator[str]]:
-    """Return a function that yields all texts of a thread that may hold an id: what was said, and what was answered.
+def known_words(run: Run, state: ConversationState, written: Iterable[str] = ()) -> Callable[[], Iterator[set[str]]]:
+    """Return a function that yields the words of all texts of a thread that may hold an id: said, or answered.
 
     `written` are texts of a model that is not of this run. Arguments, errors and the results of steps do not count,
     because a model wrote them.
     """
+    found: list[set[str]] = []
 
     def texts() -> Iterator[str]:
         yield from (said(state), *relayed(state), *written, *kept_by(current(state)), *notes_of(run))
@@ -211,7 +215,19 @@ def known_words(run: Run, state: ConversationState, written: Iterable[str] = ())
         for _, value in responses(run, state, most=MOST_TRACED):
             yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
-    return texts
+    unread = texts()
+
+    def words() -> Iterator[set[str]]:
+        yield from found
+        for text in unread:
+            found.append(_words(text))
+            yield found[-1]
+
+    return words
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def traced_draft(
@@ -220,13 +236,13 @@ def traced_draft(
     operation: Operation,
     arguments: Mapping[str, Any],
     *,
-    known: Callable[[], Iterator[str]],
+    known: Callable[[], Iterator[set[str]]],
     **given: Any,
 ) -> Draft:
     """Draft a call as `draft` does with what is `given`, and with origins where a rule or a person may need them.
 
     Raises `ArgumentError`. Where rules let a change go out unasked, an id in its path is asked about if no part of it
-    stands in the texts that are `known`, or in what the document says of the operation's parameters.
+    is one of the words that are `known`, or stands in what the document says of the operation's parameters.
     """
     effect = run.rules.effect(operation)
     is_traced = not effect.is_read or run.rules.restricts(operation) or given.get("answered") is not None
@@ -241,34 +257,36 @@ def traced_draft(
     return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)))
 
 
-def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Yield the names of the path arguments of which no part is a word of a known text."""
+def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]]) -> Iterator[str]:
+    """Yield the names of the path arguments of which no part is a known word, nor one of the operation's document."""
     operation = drafted.operation
-    about = [f"{operation.summary} {operation.description} {operation.path}"]
-    about += [json.dumps([item.description, item.schema, item.example], default=str) for item in operation.parameters]
+    about = [[item.description, item.schema, item.example] for item in operation.parameters]
+    own = _words(
+        json.dumps([operation.summary, operation.description, operation.path, about], ensure_ascii=False, default=str)
+    )
     for name, value in drafted.settled.get("path", {}).items():
-        parts = set(_WORD.findall(text_of(value).casefold()))
-        if parts and not any(parts & set(_WORD.findall(text.casefold())) for text in chain(about, known())):
+        parts = _words(text_of(value))
+        if parts and not any(parts & words for words in chain([own], known())):
             yield name
 
 
 def _with_headers(drafted: Draft, state: ConversationState) -> Iterator[Provenance]:
-    """Yield the origins of a call's values, with the header that holds one of which no field of an answer is known."""
+    """Yield the origins of a call's values; of one that was computed or is in the path, with the header that has it."""
     values = dict(traced_values(drafted.settled))
     for item in drafted.provenance:
-        is_open = item["origin"] in ("model", "program") and not item.get("places")
-        if is_open and (place := _header(values.get(item["pointer"]), state)):
+        is_open = item["origin"] == "program" or (item["origin"] == "model" and item["pointer"].startswith("/path/"))
+        if is_open and not item.get("places") and (place := _header(values.get(item["pointer"]), state)):
             yield {**item, "origin": "response", "places": [place]}
         else:
             yield item
 
 
 def _header(value: Any, state: ConversationState) -> Place | None:
-    """Return the newest header of an answer that a value is, or a part of whose address it is."""
+    """Return the newest header of an answer that is a value, or has it as a part of its address."""
     text = text_of(value)
     for request in reversed(_requests(state["steps"], state["requests"])) if len(text) >= SHORTEST else ():
         for name, held in (request["response"].get("headers") or {}).items():
-            if text == held or text in _ADDRESS.split(held):
+            if text == held or (name.lower() in LOCATIONS and text in _ADDRESS.split(held)):
                 handle = request["response"].get("handle") or ""
                 return {"handle": handle, "at": "", "header": name, "operation": request["operation"]}
     return None

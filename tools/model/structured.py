@@ -64,7 +64,7 @@ def ask(
         shapeless.append(not (raw.tool_calls or raw.invalid_tool_calls))
         value = _read(raw, schema, prompt)
         shapeless[-1] = False
-        echoed(raw.tool_calls[0]["args"] if raw.tool_calls else _written(raw))
+        echoed(_given(raw, schema))
         if check is not None:
             check(value)
         return value
@@ -265,6 +265,14 @@ def _inside(given: Any) -> list[Any]:
     if isinstance(given, dict) and len(given) == 1:
         return [value for value in given.values() if isinstance(value, dict)]
     return [call.arguments for call in written_calls(given)]
+
+
+def _given(message: AIMessage, schema: type[BaseModel]) -> Any:
+    """What a reply gives: the arguments of the schema's tool, a call of another one, or the text."""
+    if not message.tool_calls:
+        return _written(message)
+    name, given = message.tool_calls[0]["name"], message.tool_calls[0]["args"]
+    return given if name == schema.__name__ else {"name": name, "arguments": given}
 
 
 def _written(message: AIMessage) -> str:
