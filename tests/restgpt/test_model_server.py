@@ -39,7 +39,7 @@ def test_an_address_from_dotenv_is_named_once_before_the_first_request(
     options: list[str], cli: Cli, toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-key-of-the-user")
-    with ChatServer([end("Hello.")]) as chat:
+    with ChatServer([end("Hello.")] * 2) as chat:
         (tmp_path / ".env").write_text(f"OPENAI_BASE_URL={chat.url}?token=hush\nRESTGPT_MODEL=openai:scripted\n")
         started = cli.start("ask", "Hello?", *by_calls(toy), *options, cwd=tmp_path)
         _, err = started.communicate()

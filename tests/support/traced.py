@@ -148,7 +148,7 @@ def pause(board: Board) -> None:
 @scenario
 def failing_program(board: Board) -> None:
     reply = {"thought": "", "decision": "program", "text": "print(1 // 0)"}
-    board.agent(ScriptedModel([reply, end("No.")]), context={"road": "program"}).ask("Divide")
+    board.agent(ScriptedModel([reply, end("No.", fulfilled=False)]), context={"road": "program"}).ask("Divide")
 
 
 @scenario
@@ -306,7 +306,7 @@ def nested(board: Board) -> None:
 
 @scenario
 def openai(board: Board) -> None:
-    script = script_by_role({"planner": [end("Nothing to do.")]})
+    script = script_by_role({"planner": [end("Nothing to do.", fulfilled=False)]})
     with ChatServer(script) as server:
         model = ChatOpenAI(model="gpt-4.1-mini", base_url=server.url, api_key="model-key-1234", temperature=0.5)  # type: ignore[arg-type]
         board.agent(model).ask("Do nothing")  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ TRICKS = [
         lambda log: "".join(chr(len(found) // 3) for found in re.findall(r"q=x((?:%20)+)", log)),
     ),
     Trick("the target of a change", "put_drop(what=secret, note='x')"),
-    Trick("the body of a change of a known target", "put_drop(what='x', note=secret)"),
+    Trick("the body of a change of a known target", "put_drop(what='customer', note=secret)"),
     Trick("an idempotency key", "add_note(text=secret, idempotency_key=secret)"),
     Trick("the media type", "find_items(q='x', accept=f'text/{secret}')"),
     Trick("a text of 20 MB", "find_items(q=secret * 900_000)"),

@@ -128,6 +128,7 @@ def test_a_model_call_has_the_attributes_of_the_conventions(spans: dict[str, Spa
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "gpt-4.1-mini",
         "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.max_tokens": 8192,
         "gen_ai.response.finish_reasons": ["stop"],
         "gen_ai.response.id": "chatcmpl-scripted",
         "gen_ai.response.model": "gpt-4.1-mini",
