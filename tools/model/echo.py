@@ -21,6 +21,9 @@ ECHO = (
 MOST_OBJECTS = 1000
 """The most braces of one text of an answer that may begin a call."""
 
+MOST_CODE = 64 * 1024
+"""The most characters of a text that is parsed as a program: no longer program is run."""
+
 _FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n[ \t]*\1", re.DOTALL)
 _BLANK = re.compile(r"[\s\\\"'`]+")
 _CALLED = re.compile(r"(\w+)\(")
@@ -108,6 +111,8 @@ def _acts_of(given: Any) -> _Acts:
 
 def _tree(code: str) -> ast.Module | None:
     """Return the syntax tree of a program that calls something; None for any other text."""
+    if len(code) > MOST_CODE:
+        return None
     try:
         tree = ast.parse(code)
         is_program = any(isinstance(node, ast.Call) for node in ast.walk(tree))
