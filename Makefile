@@ -235,10 +235,6 @@ bench-specs: $(READY) ## measure how fast documents are read and searched (PEERS
 bench-retrieval: $(READY) ## measure how many needed operations the search finds for raw instructions, without a model
 	$(BIN)/restgpt bench retrieval
 
-.PHONY: bench-sandbox
-bench-sandbox: $(READY) ## measure the latency of the sandbox by the size of the data
-	$(BIN)/python -m lab.speed.sandbox
-
 .PHONY: bench-programs
 bench-programs: $(READY) ## measure the latency of a program's runs by the calls that are answered
 	$(BIN)/python -m lab.speed.programs

@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -120,25 +119,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRe
             monkeypatch.delenv(name)
     is_own = "tmp_path" in request.fixturenames
     monkeypatch.setenv("RESTGPT_HOME", str(request.getfixturevalue("tmp_path") / "home" if is_own else next(homes)))
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test of `sandbox` in the locked interpreter, if it is here, and in Monty, which is slow for graphs."""
-    if "sandbox" in metafunc.fixturenames:
-        names: list[Any] = ["cpython"] if sys.platform == "linux" else []
-        if not any(metafunc.definition.iter_markers("cpython")):
-            is_slow = "graph" in metafunc.definition.path.parts
-            names.append(pytest.param("monty", marks=[pytest.mark.slow] if is_slow else []))
-        metafunc.parametrize("sandbox", names, indirect=True)
-
-
-@pytest.fixture
-def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, clean_environment: None) -> str:
-    """The name of the sandbox that the test runs its programs in."""
-    if request.param == "monty":
-        pytest.importorskip("pydantic_monty")
-    monkeypatch.setenv("RESTGPT_SANDBOX", request.param)
-    return str(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -15,21 +15,20 @@ from dataclasses import dataclass
 from lab.kit.table import markdown
 from lab.speed.search_page import search_page
 from lab.speed.timing import p95, times
-from restgpt.tools.sandbox.backend import SandboxBackend
-from restgpt.tools.sandbox.cpython import CPythonBackend
-from restgpt.tools.sandbox.guest.digest import call_text, digest_of
+from restgpt.tools.sandbox.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import Entry, ProgramRun, run_program
 from restgpt.tools.sandbox.result import Limits, SandboxResult
 from restgpt.tools.sandbox.runner import run_python
 
 ROUNDS = 40
-LIMITS = Limits(wall=60.0, cpu=60.0)
+LIMITS = Limits(wall=60.0)
 STUB = {
     "name": "get",
-    "keywords": {"n": {"required": True, "types": ["integer"]}},
-    "body": None,
-    "pages": True,
-    "result": {"fields": {"page": {"type": "integer"}, "results": {"items": None}}, "open": False},
+    "keywords": {"n": True},
+    "others": ["pages"],
+    "needs_body": False,
+    "result": ["page", "results"],
+    "truths": [],
 }
 
 
@@ -42,7 +41,6 @@ class Case:
     answered: int = 0
     size: int = 0
     is_first: bool = False
-    in_branches: bool = False
 
 
 SMALL = "print(len(get(n=0)['results']))"
@@ -55,7 +53,7 @@ CASES = (
     Case("a small program, 1 answer of 10 kB", SMALL, 1, 10_000),
     Case("the library, 2 answers of 10 kB", WITH_LIBRARY, 2, 10_000),
     Case("20 answers of 10 kB in order", IN_ORDER.format(20), 20, 10_000),
-    Case("20 answers of 10 kB in gather", TOGETHER.format(20), 20, 10_000, in_branches=True),
+    Case("20 answers of 10 kB in gather", TOGETHER.format(20), 20, 10_000),
     Case("100 answers of 10 kB in order", IN_ORDER.format(100), 100, 10_000),
     Case("20 answers of 1 MB in order", IN_ORDER.format(20), 20, 1_000_000),
 )
@@ -71,13 +69,12 @@ def entries(case: Case) -> list[Entry]:
     raw = body(case.size)
     found = []
     for number in range(case.answered):
-        position = f"0.{number}.0" if case.in_branches else str(number)
         digest = digest_of(call_text("get", [], {"n": number}))
-        found.append(Entry(position, f"key {number}", digest, "answer", 200, {"etag": "x" * 32}, "json", raw))
+        found.append(Entry(str(number), f"key {number}", digest, "answer", 200, {"etag": "x" * 32}, "json", raw))
     return found
 
 
-def program_times(backend: SandboxBackend, case: Case, rounds: int) -> list[float]:
+def program_times(case: Case, rounds: int) -> list[float]:
     """Return the milliseconds of `rounds` runs. Raises RuntimeError if one of them fails."""
     given = entries(case)
 
@@ -93,7 +90,6 @@ def program_times(backend: SandboxBackend, case: Case, rounds: int) -> list[floa
             stubs=[STUB] if case.is_first else (),
             names=["get"] if case.is_first else (),
             limits=LIMITS,
-            backend=backend,
         )
 
     def fault_of(run: ProgramRun) -> str:
@@ -102,22 +98,20 @@ def program_times(backend: SandboxBackend, case: Case, rounds: int) -> list[floa
     return times(run, rounds, fault_of=fault_of)
 
 
-def snippet_times(backend: SandboxBackend, code: str, data: bytes, rounds: int) -> list[float]:
+def snippet_times(code: str, data: bytes, rounds: int) -> list[float]:
     """Return the milliseconds of `rounds` runs of a parser's snippet. Raises RuntimeError if one of them fails."""
 
     def run() -> SandboxResult:
-        return run_python(code, data, backend=backend, limits=LIMITS)
+        return run_python(code, data, limits=LIMITS)
 
     return times(run, rounds, fault_of=lambda result: "" if result.ok else result.feedback())
 
 
 def measured(rounds: int) -> dict[str, list[float]]:
     """Return the times of all cases by their names."""
-    backend = CPythonBackend()
-    snippet = snippet_times(backend, "print(len(data['results']))", body(10_000), rounds)
+    snippet = snippet_times("print(len(data['results']))", body(10_000), rounds)
     found = {"a snippet of the parser over 10 kB": snippet}
-    found |= {case.name: program_times(backend, case, rounds) for case in CASES}
-    backend.close()
+    found |= {case.name: program_times(case, rounds) for case in CASES}
     return found
 
 

@@ -26,7 +26,7 @@ from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.keyword import BODY, PAGES, arguments_of, body_fields, body_shape, keywords
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
-from restgpt.tools.sandbox.guest.digest import call_text, digest_of
+from restgpt.tools.sandbox.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
 from restgpt.tools.text.storable import storable_text
 

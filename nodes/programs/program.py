@@ -39,7 +39,7 @@ MOST_WRONG, NEAR = 10, 20
 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
-UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR, Status.UNSUPPORTED})
+UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR})
 """Sandbox failures that another program cannot avoid."""
 
 
@@ -138,7 +138,7 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
                 f"does not send (line {found.line}: {found.source})."
             )
             return Ending("unknown", text, program, requests)
-    if found.result.pause == "many" and not left(run, state):
+    if found.kind == "budget" and not left(run, state):
         return Ending("budget", found.problem, program, requests)
     error = found.result.error
     if error is not None and error.type == "Rejected" and any(item["status"] == "rejected" for item in requests):
@@ -169,8 +169,6 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
-        # A model's program runs again from its start at each call, which finds calls that differ from run to run.
-        waiting=run.services.waiting_programs if recipe else None,
     )
 
 

@@ -40,7 +40,6 @@ from restgpt.tools.model.echo import echo_of
 from restgpt.tools.model.role import Role
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
-from restgpt.tools.sandbox.runner import runs_programs
 
 SECONDS_PER_DAY = 86_400
 
@@ -183,7 +182,7 @@ class Run:
     @property
     def writes_programs(self) -> bool:
         """Whether models write programs; if not, they make calls one by one, on the paper's road."""
-        return self.context.road == "program" or (self.context.road == "auto" and runs_programs())
+        return self.context.road in ("program", "auto")
 
     @property
     def session(self) -> Session:
@@ -214,7 +213,7 @@ class Run:
         left = max(SHORTEST_RUN, self.left())
         if left == math.inf:
             return limits
-        return replace(limits, wall=min(limits.wall, left), cpu=min(limits.cpu, left), total=left)
+        return replace(limits, wall=min(limits.wall, left))
 
     def usage(self) -> Usage:
         """Return the usage of this node run; the state's reducer adds it to the usage of the thread."""

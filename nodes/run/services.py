@@ -27,7 +27,6 @@ from restgpt.tools.model.role import Role
 from restgpt.tools.model.wrapped import ChatModel, chat_model
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache
-from restgpt.tools.sandbox.waiting import WaitingPrograms
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
 
@@ -76,7 +75,6 @@ class Services:
         self.store = store
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
-        self.waiting_programs = WaitingPrograms()
         self.claims = RunClaims()
         self.rule = ""
         self._lock = Lock()

@@ -44,7 +44,6 @@ EXTRA_OF = {
     # LangGraph's server brings the package.
     "restgpt/server/": "ui",
     "specs/search/vectors.py": "embeddings",
-    "tools/sandbox/monty.py": "sandbox-monty",
     "tools/tracing/export.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""

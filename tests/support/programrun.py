@@ -8,28 +8,9 @@ from typing import Any
 
 from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
 from restgpt.tools.sandbox.result import Limits
-from restgpt.tools.sandbox.waiting import WaitingPrograms
 
 CLOCK = 1_700_000_000.0
-PATIENT = Limits(wall=30.0, cpu=30.0)
-
-
-# Writes a record of any kind to the status descriptor, as code that shares the worker's process can.
-FORGE = """
-import json, os, sys
-driver = gather.__self__
-def forge(kind, payload):
-    [status] = [cell.cell_contents for cell in driver._leave.__closure__ if isinstance(cell.cell_contents, int)]
-    text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    fields = [kind, b"", b"", b"", b"", b"", text]
-    body = b"".join(b"%d:%b," % (len(part), part) for part in fields)
-    os.write(status, b"%d:%b," % (len(body), body))
-    os._exit(0)
-def raw(argument):
-    return b'{"calls": [{"position": "0", "function": "get", "arguments": [[%b], {}]}]}' % argument
-def call(**changed):
-    return {"position": "0", "line": 1, "function": "get", "arguments": [[], {"n": 1}], **changed}
-"""
+PATIENT = Limits(wall=30.0)
 
 
 class Failure(Exception):
@@ -63,14 +44,10 @@ def once(code: str, *entries: Entry, functions: Sequence[str] = ("get", "put"), 
 
 @dataclass
 class Host:
-    """Runs a program to its end; `order` chooses which of the waiting calls are answered before the next run.
-
-    With `waiting`, the program waits for answers in its process where it can.
-    """
+    """Runs a program to its end; `order` chooses which of the waiting calls are answered before the next run."""
 
     answers: Mapping[str, Callable[..., Any]]
     order: random.Random | None = None
-    waiting: WaitingPrograms | None = None
     log: list[tuple[str, str, Any]] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
     runs: int = 0
@@ -80,7 +57,7 @@ class Host:
         entries: dict[str, Entry] = {}
         while True:
             self.runs += 1
-            run = once(code, *entries.values(), functions=list(self.answers), waiting=self.waiting, **options)
+            run = once(code, *entries.values(), functions=list(self.answers), **options)
             if run.kind != "calls":
                 return run
             self.batches.append(len(run.calls))

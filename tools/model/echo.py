@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from restgpt.specs.reading.tree import values_in
 from restgpt.tools.model.reply import WrittenCall, json_in, written_calls
+from restgpt.tools.sandbox.code import UNPARSABLE
 from restgpt.tools.text.fence import unfenced
 
 ECHO = (
@@ -116,7 +117,7 @@ def _tree(code: str) -> ast.Module | None:
     try:
         tree = ast.parse(code)
         is_program = any(isinstance(node, ast.Call) for node in ast.walk(tree))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return None
     return tree if is_program else None
 

@@ -6,16 +6,22 @@ here, but evaluates nothing of it.
 
 import ast
 import builtins
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from textwrap import indent
 from typing import Any
 
-from restgpt.tools.sandbox.guest.gather import bound_names, rewritten
-from restgpt.tools.sandbox.guest.replay import FILENAME, LIBRARY
+from restgpt.tools.sandbox.gather import bound_names, rewritten
+
+FILENAME = "<code>"
+GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
+LIBRARY = ("rows", "field", "one", "number", "table")
+MODULES = frozenset({
+    "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "functools",
+    "hashlib", "itertools", "json", "math", "os", "pathlib", "posixpath", "random", "re", "sys", "time", "tomllib",
+    "typing", "unicodedata",
+})  # fmt: skip
+"""The modules that there are."""
 
 _INSTEAD: Mapping[str, str] = {
     "statistics": "write sum(values) / len(values), and sorted(values)[len(values) // 2] for the median",
@@ -79,11 +85,11 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
     In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
     """
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}
-    hidden = {name: hidden_name(name) for name in functions if hasattr(builtins, name) and name not in bound}
+    hidden = {name: hidden_name(name) for name in functions if name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
     held = _held(tree, functions) if is_dry else set()
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden, {*functions} - bound, held).visit(rewritten(tree)))
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, held).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = ast.parse(code, FILENAME)
     lines: dict[Place, int] = {}
@@ -96,9 +102,15 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
     return Translation(code, dict(sorted(lines.items())), unused)
 
 
+def in_dialect(tree: ast.Module) -> ast.Module:
+    """Return code that calls no function of an API as Monty runs it; the tree is changed."""
+    found: ast.Module = _Dialect((), {}, ()).visit(tree)
+    return found
+
+
 def hidden_name(function: str) -> str:
-    """Return the name under which Monty has a function of the API that is called like one of Python."""
-    return f"_api_{function}" if hasattr(builtins, function) else function
+    """Return the name under which Monty has a function of the API, which may be called like a module of Python."""
+    return f"_api_{function}"
 
 
 def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]:
@@ -156,6 +168,10 @@ def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
             yield from _of_imports(node)
         case ast.Name(id=name) if name in _NAMES and name not in bound:
             yield f"{name} is not here: {_NAMES[name]}"
+        case ast.Constant(value=str() as text) if re.search("[\ud800-\udfff]", _paired(text)):
+            yield "half of a surrogate pair is no text here: write the whole character"
+        case ast.Name(id=name) | ast.FunctionDef(name=name) if name.startswith(("_host_", "_api_")):
+            yield f"{name} is a name of the sandbox: give what you write another one"
 
 
 def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -164,6 +180,10 @@ def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
         if way := _INSTEAD.get(name) or _INSTEAD.get(name.partition(".")[0]):
             yield f"{name} is not here: {way}"
+
+
+def _paired(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _deleted(target: ast.expr) -> bool:
@@ -195,17 +215,33 @@ def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]
     for node in nodes:
         names = {_id(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
         value: Any = node.value if isinstance(node, ast.Expr) or names else None  # type: ignore[attr-defined]
-        if isinstance(value, ast.Call) and _id(value.func) == "_host_shown":
-            value = value.args[0]
+        value = _within(value, "_host_shown")
         if isinstance(value, ast.Call) and not names & (read - held):
-            yield value, bool(names)
+            yield _within(value, "_host_wait"), bool(names)
         if isinstance(value, ast.Call) and not names & read and _id(value.func) == "gather":
-            branches = [part for part in ast.walk(value) if isinstance(part, ast.Lambda)]
-            yield from ((branch.body, False) for branch in branches if isinstance(branch.body, ast.Call))
+            bodies = [_within(part.body, "_host_wait") for part in ast.walk(value) if isinstance(part, ast.Lambda)]
+            yield from ((body, False) for body in bodies if isinstance(body, ast.Call))
+
+
+def _within(value: Any, function: str) -> Any:
+    """Return the argument of a call of a function of the prelude; another value as it is."""
+    return value.args[0] if isinstance(value, ast.Call) and _id(value.func) == function else value
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+    return ast.Call(_name(name), list(arguments), [])
+
+
+def _at(new: ast.expr, old: ast.AST) -> ast.expr:
+    """Give the parts of a new node that have no place that of the old one."""
+    for node in ast.walk(new):
+        if isinstance(node, ast.expr | ast.keyword | ast.arg) and not hasattr(node, "lineno"):
+            ast.copy_location(node, old)
+    return new
 
 
 def _plain(value: ast.expr) -> ast.expr:
@@ -233,15 +269,33 @@ def _gone(target: ast.expr) -> ast.stmt:
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Names, hidden: Mapping[str, str], functions: Names, held: Names) -> None:
-        self._bound, self._hidden, self._functions, self._held = bound, hidden, functions, held
+    def __init__(self, bound: Names, hidden: Mapping[str, str], held: Names) -> None:
+        self._bound, self._hidden, self._held = bound, hidden, held
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Give a function of the API its other name, and look whether there is the answer that a name has."""
-        name = ast.Name(self._hidden.get(node.id, node.id), node.ctx)
+        """Make a function of one of the API that is a value, and look whether there is the answer that a name has."""
+        if node.id in self._hidden and isinstance(node.ctx, ast.Load):
+            call = self._waits(
+                node.id, [ast.Starred(_name("_given"), ast.Load())], [ast.keyword(None, _name("_named"))]
+            )
+            parameters = ast.arguments([], [], ast.arg("_given"), [], [], ast.arg("_named"), [])
+            return _at(ast.Lambda(parameters, call), node)
         if node.id in self._held and isinstance(node.ctx, ast.Load):
-            return ast.IfExp(_call("_host_is_held", name), _call("_host_held", name), name)
-        return name
+            told = _call("_host_wait", _call("_host_held", node))
+            return _at(ast.IfExp(_call("_host_is_held", node), told, node), node)
+        return node
+
+    def _waits(self, function: str, positional: Sequence[ast.expr], named: Sequence[ast.keyword]) -> ast.Call:
+        """Return a call of the API that waits for its answer; its arguments are plain values, as Monty sends them."""
+        arguments = [_plain(value) for value in positional]
+        keywords = [ast.copy_location(ast.keyword(item.arg, _plain(item.value)), item) for item in named]
+        return _call("_host_wait", ast.Call(_name(self._hidden[function]), arguments, keywords))
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """Write a character that is escaped as a surrogate pair as one."""
+        if isinstance(node.value, str) and not node.value.isascii():
+            node.value = _paired(node.value)
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
@@ -273,18 +327,18 @@ class _Dialect(ast.NodeTransformer):
         """
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
+        if name in self._hidden:
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return _at(self._waits(name, node.args, node.keywords), node)
         self.generic_visit(node)
         match node.args:
             case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
                 return _first(name, made, rest) if _taken(node) else node
-        if name in self._functions:
-            node.args = [_plain(argument) for argument in node.args]
-            for keyword in node.keywords:
-                keyword.value = _plain(keyword.value)
         if name not in _EAGER or is_own or len(node.args) != 2 or node.keywords:
             return node
         function, items = self._function(node.args[0]), node.args[1]
-        item = ast.Name("_item", ast.Load())
+        item = _name("_item")
         test = item if isinstance(function, ast.Constant) else ast.Call(function, [item], [])
         target = ast.Name("_item", ast.Store())
         parts = [ast.comprehension(target, items, [test] if name == "filter" else [], 0)]
@@ -310,48 +364,3 @@ class _Dialect(ast.NodeTransformer):
         owner, arguments = (item, []) if is_type and _id(node.value) not in self._bound else (node.value, [item])
         parameters = ast.arguments([], [ast.arg("_given")], None, [], [], None, [])
         return ast.Lambda(parameters, ast.Call(ast.Attribute(owner, node.attr, ast.Load()), list(arguments), []))
-
-
-_FOR_LIBRARY = {
-    "Mapping": "dict",
-    "Iterable": "(tuple, set, frozenset, range, *map(type, ({}.keys(), {}.values(), {}.items(), iter([]))))",
-    "stop": "stop",
-    "ratio": "_host_ratio",
-    "likest": "_host_likest",
-    "self": "None",
-    "Gathering": "_HostGathering",
-    "Held": "None",
-    "Suspended": "KeyboardInterrupt",
-    "_Error": "Exception",
-    "_Anything": "BaseException",
-}
-"""What the library and `gather` get in the place of what they import and of functions that run in the host."""
-
-
-@lru_cache(maxsize=1)
-def library() -> str:
-    """Return `gather` and the functions of the library, inside a function, where no name of a program is theirs."""
-    parts = _module("library").body
-    kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
-    defined = (node for node in ast.walk(_module("replay")) if isinstance(node, ast.FunctionDef))
-    gather = next(node for node in defined if node.name == "gather")
-    del gather.args.args[0]
-    tree = _Dialect((), {}, (), ()).visit(ast.Module([*kept, gather], []))
-    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
-    python = {_id(node) for node in ast.walk(tree)} - bound
-    given = {**{name: name for name in sorted(python) if hasattr(builtins, name)}, **_FOR_LIBRARY}
-    defaults = ", ".join(f"{name}={value}" for name, value in given.items())
-    names = ", ".join((*LIBRARY, "gather"))
-    body = indent(ast.unparse(ast.fix_missing_locations(tree)), "    ")
-    return f"def _host_library({defaults}):\n{body}\n    return {names}\n{names} = _host_library()\n"
-
-
-def _module(name: str) -> ast.Module:
-    spec = find_spec(f"restgpt.tools.sandbox.guest.{name}")
-    if spec is None or spec.origin is None:
-        raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-
-
-def _is_given(part: ast.stmt) -> bool:
-    return not _FOR_LIBRARY.keys().isdisjoint([getattr(part, "name", ""), _id(getattr(part, "target", part))])

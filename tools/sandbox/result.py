@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple, Protocol
+from itertools import islice
 
-Media = Literal["json", "text", "program", "replay", "rewriting"]
-"""What a run is given: JSON or text in `data`; the job of a program, which is checked in its first run only; or
-replacements in code that is not run."""
+SHAPE = 800
+"""The most characters of a description of data."""
 
 # ANSI sequences (ECMA-48) first, then every control character but tab and newline.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -39,25 +38,20 @@ class Status(StrEnum):
 class Limits:
     """The limits of one run.
 
-    `wall` and `cpu` are seconds of the code, all repeats of a run together; `total` is the number of seconds for
-    everything, with the wait for a free worker and its start (None: as long as these take). `memory` (None: by the size
-    of the data), `output`, `errors`, `data` and `code` are bytes; `shown` is the number of characters of output in a
-    result.
+    `wall` is the number of seconds that the code may run, without its waits for answers. `memory` (None: by the size of
+    the data), `output`, `data` and `code` are bytes; `shown` is the number of characters of output in a result.
     """
 
     wall: float = 5.0
-    cpu: float = 5.0
-    total: float | None = None
     memory: int | None = None
     output: int = 64 << 10
-    errors: int = 16 << 10
     shown: int = 8 << 10
     data: int = 64 << 20
     code: int = 64 << 10
 
     def memory_for(self, size: int) -> int:
-        """Return the address space in bytes for data of `size` bytes; parsed JSON takes four to five times its text."""
-        return self.memory if self.memory is not None else max(512 << 20, (64 << 20) + 8 * size)
+        """Return the bytes that code over `size` bytes may take; parsed JSON takes four to five times its text."""
+        return self.memory or max(256 << 20, 8 * size)
 
 
 STANDARD = Limits()
@@ -73,36 +67,12 @@ class CodeError:
     source_line: str = ""
 
 
-class Ending(NamedTuple):
-    """The outcome of a run as its worker tells it."""
-
-    status: Status
-    error: CodeError | None = None
-    shape: str = ""
-    pause: str = ""
-    payload: str = ""
-
-
-class WaitingProcess(Protocol):
-    """The process in which a program waits for the answer to a call; whoever holds it continues or ends it."""
-
-    def go_on(self, data: bytes, *, limits: Limits) -> "SandboxResult | None":
-        """Let the program go on with the answers in `data`; None if the process has ended or cannot take them."""
-        ...
-
-    def end(self) -> None:
-        """End the process."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SandboxResult:
     """The result of one run; `output` is printable and bounded, but as untrusted as the data.
 
-    `shape` describes the top level of the data; of a program that failed, the object that the error is about.
-    `truncated` means that `output` is only a part of the printed text. `pause` is the kind of the end of a program that
-    has not run to its end, and `payload` its JSON, written by the worker: both are as untrusted as the code. `process`
-    is set if the program waits in it for an answer.
+    `shape` describes the object that an error is about. `truncated` means that `output` is only a part of the printed
+    text.
     """
 
     status: Status
@@ -111,9 +81,6 @@ class SandboxResult:
     truncated: bool = False
     elapsed_ms: float = 0.0
     shape: str = ""
-    pause: str = ""
-    payload: str = ""
-    process: WaitingProcess | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -153,15 +120,35 @@ def shorten(text: str, limit: int) -> tuple[str, bool]:
     return text[: limit - tail] + note + text[len(text) - tail :], True
 
 
-def result_of(ending: Ending, printed: bytes, limits: Limits, seconds: float = 0.0) -> SandboxResult:
+def result_of(
+    status: Status,
+    printed: bytes,
+    limits: Limits,
+    *,
+    error: CodeError | None = None,
+    shape: str = "",
+    seconds: float = 0.0,
+) -> SandboxResult:
     """Return the result of a run with the printed bytes cleaned and bounded; OK without output becomes NO_OUTPUT."""
-    status, error, shape, pause, payload = ending
     text = printable(printed[: limits.output].decode("utf-8", "replace"))
     output, cut = shorten(text, limits.shown)
     if status is Status.OK and not text.strip():
         status = Status.NO_OUTPUT
     is_cut = cut or len(printed) > limits.output
-    return SandboxResult(status, output, error, is_cut, round(seconds * 1000, 3), shape, pause, payload)
+    return SandboxResult(status, output, error, is_cut, round(seconds * 1000, 3), shape)
+
+
+def shape(data: object) -> str:
+    """Return a short description of the top level of some data, for hints: its type, its keys, its length."""
+    text = f"of type {type(data).__name__}"
+    if isinstance(data, dict):
+        names = ", ".join(repr(str(key)[:40]) for key in islice(data, 40))
+        text = f"a dict with the keys {names}{', ...' if len(data) > 40 else ''}" if data else "an empty dict"
+    elif isinstance(data, list):
+        text = f"a list of {len(data)}"
+        if data and isinstance(data[0], dict):
+            text += "; its first item is " + shape(data[0])
+    return printable(text[:SHAPE])
 
 
 _HEADLINES: Mapping[Status, str] = {

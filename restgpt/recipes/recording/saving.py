@@ -18,7 +18,7 @@ from restgpt.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, UsedO
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.inputs import Input, arguments_in, inputs_of, is_entity
 from restgpt.specs.status import is_success
-from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
+from restgpt.tools.sandbox.literals import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.text.quotation import named as shown
 from restgpt.tools.text.redaction import Redactor, is_secret_name

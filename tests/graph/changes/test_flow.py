@@ -67,7 +67,7 @@ TRICKS = [
     Trick("hex", "find_items(q=secret.encode().hex())", from_hex),
     Trick(
         "rot13",
-        "import codecs\nfind_items(q=codecs.encode(secret, 'rot13'))",
+        "find_items(q=''.join(chr(ord(c) + (13 if c.lower() < 'n' else -13)) if c.isalpha() else c for c in secret))",
         lambda log: codecs.encode(log, "rot13"),
     ),
     Trick("reversed", "find_items(q=secret[::-1])", lambda log: log[::-1]),

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langgraph.types import Command
-from programrun import FORGE
 from roles import program
 from scripted import ScriptedModel
 
-from restgpt.tools.sandbox.guest.digest import call_text, digest_of
+from restgpt.tools.sandbox.digest import call_text
 
 CREATE = 'print("Made", create_project(body={"name": "Roof"})["name"])'
 ASKED = call_text("create_project", [], {"body": {"name": "Roof"}})
@@ -21,29 +20,6 @@ def end(text: str = "It cannot be done.") -> dict[str, Any]:
 
 def playing(board: Board, *codes: str) -> Agent:
     return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]), context={"road": "program"})
-
-
-def forging(report: str, kind: str = "calls") -> str:
-    return f"{FORGE}\nforge({kind.encode()!r}, {report})"
-
-
-@pytest.mark.cpython
-def test_the_digest_of_another_call_does_not_make_a_change_done(board: Board) -> None:
-    read = f"{{'calls': [call(function='find_tasks', arguments=[[], {{}}], digest={digest_of(ASKED)!r})]}}"
-    agent = playing(board, forging(read), CREATE)
-    [pause] = agent.ask("Make the project Roof")["__interrupt__"]
-    assert [action["name"] for action in pause.value["action_requests"]] == ["create_project"]
-    assert board.calls() == ["GET /tasks 200"]
-
-
-@pytest.mark.cpython
-def test_an_approved_change_is_not_made_again_at_its_position(board: Board) -> None:
-    change = "{'calls': [call(function='create_project', arguments=[[], {'body': {'name': 'Roof'}}])]}"
-    agent = playing(board, forging(change))
-    agent.ask("Make the project Roof")
-    result = agent.graph.invoke(Command(resume="approve"), agent.config)
-    assert "__interrupt__" not in result
-    assert board.calls().count("POST /projects 201") == 1
 
 
 def test_a_corrected_program_gets_the_answer_of_the_change_that_was_made(board: Board) -> None:
@@ -65,19 +41,13 @@ def test_answers_taken_one_after_another_stay_at_their_positions(board: Board) -
     assert len(board.calls()) == 4
 
 
-@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("code", "told"),
     [
         ("gather(*[create_project(body={'name': str(n)}) for n in range(10_000)])", "more requests at once"),
-        (forging("{'calls': [call(position=str(n), function='list_projects') for n in range(9000)]}"), "at once"),
-        (forging("{'calls': [call(function='drop_database')]}"), "unknown function"),
-        (forging("b'[' * 500_000"), "no JSON"),
-        (forging("{'text': '\\ud800\\x00'}", "stopped"), "The program stopped"),
-        ("import os\nos._exit(0)", "ended its process"),
         ("print('x' * 10**7)", "printed too much"),
         ("x = (", "was never closed"),
-        ("class E(Exception):\n    __str__ = lambda self: exit()\nraise E", "line 3: E"),
+        ("_host_held(5)", "is a name of the sandbox"),
         ("delete_everything()", "there is no function delete_everything"),
     ],
 )
@@ -95,17 +65,6 @@ def test_a_source_line_cannot_imitate_other_lines_of_an_approval(board: Board) -
     [pause] = playing(board, code).ask("Make the project Roof")["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert not {"\u2028", "\u202e", "\x1b"} & set(action["description"])
-
-
-@pytest.mark.cpython
-def test_a_forged_source_line_is_not_shown(board: Board) -> None:
-    change = (
-        "{'calls': [call(function='create_project', line=1, source='safe = 1', "
-        "arguments=[[], {'body': {'name': 'Roof'}}])]}"
-    )
-    [pause] = playing(board, forging(change)).ask("Make the project Roof")["__interrupt__"]
-    assert "safe = 1" not in str(pause.value["action_requests"])
-    assert [call["source"] for call in pause.value["program"]["calls"]] == [""]
 
 
 @pytest.mark.slow

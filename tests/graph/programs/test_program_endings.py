@@ -153,7 +153,6 @@ def test_a_dry_run_lists_all_changes_whose_answers_are_not_used(board: Board) ->
     assert board.calls() == []
 
 
-@pytest.mark.cpython
 def test_a_dry_run_says_where_it_does_not_know_what_comes_next(board: Board) -> None:
     code = 'made = create_task(project_id=1, body={"title": "Chairs"})\n'
     code += 'update_task(task_id=made["id"], body={"done": True})\nprint("Done")'

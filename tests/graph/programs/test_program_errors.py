@@ -56,15 +56,10 @@ def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Boa
     assert board.calls() == [FOUND]
 
 
-@pytest.mark.cpython
 @pytest.mark.parametrize(
     ("code", "told"),
     [
         ("for task in rows(find_tasks()):\n    print(task['titel'])", "Hint: `task` is a dict with the keys 'id',"),
-        (
-            "found = find_tasks()\nprint([t for t in found['items'] if t['by'] == 1])",
-            "Hint: `t` is a dict",
-        ),
         (
             "found = find_tasks()\nprint(found['items'][0]['titel'])",
             "Hint: `found['items'][0]` is a dict",
@@ -82,18 +77,6 @@ def test_a_wrong_field_is_told_with_the_fields_that_there_are(board: Board, code
     agent.ask("How many tasks are there?")
     assert told in feedback(agent)
     assert board.calls() == [FOUND]
-
-
-@pytest.mark.cpython
-def test_no_call_is_made_to_describe_what_an_error_is_about(board: Board) -> None:
-    code = (
-        "class Tasks:\n    def __getitem__(self, key):\n        return find_tasks(text=key)\n"
-        "tasks = Tasks()\nprint(tasks['oak']['titel'])"
-    )
-    agent = worker(board, code, "print(find_tasks()['total'])")
-    agent.ask("How many tasks are there?")
-    assert "Hint" not in feedback(agent)
-    assert board.calls() == [FOUND, FOUND]
 
 
 def test_an_api_error_that_is_not_caught_is_told_with_its_status_and_body(board: Board) -> None:
@@ -223,24 +206,6 @@ def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
     agent = worker(board, "while True:\n    pass", COUNT)
     agent.ask("How many tasks are there?")
     assert "took too long" in feedback(agent)
-
-
-@pytest.mark.cpython
-def test_a_program_that_is_another_one_in_every_run_is_told_so(board: Board) -> None:
-    # An address in memory would not do: the processes of one sandbox have the same ones.
-    code = "import threading\nfind_tasks(text=str(threading.get_native_id()))\nget_project(project_id=1)\nprint('done')"
-    agent = worker(board, code, "print('fine')")
-    agent.ask("Find something in project 1")
-    assert "other arguments than when the program ran before" in feedback(agent)
-    assert "fine" in agent.state["steps"][-1]["result"]
-
-
-def test_code_that_catches_everything_in_a_gather_is_told_so(board: Board) -> None:
-    code = "def find():\n    try:\n        return find_tasks()['total']\n    except BaseException:\n        return 0\n"
-    agent = worker(board, f"{code}print(gather(find, find))", COUNT)
-    agent.ask("How many tasks are there?")
-    assert "never BaseException" in feedback(agent)
-    assert board.calls() == [FOUND]
 
 
 def test_megabytes_of_output_end_a_program_and_are_shown_in_part(board: Board) -> None:

@@ -89,16 +89,6 @@ def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(bo
     assert board.calls() == []
 
 
-@pytest.mark.cpython
-def test_a_program_that_calls_something_else_when_it_runs_again_is_an_error(board: Board) -> None:
-    # This generator is not one of Python's own, so the sandbox does not give it a seed.
-    chance = "__import__('_random').Random().random()"
-    code = f"find_tasks(text=str({chance}))\nlist_projects()\nprint('Done.')"
-    agent = asked(board, "Find it", program(code), end("No."))
-    assert "has other arguments than when the program ran before" in agent.state["steps"][0]["result"]
-    assert board.calls() == ["GET /tasks 200"]
-
-
 def test_after_three_programs_of_the_caller_the_planner_decides(board: Board) -> None:
     listed = {"operation": "list_projects", "purpose": "list them", "needs": []}
     replies = [

@@ -29,7 +29,7 @@ def test_the_payload_has_the_code_and_a_place_for_each_action_in_their_order(boa
     _, payload = paused(board, CODE)
     assert payload["program"]["code"] == CODE
     calls = payload["program"]["calls"]
-    assert [call["position"] for call in calls] == ["0.0.0", "0.1.0"]
+    assert [call["position"] for call in calls] == ["0", "1"]
     assert {(call["line"], call["source"], call["operation"]) for call in calls} == {
         (2, CODE.splitlines()[1], "create_project")
     }

@@ -63,7 +63,6 @@ THREE = {
 }
 
 
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.sampled(2, "era")
 @pytest.mark.parametrize("era", ERAS[::-1])
 def test_a_program_that_was_cancelled_makes_no_further_change_until_it_is_repeated(

@@ -63,7 +63,6 @@ def listed(opened: Opener, **chosen: Any) -> list[types.Tool]:
     return list(with_client(opened(**chosen), lambda client: client.list_tools()).tools)
 
 
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_program_is_asked_about_at_its_changes_and_undone(opened: Opener, toy: WorldServer, era: str) -> None:
     person = Person()
@@ -74,7 +73,6 @@ def test_a_program_is_asked_about_at_its_changes_and_undone(opened: Opener, toy:
     assert changes(toy)[2:] == ["DELETE /tasks/{task_id} 204"] * 2
 
 
-@pytest.mark.usefixtures("sandbox")
 def test_a_program_that_waits_is_decided_on_the_command_line(opened: Opener, toy: WorldServer, cli: Cli) -> None:
     waiting = facts_of(called(opened, "run_program", {"code": TWO}))
     assert (waiting["status"], changes(toy)) == ("pending", [])

@@ -19,9 +19,8 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox.code import OFFERED
-from restgpt.tools.sandbox.guest.check import problems
-from restgpt.tools.sandbox.guest.gather import rewritten
+from restgpt.tools.sandbox.check import problems
+from restgpt.tools.sandbox.gather import rewritten
 
 MOVIE = ["id", "title", "genres", "extra", "links"]
 
@@ -93,7 +92,7 @@ def test_a_good_program_has_no_problems() -> None:
 
 def test_modules_beside_those_of_the_network_may_be_imported() -> None:
     tree = ast.parse("import urllib.parse, http\nfrom urllib import parse\nfrom http import HTTPStatus")
-    assert problems(tree, STUBS, [*STUBS], GIVEN, OFFERED) == []
+    assert problems(tree, STUBS, [*STUBS], GIVEN, (*MODULES, "urllib", "http")) == []
 
 
 @pytest.mark.parametrize(

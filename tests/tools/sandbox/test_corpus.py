@@ -2,7 +2,7 @@
 
 A corpus file holds snippets. `#: title | fixture` starts a benign one, with its output after `#>`; `#: title | kind`
 starts a hostile one. The kind is "leak" (the snippet breaches plain CPython, which a positive control checks), "closed"
-(the breach needs privileges or kernel features, so it has no control), "contained", or the allowed statuses.
+(the breach needs privileges or kernel features, so it has no control), "contained", or how it may end in CPython.
 """
 
 import json
@@ -15,23 +15,23 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import pytest
 
 from restgpt.tools.sandbox.program import run_program
-from restgpt.tools.sandbox.runner import Limits, Media, SandboxBackend, SandboxResult, Status, open_backend, run_python
+from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, run_python
 
 pytestmark = pytest.mark.slow
 
 CORPUS = Path(__file__).with_name("corpus")
 BENIGN = sorted(path.stem for path in (CORPUS / "benign").glob("*.py"))
 HOSTILE = sorted(path.stem for path in (CORPUS / "hostile").glob("*.py"))
+RUNNING = 78
 VARIABLE = "SANDBOX_CANARY"
-PATIENT = Limits(wall=30.0, cpu=30.0)
-SHORT = Limits(wall=0.4, cpu=5.0, memory=256 << 20)
-NARROW = Limits(wall=10.0, cpu=10.0, memory=256 << 20)
-KINDS = {"leak", "closed", "contained"}
+PATIENT = Limits(wall=30.0)
+SHORT = Limits(wall=0.4, memory=256 << 20)
+NARROW = Limits(wall=10.0, memory=256 << 20)
 
 VICTIM = """
 import ctypes, sys
@@ -163,18 +163,21 @@ def check(function: Callable[[Snippet], str], chosen: list[Snippet], *, threads:
     assert not complaints, "\n".join(complaints)
 
 
-def benign_complaint(snippet: Snippet, backend: SandboxBackend | None = None) -> str:
+def benign_complaint(snippet: Snippet) -> str:
     """The difference of a benign snippet's outcome from plain Python; "" if there is none."""
     path = CORPUS / "fixtures" / (snippet.label if "." in snippet.label else f"{snippet.label}.json")
-    media: Media = "json" if path.suffix == ".json" else "text"
-    result = run_python(snippet.code, path.read_bytes(), media=media, limits=PATIENT, backend=backend)
+    media: Literal["json", "text"] = "json" if path.suffix == ".json" else "text"
+    result = run_python(snippet.code, path.read_bytes(), media=media, limits=PATIENT)
     printed = "\n".join(line.rstrip() for line in result.output.rstrip("\n").split("\n"))
     return "" if result.ok and printed == snippet.prints else f"{snippet.title}: {result}"
 
 
-@pytest.mark.parametrize("name", BENIGN)
-def test_snippets_as_models_write_them_run_as_in_plain_python(name: str) -> None:
-    check(benign_complaint, snippets(CORPUS / "benign" / f"{name}.py"), threads=3)
+def test_snippets_as_models_write_them_run_as_in_plain_python_or_say_what_there_is_not() -> None:
+    chosen = [snippet for name in BENIGN for snippet in snippets(CORPUS / "benign" / f"{name}.py")]
+    with ThreadPoolExecutor(3) as pool:
+        wrong = [told for told in pool.map(benign_complaint, chosen) if told]
+    assert not [told for told in wrong if "error=None" in told]
+    assert len(chosen) - len(wrong) >= RUNNING, "\n".join(wrong)
 
 
 def test_the_corpora_are_as_large_as_the_documentation_says() -> None:
@@ -187,8 +190,6 @@ def problem(snippet: Snippet, result: SandboxResult, canaries: Canaries) -> str:
     message = result.error.message if result.error else ""
     written = f"{result.output}\n{message}\n{result.shape}"
     found = canaries.breaches(written)
-    if snippet.label not in KINDS and result.status not in snippet.label.split(", "):
-        found.append(f"ended with {result.status}")
     if result.status in (Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR) or "\x1b" in written:
         found.append("disturbed the host")
     if len(result.output) > SHORT.shown + 100 or len(message) > 2048:
@@ -232,8 +233,7 @@ def test_hostile_snippets_reach_nothing_as_programs(name: str, canaries: Canarie
         found = "asked for calls" if run.calls or run.kind == "calls" else ""
         return problem(snippet, run.result, canaries) or found
 
-    # Sleeping moves the clock of a program without waiting.
-    chosen = [each for each in snippets(CORPUS / "hostile" / f"{name}.py") if each.title != "sleeping for an hour"]
+    chosen = snippets(CORPUS / "hostile" / f"{name}.py")
     check(complaint, chosen, threads=8)
     assert not after(chosen[-1])
 
@@ -263,29 +263,3 @@ def test_the_same_leaks_breach_plain_python(name: str, tmp_path: Path, monkeypat
 
     leaks = [snippet for snippet in snippets(CORPUS / "hostile" / f"{name}.py") if snippet.label == "leak"]
     check(complaint, leaks, threads=3)
-
-
-@pytest.fixture
-def extra() -> Iterator[SandboxBackend]:
-    """The backend for other systems than Linux, if its extra is installed."""
-    pytest.importorskip("pydantic_monty")
-    backend = open_backend("monty")
-    yield backend
-    backend.close()
-
-
-def test_the_extra_runs_what_its_documentation_says(extra: SandboxBackend) -> None:
-    chosen = [snippet for name in BENIGN for snippet in snippets(CORPUS / "benign" / f"{name}.py")]
-    with ThreadPoolExecutor(2) as pool:
-        right = sum(not complaint for complaint in pool.map(lambda snippet: benign_complaint(snippet, extra), chosen))
-    assert right / len(chosen) >= 0.45
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_snippets_reach_nothing_in_the_extra(name: str, extra: SandboxBackend, canaries: Canaries) -> None:
-    def complaint(snippet: Snippet) -> str:
-        result = run_python(snippet.code, canaries.data, limits=SHORT, backend=extra)
-        found = canaries.breaches(f"{result.output}\n{result.error and result.error.message}\n{result.shape}")
-        return f"{snippet.title}: {found}" if found or result.status is Status.SANDBOX_UNAVAILABLE else ""
-
-    check(complaint, snippets(CORPUS / "hostile" / f"{name}.py"), threads=2)

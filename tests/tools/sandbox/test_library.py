@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox.guest import library
-from restgpt.tools.sandbox.guest.library import field, number, one, rows, table
+from restgpt.tools.sandbox import library
+from restgpt.tools.sandbox.library import field, number, one, rows, table
 
 PEOPLE: list[dict[str, Any]] = [
     {"id": 1, "name": "Anna Smith", "score": 5, "active": True, "tags": ["new", "Big One"]},

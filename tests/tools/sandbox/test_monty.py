@@ -11,20 +11,13 @@ from typing import Any
 import pytest
 from programrun import PATIENT, Failure, Host, once
 
-from restgpt.tools.errors import SettingsError
-from restgpt.tools.sandbox.backend import sandbox_from_env
 from restgpt.tools.sandbox.program import Entry, ProgramRun
 from restgpt.tools.sandbox.result import Limits, Status
 from restgpt.tools.sandbox.runner import run_python
 
 pytest.importorskip("pydantic_monty")
 
-SHORT = Limits(wall=1.0, cpu=1.0)
-
-
-@pytest.fixture(autouse=True)
-def monty(monkeypatch: pytest.MonkeyPatch, clean_environment: None) -> None:
-    monkeypatch.setenv("RESTGPT_SANDBOX", "monty")
+SHORT = Limits(wall=1.0)
 
 
 def told(code: str, **options: Any) -> str:
@@ -57,7 +50,7 @@ def test_what_monty_lacks_is_told_before_the_first_request_with_a_way_round_it(c
 @pytest.mark.parametrize(
     ("code", "way"),
     [
-        ("print(sorted([1], key=lambda n: get(n=n)))", "get() cannot be called here: call it in a loop first"),
+        ("print(sorted([1], key=lambda n: get(n=n)))", "the API cannot be called here: call it in a loop first"),
         ("l = []\nf = l.append\nf(1)", "a method is no value here: write a lambda that calls it"),
         ("raise ValueError('a', 1)", "an error takes one text here"),
     ],
@@ -134,13 +127,16 @@ def test_a_function_that_is_called_like_one_of_python_is_that_of_the_api() -> No
     assert host.play("print(filter(n=3), list(), [*map(str, [1])])").result.output == "3 [5] ['1']\n"
 
 
-def test_half_of_a_surrogate_pair_in_an_answer_does_no_harm() -> None:
+def test_half_of_a_surrogate_pair_in_an_answer_is_kept_and_sent_as_it_is() -> None:
     def fail() -> None:
         raise Failure(500, {"a": "\ud83d"})
 
     host = Host({"get": lambda: ["\ud83d"], "put": fail})
     assert host.play("print(get())\ntry:\n    put()\nexcept ApiError as e:\n    print(e.body)").kind == "finished"
-    assert run_python("print(data)", '["\\ud83d"]').output == "['?']\n"
+    assert run_python("print(data)", '["\\ud83d"]').output == "['\\ud83d']\n"
+    host = Host({"get": lambda: ["a\ud83d"], "put": lambda text: text})
+    assert host.play("text = get()[0]\nprint(put(text=text) == text, len(text))").result.output == "True 2\n"
+    assert host.log[-1][2] == [{"text": "a\ud83d"}]
 
 
 def test_code_over_data_has_it_whatever_it_is() -> None:
@@ -176,37 +172,6 @@ PEOPLE = """[
 ]"""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="compares with the locked interpreter of Linux")
-@pytest.mark.parametrize(
-    "call",
-    [
-        *("rows(None)", "rows((1, 2))", "rows({'a': 1}.values())", "rows({'data': {'items': [1]}})", "rows(5)"),
-        *("rows({'id': 1, 'cast': [{'a': 1}], 'crew': []})", "rows({'albums': {'items': [1], 'total': 1}})"),
-        *("field(P[2], 'hometown', 'x')", "field(P[2], 'home.city')", "field(P[2], 'home.zip')", "field(P, 'tags.0')"),
-        *("field(P[0], 'nam', 'tag')", "field(P[0], 'x', default=None)", "field(P[0], 'tags.1')", "field({}, '')"),
-        *("one(P, 'bob')", "one(P, 'anna')", "one(P, 'Anna Jone')", "one(P, 'Bpb')", "one(P, id='2')", "one([], 'a')"),
-        *("one(P, score=5.5)", "one(P, tags='new')", "one(P, active='true')", "one(P, 'big')", "one(P, nmae='x')"),
-        *("number('1,234.50 €')", "number('1.234,50')", "number('12k')", "number('3.5 million')", "number('(5)')"),
-        *("number('-1 234')", "number('a')", "number('1 2')", "number('1.2.3')", "number('1e3')", "number('٣')"),
-        *(
-            "table('a;b\\n1;\"x\\ny\"\\n')",
-            "table('a,a,\\r\\n1,2')",
-            "table('')",
-            "table([1])",
-            "table('a\\u2028b,c\\n1,2')",
-        ),
-    ],
-)
-def test_the_library_answers_in_monty_as_it_does_in_the_locked_interpreter(
-    call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code = f"P = {PEOPLE}\ntry:\n    print(repr({call}))\nexcept Exception as e:\n    print(repr(e))"
-    here = once(code)
-    monkeypatch.setenv("RESTGPT_SANDBOX", "cpython")
-    there = once(code)
-    assert (here.kind, here.result.output, here.text) == (there.kind, there.result.output, there.text)
-
-
 BOMB = "x = [0]\nfor _ in range(40): x = [x, x]\n"
 
 
@@ -218,16 +183,18 @@ BOMB = "x = [0]\nfor _ in range(40): x = [x, x]\n"
         ("10**10**8", Status.TIMEOUT),
         (f"{BOMB}x", Status.TIMEOUT),
         (f"{BOMB}get(n=x)", Status.TIMEOUT),
-        (f"{BOMB}f = get\nf(n=x)", Status.RUNTIME_ERROR),
-        (f"{BOMB}def _host_shown(value): return value\nx", Status.NO_OUTPUT),
+        (f"{BOMB}f = get\nf(n=x)", Status.MEMORY_LIMIT),
+        ("def _host_shown(value): return value", Status.UNSUPPORTED),
+        ("eval('_host_held(5)')", Status.NO_OUTPUT),
+        ("eval('_host_headers(10**30)')", Status.RUNTIME_ERROR),
         (f"{BOMB}stop('a', x)", Status.RUNTIME_ERROR),
         ("x = 'a'\nwhile True: x += x", Status.MEMORY_LIMIT),
         ("get(n='x' * 3_000_000)", Status.RUNTIME_ERROR),
         ("def f(): f()\nf()", Status.RUNTIME_ERROR),
         ("while True: print('x' * 1000)", Status.OUTPUT_LIMIT),
-        ("_host_begin()", Status.RUNTIME_ERROR),
-        ("_host_error('a', 'b')", Status.RUNTIME_ERROR),
-        ("_host_likest('a', ['b'] * 10**6)", Status.RUNTIME_ERROR),
+        ("_host_begin()", Status.UNSUPPORTED),
+        ("_host_error('a', 'b')", Status.UNSUPPORTED),
+        ("_host_likest('a', ['b'] * 10**6)", Status.UNSUPPORTED),
         ("print(open('/etc/passwd').read())", Status.RUNTIME_ERROR),
         ("import os\nprint(os.environ)", Status.RUNTIME_ERROR),
         ("import os\nprint(os.listdir('/'))", Status.RUNTIME_ERROR),
@@ -266,11 +233,6 @@ def test_a_worker_that_is_killed_has_crashed_and_the_next_run_works() -> None:
     assert once("print(1)").kind == "finished"
 
 
-def test_another_name_of_a_sandbox_is_an_error() -> None:
-    with pytest.raises(SettingsError, match="RESTGPT_SANDBOX must be one of auto, cpython, monty, not 'docker'"):
-        sandbox_from_env({"RESTGPT_SANDBOX": "docker"})
-
-
 ELSEWHERE = """
 import os, selectors, signal, sys
 import pydantic, pydantic_monty, restgpt.tools.settings.environment
@@ -279,15 +241,13 @@ for name in ("fcntl", "resource", "pwd", "grp", "termios"):
 del selectors.PollSelector, os.fork, os.register_at_fork, signal.SIGKILL
 sys.platform = sys.argv[1]
 from restgpt.tools.sandbox.program import run_program
-from restgpt.tools.sandbox.runner import runs_programs
 run = run_program("print(get(n=1))", functions=["get"], entries=[], clock=1.0, seed="x", most=3)
-print(runs_programs(), run.kind, run.calls[0].keywords)
+print(run.kind, run.calls[0].keywords)
 """
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_other_systems_run_programs_without_the_modules_of_linux(platform: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "RESTGPT_SANDBOX"}
     command = [sys.executable, "-c", ELSEWHERE, platform]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
-    assert (done.stdout, done.stderr[-500:]) == ("True calls {'n': 1}\n", "")
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (done.stdout, done.stderr[-500:]) == ("calls {'n': 1}\n", "")

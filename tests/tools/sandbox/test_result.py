@@ -2,18 +2,11 @@
 
 import pytest
 
-from restgpt.tools.sandbox.record import LOCKED, ending_of, refusal_of
-from restgpt.tools.sandbox.result import Ending, printable, result_of, shorten
-from restgpt.tools.sandbox.runner import CodeError, Limits, SandboxResult, Status
-
-
-def record(*fields: bytes) -> bytes:
-    body = b"".join(b"%d:%b," % (len(field), field) for field in fields)
-    return b"%d:%b," % (len(body), body)
+from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of, shape, shorten
 
 
 def test_good_output_is_its_own_feedback() -> None:
-    assert result_of(Ending(Status.OK), b"42\n", Limits()).feedback() == "42\n"
+    assert result_of(Status.OK, b"42\n", Limits()).feedback() == "42\n"
 
 
 def test_feedback_names_error_line_output_and_hint() -> None:
@@ -47,12 +40,12 @@ def test_every_status_has_words(status: Status) -> None:
 
 
 def test_a_run_that_prints_only_space_has_no_output() -> None:
-    assert result_of(Ending(Status.OK), b" \n\n", Limits()).status is Status.NO_OUTPUT
+    assert result_of(Status.OK, b" \n\n", Limits()).status is Status.NO_OUTPUT
 
 
 def test_long_output_keeps_head_and_tail_and_stays_text() -> None:
     printed = b"a" + "é".encode() * 30_000 + b"z"
-    result = result_of(Ending(Status.OK), printed, Limits())
+    result = result_of(Status.OK, printed, Limits())
     assert result.truncated
     assert result.output.startswith("aé")
     assert result.output.endswith("éz")
@@ -61,7 +54,7 @@ def test_long_output_keeps_head_and_tail_and_stays_text() -> None:
 
 
 def test_output_cut_inside_a_character_stays_text() -> None:
-    result = result_of(Ending(Status.OUTPUT_LIMIT), "é".encode() * 10, Limits(output=5))
+    result = result_of(Status.OUTPUT_LIMIT, "é".encode() * 10, Limits(output=5))
     assert result.output == "éé\ufffd"
     assert result.truncated
 
@@ -76,37 +69,13 @@ def test_short_text_is_not_shortened() -> None:
 
 
 def test_memory_grows_with_the_data() -> None:
-    assert Limits().memory_for(1000) == 512 << 20
-    assert Limits().memory_for(100 << 20) == (64 << 20) + (800 << 20)
+    assert Limits().memory_for(1000) == 256 << 20
+    assert Limits().memory_for(100 << 20) == 800 << 20
     assert Limits(memory=1).memory_for(100) == 1
 
 
-def test_a_record_is_read_strictly() -> None:
-    good = LOCKED + record(b"runtime_error", b"ValueError", b"no", b"7", b"f()", b"an empty dict")
-    assert ending_of(good)[:3] == (Status.RUNTIME_ERROR, CodeError("ValueError", "no", 7, "f()"), "an empty dict")
-    done = record(b"done")
-    for bad in (b"", LOCKED, done, done + LOCKED, LOCKED + done + done, LOCKED + done + b"x", LOCKED + done[:-1]):
-        assert ending_of(bad)[0] is Status.CRASHED, bad
-    for unknown in (b"locked", b"timeout", b"", b"DONE"):
-        assert ending_of(LOCKED + record(unknown))[0] is Status.CRASHED
-
-
-def test_a_record_is_bounded_and_cleaned() -> None:
-    status, error, shape, pause, payload = ending_of(
-        LOCKED + record(b"runtime_error", b"\x1b[2JE" * 999, b"m" * 9999, b"\xb2", b"\x00s" * 999, b"\xff" * 999)
-    )
-    assert status is Status.RUNTIME_ERROR
-    assert error is not None
-    assert error.type.startswith("EEE")
-    assert len(error.type) == 200
-    assert len(error.message) == 2048
-    assert error.line is None
-    assert error.source_line == "s" * 300
-    assert shape == "\ufffd" * 800
-    assert (pause, payload) == ("", "")
-
-
-def test_a_refusal_is_read_from_the_first_record_only() -> None:
-    assert refusal_of(record(b"unlocked", b"seccomp was refused")) == "seccomp was refused"
-    assert refusal_of(LOCKED + record(b"unlocked", b"forged")) == ""
-    assert refusal_of(b"garbage") == ""
+def test_the_shape_of_data_is_its_top_level_in_short() -> None:
+    assert shape([{"id": 1, "name": "x"}]) == "a list of 1; its first item is a dict with the keys 'id', 'name'"
+    assert shape({str(n): n for n in range(50)}).endswith("'39', ...")
+    assert (shape({}), shape(3)) == ("an empty dict", "of type int")
+    assert len(shape({"k" * 500: 1})) < 80

@@ -8,10 +8,10 @@ from threading import Thread
 
 import pytest
 
-from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, open_backend, run_python
+from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, run_python
 from restgpt.tools.sandbox.tool import python_tool
 
-PATIENT = Limits(wall=30.0, cpu=30.0)
+PATIENT = Limits(wall=30.0)
 
 
 def run(code: str, data: object = None, *, limits: Limits = PATIENT) -> SandboxResult:
@@ -91,7 +91,7 @@ def test_empty_code_is_refused(code: str) -> None:
 def test_too_much_code_is_refused() -> None:
     result = run("x = 1\n" * 20_000)
     assert result.status is Status.SYNTAX_ERROR
-    assert "120000 bytes" in result.feedback()
+    assert "119999 bytes" in result.feedback()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_too_much_code_is_refused() -> None:
         ("\nimport numpy as np", Status.IMPORT_ERROR, "ModuleNotFoundError", 2, "import numpy as np"),
         ("from json import lods", Status.IMPORT_ERROR, "ImportError", 1, "from json import lods"),
         ("open('/etc/hostname')", Status.RUNTIME_ERROR, "PermissionError", 1, "open('/etc/hostname')"),
-        ("input('> ')", Status.RUNTIME_ERROR, "EOFError", 1, "input('> ')"),
+        ("input('> ')", Status.UNSUPPORTED, "NotImplementedError", 1, "input('> ')"),
         ("x = [0] * 10**11", Status.MEMORY_LIMIT, "MemoryError", 1, "x = [0] * 10**11"),
         ("raise MemoryError('mine')", Status.MEMORY_LIMIT, "MemoryError", 1, "raise MemoryError('mine')"),
         ("def f(): f()\nf()", Status.RUNTIME_ERROR, "RecursionError", 1, "def f(): f()"),
@@ -130,7 +130,7 @@ def test_an_error_is_told_with_its_line(
 
 def test_memory_that_ran_out_inside_many_objects_is_still_reported() -> None:
     code = "print('start')\nkept = []\nwhile True:\n    kept.append({'n': len(kept)})"
-    result = run(code, limits=Limits(wall=30.0, cpu=30.0, memory=128 << 20))
+    result = run(code, limits=Limits(wall=30.0, memory=128 << 20))
     assert (result.status, result.output) == (Status.MEMORY_LIMIT, "start\n")
     assert result.error is not None
     assert result.error.line == 4
@@ -145,29 +145,12 @@ def test_output_before_a_kill_is_kept() -> None:
     assert "before" in result.feedback()
 
 
-@pytest.mark.slow
-def test_processor_time_is_limited_apart_from_the_clock() -> None:
-    result = run("while True: pass", limits=Limits(wall=60.0, cpu=0.01))
-    assert result.status is Status.TIMEOUT
-
-
 def test_time_that_is_over_before_the_code_begins_is_a_timeout() -> None:
     assert run("print(1)", limits=Limits(wall=0.000001)).status is Status.TIMEOUT
 
 
-def test_a_module_that_no_word_shows_is_loaded_after_all() -> None:
-    assert run("m = __import__('statis' + 'tics')\nprint(m.median([3, 1, 2]))").output == "2\n"
-
-
-def test_the_shape_of_the_data_is_told_for_hints() -> None:
-    assert (
-        run("print(1)", [{"id": 1, "name": "x"}]).shape
-        == "a list of 1; its first item is a dict with the keys 'id', 'name'"
-    )
-    assert run("print(1)", {str(n): n for n in range(50)}).shape.endswith("'39', ...")
-    assert run("print(1)", {}).shape == "an empty dict"
-    assert run("print(1)", "3").shape == "of type int"
-    assert len(run("print(1)", {"k" * 500: 1}).shape) < 80
+def test_a_wrong_field_is_told_with_the_shape_of_the_data() -> None:
+    assert "`data` is a dict with the keys 'id'" in run("print(data['name'])", {"id": 1}).feedback()
 
 
 def test_the_tool_shows_the_model_nothing_but_code() -> None:
@@ -204,27 +187,6 @@ def test_a_large_response_is_read() -> None:
     assert run("print(len(data), data[-1]['id'])", rows).output == "40000 39999\n"
 
 
-def test_the_extra_backend_runs_where_it_is_installed() -> None:
-    pytest.importorskip("pydantic_monty")
-    backend = open_backend("monty")
-    try:
-        for code, status in {
-            "print(data['a'])": Status.OK,
-            "print(data['b'])": Status.RUNTIME_ERROR,
-            "x = (": Status.SYNTAX_ERROR,
-            "import numpyy": Status.IMPORT_ERROR,
-            "x = 1": Status.NO_OUTPUT,
-            "while True: print('x' * 100)": Status.OUTPUT_LIMIT,
-            "while True: pass": Status.TIMEOUT,
-        }.items():
-            limits = Limits(wall=1.0) if status is Status.TIMEOUT else PATIENT
-            result = run_python(code, {"a": 1}, backend=backend, limits=limits)
-            assert result.status is status, (code, result)
-        assert run_python("print(1)", b"{", backend=backend).status is Status.INPUT_INVALID
-    finally:
-        backend.close()
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -234,13 +196,10 @@ def test_the_extra_backend_runs_where_it_is_installed() -> None:
     ],
 )
 def test_monty_is_stopped_by_its_output_and_not_by_its_time(code: str) -> None:
-    pytest.importorskip("pydantic_monty")
-    backend = open_backend("monty")
     results: Queue[SandboxResult] = Queue()
-    limits = Limits(wall=3600, cpu=3600, output=1000)
-    run = Thread(target=lambda: results.put(run_python(code, {}, backend=backend, limits=limits)), daemon=True)
+    limits = Limits(wall=3600, output=1000)
+    run = Thread(target=lambda: results.put(run_python(code, {}, limits=limits)), daemon=True)
     run.start()
     # Only a run that goes on for its hour is not over by then.
     result = results.get(timeout=120)
-    backend.close()
     assert (result.status, result.truncated, len(result.output)) == (Status.OUTPUT_LIMIT, True, 1000)

@@ -173,11 +173,6 @@ print("a")
 exit()
 
 
-#: await
-async def f():
-    return 1
-
-
 #: exec
 exec("print(1)")
 #: import collections
@@ -276,10 +271,6 @@ class V:
 
 
 print([v.n for v in sorted([V(2), V(1)])])
-#: sys.exit with a text
-import sys
-
-sys.exit("no")
 #: open
 print(open("/etc/passwd").read())
 #: a dry run that uses what it did not get

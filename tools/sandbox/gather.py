@@ -1,15 +1,7 @@
-"""The branches of `gather`: a program is changed before it is compiled, so that `gather` gets them as functions.
-
-Standard library only: the host sends this module to the worker if a program uses `gather`.
-"""
-
-from __future__ import annotations
+"""The branches of `gather`: a program is changed before it runs, so that `gather` gets them as functions."""
 
 import ast
-
-TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 
 def rewritten(tree: ast.Module) -> ast.Module:

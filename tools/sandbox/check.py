@@ -1,8 +1,6 @@
 """The check of a program before its first request: its imports, names, calls, and the fields that it reads of answers.
 
-A problem is reported only if it is certain. The work is bounded by the size of the program. The parser and the compiler
-may raise RecursionError for deep nesting, which the caller handles. Standard library only: the host sends this module
-to the worker.
+A problem is reported only if it is certain. The work is bounded by the size of the program.
 
 Each function of the API is described by a stub; `keywords` says which of its parameters are required, `others` are the
 names of further arguments, `result` the only fields of an answer, or None if others may occur, and `truths` the names
@@ -17,16 +15,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from restgpt.tools.sandbox.guest.gather import bound_names
-from restgpt.tools.sandbox.guest.library import listed, nearest, short
+from restgpt.tools.sandbox.gather import bound_names
+from restgpt.tools.sandbox.library import listed, nearest, short
 
-TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    Stub = Mapping[str, Any]
+Stub = Mapping[str, Any]
 
 MOST_PROBLEMS = 20
 

@@ -1,7 +1,7 @@
 """The functions that a program in the sandbox uses on the answers of an API: lists, fields, matches, numbers, tables.
 
-Standard library only: the host sends this module to the worker of a program. All functions are deterministic. A module
-that few programs need is imported where it is used, and the host has it loaded for programs with that function's name.
+All functions are deterministic. Their source stands before a program that has one of their names (`prelude.py`), where
+`from` imports and blocks of `if` are left out.
 """
 
 from __future__ import annotations

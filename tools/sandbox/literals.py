@@ -1,69 +1,94 @@
-"""Lists the literals of a program by the names of their places, and replaces some by inputs; nothing of it is run.
-
-Standard library only: the host sends this module to the worker.
-"""
-
-from __future__ import annotations
+"""Put inputs into a program in place of the values of its literals, and list its literals; nothing of it is run."""
 
 import ast
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-TYPE_CHECKING = False  # a name for type checkers; the import of `typing` would cost every worker milliseconds
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+from restgpt.tools.sandbox.code import UNPARSABLE, program_code
+from restgpt.tools.sandbox.dialect import FILENAME
 
-FILENAME = "<code>"
-MOST_LITERALS, MOST_WORDS, MOST_RECORD = 500, 5000, 900_000  # of a report: literals, words, bytes
-MOST_WORD = 100  # characters of a name of a field
+MOST_LITERALS, MOST_WORDS = 500, 5000
+"""The maximum numbers of literals and of words that are told of a program."""
+
+MOST_WORD = 100
+"""The maximum number of characters of a name of a field."""
+
+MOST_CODE = 200_000
+"""The maximum number of characters of rewritten code."""
+
 _LISTS = (ast.List, ast.Tuple)
 
 
-class UnsafeError(Exception):
-    """The new source is not the changed program."""
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """An input and its value in the saved run; with `keyword` it replaces only literals of this name."""
+
+    name: str
+    value: str | int | float | tuple[str | int | float, ...]
+    keyword: str = ""
 
 
-def run(worker: Any, status: int, code: str, raw: list[bytearray]) -> tuple[bytes, ...]:
-    """Return the record with the report about the code; the inputs to put into it are in `raw`."""
-    inputs = json.loads(raw.pop())
+@dataclass(frozen=True, slots=True)
+class Parametrized:
+    """The new code, the names of the inputs in it, and what the old code says.
+
+    `literals` are its texts, numbers and lists of these with the names of their places: an argument, a key, a variable,
+    a compared field, or none. `words` may be names of fields that it reads. `is_constant` says that it prints no value,
+    `takes_one` that it takes items of lists by their places. `problem` says why there is no new code.
+    """
+
+    code: str
+    used: frozenset[str] = frozenset()
+    literals: tuple[tuple[str, Any], ...] = ()
+    words: frozenset[str] = frozenset()
+    is_constant: bool = False
+    takes_one: bool = False
+    problem: str = ""
+
+
+def parametrized(code: str, replacements: Sequence[Replacement]) -> Parametrized:
+    """Return the code with `inputs["name"]` in place of literals that have the value of a replacement."""
+    cleaned = program_code(code)
+    inputs = [{"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements]
     try:
-        report = rewritten(code, inputs)
-    except SyntaxError as error:
-        return b"syntax_error", worker.type_of(error), worker.text_of(error.msg), b"%d" % (error.lineno or 0)
-    except (ValueError, OverflowError, RecursionError, MemoryError, UnsafeError) as error:
-        return b"syntax_error", worker.type_of(error), worker.message_of(error) or b"the code is too complex"
-    text = json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    if len(text) > MOST_RECORD:
-        return b"syntax_error", b"ValueError", b"the new code is too long"
-    return b"done", b"", b"", b"", b"", b"", text
+        return _parametrized(cleaned, inputs)
+    except UNPARSABLE as error:
+        place = f" on line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        reason = getattr(error, "msg", "") or str(error) or "the code is too complex"
+        return Parametrized(cleaned, problem=f"The program cannot be parsed{place}: {reason}.")
 
 
-def rewritten(code: str, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the new code, the names of the inputs in it, and what the old code says."""
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrized:
+    """Return the new code and what the old code says. Raises what `ast.parse` raises, and ValueError."""
+    code.encode()  # halves of surrogate pairs raise ValueError
     tree = ast.parse(code, FILENAME)
     nodes = list(ast.walk(tree))
     places, skipped = _places(nodes), _no_values(nodes)
     literals = [
-        [name, value]
+        (name, value)
         for node in sorted((node for node in nodes if hasattr(node, "lineno")), key=_position)
         if id(node) not in skipped and (value := _literal(node)) is not None
         for name in places.get(id(node)) or [""]
     ]
-    report = {
-        "literals": literals[:MOST_LITERALS],
-        "words": sorted(set(_words(nodes)))[:MOST_WORDS],
-        "is_constant": not any(_prints_a_value(node) for node in nodes),
-        "takes_one": any(_takes_one(node) for node in nodes),
-    }
+    words = frozenset(sorted(set(_words(nodes)))[:MOST_WORDS])
+    is_constant, takes_one = not any(map(_prints_a_value, nodes)), any(map(_takes_one, nodes))
     used: set[str] = set()
     if inputs:
         tree = _Inputs(inputs, places, skipped, used).visit(tree)
         new = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+        if len(new) > MOST_CODE:
+            raise ValueError("the new code is too long")
         if ast.dump(ast.parse(new, FILENAME)) != ast.dump(tree):
-            raise UnsafeError("the literals cannot be replaced in this code")
+            raise ValueError("the literals cannot be replaced in this code")
         code = new if used else code
-    return {"code": code, "used": sorted(used), **report}
+    return Parametrized(code, frozenset(used), tuple(literals[:MOST_LITERALS]), words, is_constant, takes_one)
 
 
 def _position(node: Any) -> tuple[int, int]:

@@ -1,18 +1,11 @@
 """Guards the inputs of a program: which literals they replace, what stays, and what is said of the code."""
 
-import sys
 from typing import Any
 
 import pytest
 
-from restgpt.tools.sandbox.parametrize import Parametrized, Replacement, parametrized
-from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.literals import Parametrized, Replacement, parametrized
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="programs are parsed in the locked interpreter of Linux"
-)
-
-PATIENT = Limits(wall=30.0, cpu=30.0)
 NAME, WHO, TITLES, HOURS, STATE = (
     Replacement("name", "Roof garden"),
     Replacement("who", "Björn"),
@@ -24,7 +17,7 @@ INPUTS: dict[str, Any] = {"name": "Shed", "who": "Ada", "titles": ["Dig"], "hour
 
 
 def put(code: str, *replacements: Replacement) -> Parametrized:
-    return parametrized(code, replacements or (NAME, WHO, TITLES, HOURS, STATE), limits=PATIENT)
+    return parametrized(code, replacements or (NAME, WHO, TITLES, HOURS, STATE))
 
 
 def test_literals_with_the_values_of_inputs_are_replaced_wherever_they_stand() -> None:
