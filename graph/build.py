@@ -1,6 +1,6 @@
 """The state machine: planner, selector, caller, approval, sender and parser, connected as in section 3 of the paper."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -11,19 +11,17 @@ from langgraph.store.base import BaseStore
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_approval, after_caller, after_parser, after_planner
+from restgpt.graph.running import approval_node, make_running, sender_node
 from restgpt.graph.state import FormedState, InputState, OutputState, State
-from restgpt.nodes.approval import make_approval
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.selection import MAX_CALLS
 from restgpt.nodes.intake import intake
-from restgpt.nodes.parser import make_parser
 from restgpt.nodes.planner import make_planner
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.selector import make_selector
-from restgpt.nodes.sender import make_sender
 from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
@@ -133,8 +131,8 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *,
     builder.add_edge("sender", "parser")
     builder.add_node(
         "parser",
-        parser_node(services),
-        metadata=_about("Runs a program up to its next calls, or reads responses."),
+        make_running(services, ends=False),
+        metadata=_about("Runs a program up to its next change, or reads responses."),
     )
 
 
@@ -166,21 +164,6 @@ def add_sending(builder: StateGraph[Any, Any, Any, Any], services: Services, *, 
     builder.add_conditional_edges(
         "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}
     )
-
-
-def approval_node(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the node approval of a graph: fenced, with an event and a span for each of its runs."""
-    return node_of("approval", make_approval(services), services)
-
-
-def sender_node(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the node sender of a graph: fenced, with events and spans; several senders may run in one step."""
-    return node_of("sender", make_sender(services), services, parallel=True)
-
-
-def parser_node(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the node parser of a graph: fenced, with events and spans."""
-    return node_of("parser", make_parser(services), services)
 
 
 def recursion_limit(max_steps: int) -> int:

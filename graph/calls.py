@@ -13,10 +13,10 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.calling.record import Request, request_of
-from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
+from restgpt.graph.running import approval_node, sender_node
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import FORMAT, Usage, add_usage, merge_requests, no_usage

@@ -5,27 +5,32 @@ the programs of the agent. A thread that gets a corrected program does not repea
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from restgpt.graph.build import make_resources
+from restgpt.graph.build import add_sending, make_resources, recursion_limit
 from restgpt.graph.channels import Conversation
-from restgpt.graph.running import compile_program_graph
+from restgpt.graph.node import Node, node_of
+from restgpt.graph.resumption import reopened
+from restgpt.graph.running import make_running
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api
+from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 
 
 class ProgramInput(TypedDict):
@@ -80,6 +85,44 @@ def build_program(
         concurrency=concurrency,
     )
     return graph
+
+
+def compile_program_graph(
+    builder: StateGraph[Any, Any, Any, Any],
+    services: Services,
+    *,
+    name: str,
+    opening: Node,
+    opens: str,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None,
+    store: BaseStore | None,
+    concurrency: int | None,
+) -> Any:
+    """Wire and compile a graph without a model: `opening` begins a program, the other nodes run it and send its calls.
+
+    `opens` describes the node `open` in drawings. The other arguments are those of `build_graph`.
+    """
+    builder.add_node("open", node_of("open", opening, services), metadata={"description": opens})
+    builder.add_node(
+        "parser",
+        make_running(services),
+        metadata={"description": "Runs the program and sends its reads, up to its next change."},
+    )
+    add_sending(builder, services, after="parser")
+    builder.add_edge("sender", "parser")
+    builder.add_edge(START, "open")
+    builder.add_edge("open", "parser")
+    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
+    run_in_threads(builder, concurrency)
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    graph = DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
+    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+
+
+@on_loop
+def _after_parser(state: State) -> Literal["calls", "end"]:
+    """Go to approval with the calls of the program, or end: without a planner, nothing follows its end."""
+    return "calls" if is_running(state.get("program")) else "end"
 
 
 def make_opening(services: Services) -> Callable[..., dict[str, Any]]:

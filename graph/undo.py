@@ -13,13 +13,13 @@ from typing_extensions import TypedDict
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.record import undo_report
 from restgpt.calling.undo.reversal import reversals, settle_reversals
-from restgpt.graph.build import approval_node, sender_node
 from restgpt.graph.calls import CallsState, after_decisions, calls_input
 from restgpt.graph.channels import Checked, Conversation
 from restgpt.graph.node import node_of
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_sender
+from restgpt.graph.running import approval_node, sender_node
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services

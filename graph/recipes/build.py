@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.channels import Conversation
-from restgpt.graph.running import compile_program_graph
+from restgpt.graph.program import compile_program_graph
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.start import recipe_update

@@ -13,14 +13,14 @@ from restgpt.nodes.state.rounds import RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
-from restgpt.tools.sandbox.program import LIMITS, Entry
+from restgpt.tools.sandbox.program import LIMITS, Entry, Live
 
 MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
 
 
 class ProgramState(RoundState):
-    """The state keys that a run of a program reads."""
+    """The state keys that a run of a program reads, and the program itself, as long as its node sends its reads."""
 
     messages: list[AnyMessage]
     instruction: str
@@ -30,6 +30,7 @@ class ProgramState(RoundState):
     baseline: Usage
     program: Program | None
     recipe: NotRequired[RecipeRun | None]
+    live: NotRequired[Live]
 
 
 def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
@@ -55,17 +56,22 @@ def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) ->
 def entries(
     run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
 ) -> Iterator[tuple[Request, Entry]]:
-    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take."""
+    """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take.
+
+    A read before a change shows what there was, so it is made again; and a client's next program comes at any time.
+    """
     earlier = [*made_in_task(state), *requests]
+    fresh = max((at for at, request in enumerate(earlier, 1) if _has_changed(request)), default=0)
+    fresh = len(earlier) if program["writer"] == "client" else fresh
     positions = {key: position for position, key in program["taken"].items()}
-    for request in earlier:
+    for at, request in enumerate(earlier):
         place = request.get("place")
         if place is None or request["status"] in UNSENT:
             continue
         is_own = request in requests and place["program"] == program["number"]
         if is_own:
             yield request, entry_of(run.session.responses, request, place, place["position"])
-        elif request["id"] in positions or _is_settled(request):
+        elif request["id"] in positions or (_is_settled(request) and (at >= fresh or not request["safe"])):
             shown: CallSite = {**place, "digest": place.get("shown_digest", place["digest"])}
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
@@ -81,6 +87,10 @@ def made_in_task(state: ProgramState) -> list[Request]:
     """Return the requests of earlier rounds of the current sub-task."""
     here = (state["turn"], state["task"])
     return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]
+
+
+def _has_changed(request: Request) -> bool:
+    return not request["safe"] and request["status"] not in (*UNSENT, "held", "rejected")
 
 
 def _is_settled(request: Request) -> bool:

@@ -169,6 +169,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
+        live=state.get("live"),
     )
 
 

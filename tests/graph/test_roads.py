@@ -40,10 +40,10 @@ def visited(agent: Any, *inputs: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("road", "script", "nodes", "asked"),
     [
-        ("auto", {"express": [program(PROGRAM)]}, [*ROLES, *READ, *CHANGE], ["express"]),
-        ("program", {"express": [program(PROGRAM)]}, [*ROLES, *READ, *CHANGE], ["express"]),
+        ("auto", {"express": [program(PROGRAM)]}, [*ROLES, *CHANGE], ["express"]),
+        ("program", {"express": [program(PROGRAM)]}, [*ROLES, *CHANGE], ["express"]),
         ("roles", CALLS, [*ROLES, *READ, *ROLES, *CHANGE], ASKED),
-        ("recipe", {}, [*ROLES, *READ, *CHANGE], []),
+        ("recipe", {}, [*ROLES, *CHANGE], []),
     ],
 )
 def test_a_run_with_a_read_and_a_change_passes_the_four_roles(

@@ -16,21 +16,12 @@ from restgpt.tools.sandbox.gather import bound_names, rewritten
 FILENAME = "<code>"
 GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
-MODULES = frozenset({
-    "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "functools",
-    "hashlib", "itertools", "json", "math", "os", "pathlib", "posixpath", "random", "re", "sys", "time", "tomllib",
-    "typing", "unicodedata",
-})  # fmt: skip
-"""The modules that there are."""
 
 _INSTEAD: Mapping[str, str] = {
-    "statistics": "write sum(values) / len(values), and sorted(values)[len(values) // 2] for the median",
-    "io": "split the text into lines with text.splitlines()",
-    "urllib": "give the functions plain values, which they encode, and split addresses with text.split()",
-    "operator": "write a lambda, such as key=lambda item: item['name']",
+    "urllib.parse.urlparse": "take the query with url.partition('?')[2], and parse_qs(query)",
+    "urllib.parse.urlsplit": "take the query with url.partition('?')[2], and parse_qs(query)",
     "enum": "use plain texts",
-    "heapq": "use sorted(values)[:n]",
-    "string": "write the letters as a text",
+    "string.Template": "write an f-string",
     "fractions": "use decimal",
     "collections.abc": "use list, dict and tuple in their place",
     "collections.OrderedDict": "use dict, which keeps its order",
@@ -51,6 +42,9 @@ _TAKERS = frozenset({
 _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
 
+
+PRELUDE = frozenset({"heapq", "io", "operator"})
+"""The modules that stand in the prelude in part, because they take functions or are gone through item by item."""
 
 Names = Collection[str]
 Place = tuple[int, int]
@@ -260,6 +254,16 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
     return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
 
 
+def _taken_over(alias: ast.alias, source: str) -> ast.stmt:
+    module, _, name = source.partition(".")
+    value = ast.Attribute(_name(module), name, ast.Load()) if name else _name(module)
+    new = ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], value)
+    for node in ast.walk(new):
+        if isinstance(node, ast.expr | ast.stmt):
+            ast.copy_location(node, alias)
+    return new
+
+
 def _gone(target: ast.expr) -> ast.stmt:
     if isinstance(target, ast.Subscript):
         return ast.Expr(ast.Call(ast.Attribute(target.value, "pop", ast.Load()), [target.slice], []))
@@ -325,6 +329,9 @@ class _Dialect(ast.NodeTransformer):
 
         The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
         """
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("fromtimestamp", "utcfromtimestamp"):
+            kind = _id(node.func.value) or getattr(node.func.value, "attr", "")
+            node.func = ast.copy_location(_name("_host_day" if kind == "date" else "_host_moment"), node.func)
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
         if name in self._hidden:
@@ -343,6 +350,18 @@ class _Dialect(ast.NodeTransformer):
         target = ast.Name("_item", ast.Store())
         parts = [ast.comprehension(target, items, [test] if name == "filter" else [], 0)]
         return _call("_host_iter", ast.ListComp(test if name == "map" else item, parts))
+
+    def visit_Import(self, node: ast.Import) -> Any:
+        """Take a module of the prelude for one that Monty does not have."""
+        there = [alias for alias in node.names if alias.name not in PRELUDE]
+        taken = [_taken_over(alias, f"_host_{alias.name}") for alias in node.names if alias.name in PRELUDE]
+        return [*([ast.Import(there)] if there else []), *taken] if taken else node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        """Take names of a module of the prelude for those of one that Monty does not have."""
+        if node.module in PRELUDE:
+            return [_taken_over(alias, f"_host_{node.module}.{alias.name}") for alias in node.names]
+        return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""

@@ -4,20 +4,34 @@ Monty has no files, environment, processes or network, and only the names that i
 """
 
 import atexit
+import logging
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any, Literal
 
 import pydantic_monty as monty
+from pydantic_monty._binary import find_monty_binary
 
 from restgpt.tools.errors import RestgptError
+from restgpt.tools.sandbox.lock import launcher
+from restgpt.tools.sandbox.modules import host_modules
 from restgpt.tools.sandbox.result import Limits, Status
 
 MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions in one run; its time ends it long before
+MOST_PROCESSES = max(16, 4 * (os.cpu_count() or 1))
+"""The maximum number of processes at once; an idle one takes 10 MB."""
+
+SPARE = 2
+"""How many processes are started ahead."""
+
+_logger = logging.getLogger(__name__)
 _GRACE = 0.5  # seconds after the time limit before the process is ended
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the other one, which ends a process there too
 _KINDS = {
@@ -114,45 +128,100 @@ def process(limits: Limits, *, memory: int, clock: Any = None, seed: Any = None)
     policy: Any = {"sleep": "zero"}
     if clock is not None:
         policy |= {"datetime": clock, "random_start": {"seed": seed}}
-    checkout = _pool.get().checkout(limits=bounds, assert_message_annotations=False, os_policy=policy)
-    with checkout as session, Process(limits).running(session) as found:
+    options = {"limits": bounds, "assert_message_annotations": False, "os_policy": policy}
+    options["external_modules"] = host_modules()
+    with _pools.session(**options) as session, Process(limits).running(session) as found:
         yield found
 
 
-class _Pool:
-    """The pool of this process: opened at the first use, closed at exit."""
+class _Pools:
+    """Pools of one process each; a few are started ahead, because the lock takes longer to start than Monty."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: monty.Monty | None = None
-        self._is_lost = False
+        self._lock, self._room = threading.Lock(), threading.BoundedSemaphore(MOST_PROCESSES)
+        self._spare: list[monty.Monty] = []
+        self._binary = ""
+        self._folder = Path()
+        self._is_over = self._is_lost = False
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._reset)
+            os.register_at_fork(
+                before=self._before_fork, after_in_parent=lambda: self._lock.release(), after_in_child=self._in_child
+            )
 
-    def get(self) -> monty.Monty:
-        """Return the open pool; each call tries again if it is not open."""
+    @contextmanager
+    def session(self, **options: Any) -> Iterator[Any]:
+        """Use a session in a process that ends afterwards; more runs than `MOST_PROCESSES` wait their turn."""
         if self._is_lost:  # the threads of Monty are those of the parent, for which it would wait for ever
             raise SandboxUnavailableError("this process was forked from one that ran code; fork before, or spawn")
+        with self._room, ExitStack() as stack:
+            yield self._begun(stack, options)
+
+    def _begun(self, stack: ExitStack, options: dict[str, Any]) -> Any:
         with self._lock:
-            if self._open is None:
-                pool = monty.Monty(
-                    max_processes=max(4, os.cpu_count() or 1),
-                    max_checkouts_per_worker=1,
-                    feed_duration_limit_grace=_GRACE,
-                )
-                try:
-                    self._open = pool.__enter__()
-                except (OSError, monty.MontyError) as error:
-                    raise SandboxUnavailableError(f"the program monty cannot be started: {error}") from error
+            if not self._binary:
+                self._folder = Path(tempfile.mkdtemp(prefix="restgpt-sandbox-"))
                 atexit.register(self._close, os.getpid())
-            return self._open
+                self._binary = _locked_binary(self._folder)
+            spare = self._spare.pop() if self._spare else None
+        threading.Thread(target=self._refill, daemon=True).start()
+        if spare is not None:
+            stack.push(spare.__exit__)
+            with suppress(monty.MontyError):  # something has ended it while it waited
+                return stack.enter_context(spare.checkout(**options))
+        pool = _opened(self._binary)
+        stack.push(pool.__exit__)
+        return stack.enter_context(pool.checkout(**options))
+
+    def _refill(self) -> None:
+        with self._lock, suppress(SandboxUnavailableError):
+            while len(self._spare) < SPARE and not self._is_over:
+                self._spare.append(_opened(self._binary))
 
     def _close(self, pid: int) -> None:
-        if self._open is not None and os.getpid() == pid:
-            self._open.__exit__(None, None, None)
+        """End the processes that wait, at the exit of the process that started them."""
+        if os.getpid() == pid:
+            with self._lock:
+                self._is_over = True
+                self._drain()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _reset(self) -> None:
-        self._lock, self._is_lost = threading.Lock(), self._open is not None
+    def _drain(self) -> None:
+        while self._spare:
+            self._spare.pop().__exit__(None, None, None)
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self._drain()
+
+    def _in_child(self) -> None:
+        self._lock, self._is_lost = threading.Lock(), bool(self._binary)
 
 
-_pool = _Pool()
+def _opened(binary: str) -> monty.Monty:
+    pool = monty.Monty(
+        binary_path=binary, max_processes=1, max_checkouts_per_worker=1, feed_duration_limit_grace=_GRACE
+    )
+    try:
+        return pool.__enter__()
+    except (OSError, monty.MontyError) as error:
+        raise SandboxUnavailableError(f"the program monty cannot be started: {error}") from error
+
+
+def _locked_binary(folder: Path) -> str:
+    """Return the program to start: the launcher, or, where the system takes no lock, Monty itself, with a warning."""
+    binary = find_monty_binary()
+    try:
+        locked = launcher(binary, folder)
+        pool = _opened(locked)
+        try:
+            with pool.checkout() as session:
+                session.feed_run("1 + 1")
+        finally:
+            pool.__exit__(None, None, None)
+    except (OSError, SandboxUnavailableError, monty.MontyError) as error:
+        _logger.warning("generated code runs in Monty without the lock of the kernel around it: %s", error)
+        return binary
+    return locked
+
+
+_pools = _Pools()

@@ -14,7 +14,8 @@ from restgpt.tools.sandbox.gather import bound_names
 # A branch of `gather` waits in an `asyncio.run` inside of another, which Monty has and CPython has not. It keeps its
 # error until all are at their end, else those that still run would make calls after the error.
 _ALWAYS = """
-import asyncio as _host_asyncio, binascii as _host_binascii, decimal as _host_decimal, json as _host_json
+import asyncio as _host_asyncio, binascii as _host_binascii, datetime as _host_time
+import decimal as _host_decimal, json as _host_json
 ApiError, Rejected = _host_binascii.Incomplete, _host_decimal.Clamped
 _host_type, _host_own_getattr, _host_own_hasattr, _host_own_round, _host_iter = type, getattr, hasattr, round, iter
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
@@ -85,6 +86,23 @@ def _host_shown(value):
         return _host_json.dumps(value, ensure_ascii=False)[:100_000]
     except Exception:
         return None
+def _host_moment(seconds, tz=None):
+    start = _host_time.datetime(1970, 1, 1, tzinfo=_host_time.timezone.utc)
+    part = _host_own_round(seconds % 1 * 1_000_000)
+    moment = start + _host_time.timedelta(seconds=int(seconds // 1), microseconds=int(part))
+    return moment.astimezone(tz) if tz else moment.replace(tzinfo=None)
+def _host_day(seconds):
+    return _host_moment(seconds).date()
+class _HostModule:
+    pass
+_host_operator, _host_heapq, _host_io = _HostModule(), _HostModule(), _HostModule()
+def _host_items(*keys):
+    return lambda item: item[keys[0]] if len(keys) == 1 else tuple([item[key] for key in keys])
+_host_operator.itemgetter = _host_items
+_host_operator.attrgetter = lambda name: lambda item: _host_getattr(item, name)
+_host_heapq.nlargest = lambda n, items, key=None: sorted(items, key=key, reverse=True)[:n]
+_host_heapq.nsmallest = lambda n, items, key=None: sorted(items, key=key)[:n]
+_host_io.StringIO = lambda text="": text.splitlines(True)
 _host_taken = []
 def _host_take(value):
     _host_taken.append(value)

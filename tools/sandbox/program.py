@@ -1,7 +1,6 @@
 """Run a program of a model as far as its next calls, over the answers to those before."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
 from restgpt.tools.sandbox.run import Entry, Given, ProgramRun, WantedCall
 from restgpt.tools.sandbox.runner import refused_code, traced_run
-from restgpt.tools.sandbox.session import Session
+from restgpt.tools.sandbox.session import Rounds, Session
 
 __all__ = ["LIMITS", "Entry", "ProgramRun", "WantedCall", "run_program"]
 
@@ -38,50 +37,86 @@ def run_program(
     names: Sequence[str] = (),
     inputs: Mapping[str, Any] | None = None,
     limits: Limits = LIMITS,
+    live: "Live | None" = None,
 ) -> ProgramRun:
     """Run a program over the answers so far, up to its end or to its next calls without an answer.
 
     `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
-    the fields of answers. `inputs` are JSON values that the program has under this name.
+    the fields of answers. `inputs` are JSON values that the program has under this name. A program that is `live` goes
+    on in its process with the answers that it waits for.
     """
     cleaned = program_code(code)
     if refused := refused_code(cleaned, limits):
         return ProgramRun("failed", refused, problem=refused.feedback(of_program=True))
     values = {} if inputs is None else {"inputs": dict(inputs)}
+    once = live is None
     is_dry = any(entry.given == "held" for entry in entries)
     given = Given(list(functions), values, check, stubs, list(names)[:MOST_NAMES], is_dry, clock, seed)
-    # Calls that have answers count for nothing.
-    session = Session(cleaned, given, limits, most=most + len(entries), size=sum(len(item.body) for item in entries))
+    live = live or Live()
     found: list[ProgramRun] = []
 
     def run() -> SandboxResult:
-        found.append(_replayed(session, _Log(entries), most))
+        # Calls that have answers count for nothing.
+        session = Session(
+            cleaned, given, limits, most=most + len(entries), size=sum(len(item.body) for item in entries)
+        )
+        found.append(live.run(session, entries, most))
         return found[0].result
 
-    traced_run(run)
+    try:
+        traced_run(run)
+    finally:
+        if once:
+            live.close()
     return found[0]
 
 
-def _replayed(session: Session, log: "_Log", most: int) -> ProgramRun:
-    with closing(session.rounds()) as rounds:
+class Live:
+    """A program that stays in its process between two runs of `run_program`, until it is closed.
+
+    The caller gives each run the same program, with the same answers and more.
+    """
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._rounds: Rounds | None = None
+        self._log = _Log(())
+        self._calls: list[WantedCall] = []
+
+    def run(self, session: Session, entries: Sequence[Entry], most: int) -> ProgramRun:
+        """Begin the program, or let it go on with the answers to the calls that it waits for."""
+        if self._rounds is None:
+            self._session, self._rounds, self._log = session, session.rounds(), _Log(entries)
+        else:
+            self._log.add(entries)
         try:
-            calls = next(rounds)
-            while True:
-                answers = {call.position: entry for call in calls if (entry := log.find(call)) is not None}
-                for call in calls:
-                    if call.position in answers and answers[call.position].digest != call.digest:
-                        told = {"line": call.line, "source": call.source, "function": call.function}
-                        return _ended("failed", call, problem=_DIVERGED.format(**told))
-                if missing := [call for call in calls if call.position not in answers]:
-                    if len(missing) > most:
-                        return replace(session.over_budget(most), taken=log.taken)
-                    return replace(_ended("calls", missing[0]), calls=tuple(missing), taken=log.taken)
-                calls = rounds.send(answers)
+            return self._replayed(self._session or session, self._rounds, most)
         except StopIteration as end:
             run: ProgramRun = end.value
-            return replace(run, taken=log.taken)
+            return replace(run, taken=self._log.taken)
+
+    def _replayed(self, session: Session, rounds: Rounds, most: int) -> ProgramRun:
+        """Return the calls without an answer. Raises StopIteration with the end of the program."""
+        while True:
+            self._calls = self._calls or next(rounds)
+            answers = {call.position: entry for call in self._calls if (entry := self._log.find(call)) is not None}
+            for call in self._calls:
+                if call.position in answers and answers[call.position].digest != call.digest:
+                    told = {"line": call.line, "source": call.source, "function": call.function}
+                    return _ended("failed", call, problem=_DIVERGED.format(**told))
+            if missing := [call for call in self._calls if call.position not in answers]:
+                if len(missing) > most:
+                    return replace(session.over_budget(most), taken=self._log.taken)
+                return replace(_ended("calls", missing[0]), calls=tuple(missing), taken=self._log.taken)
+            session.most = most + len(self._log)
+            self._calls = rounds.send(answers)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._rounds is not None:
+            self._rounds.close()
 
 
 def _ended(kind: Literal["calls", "failed"], call: WantedCall, *, problem: str = "") -> ProgramRun:
@@ -98,6 +133,15 @@ class _Log:
             if not entry.position:
                 self._free.setdefault(entry.digest, []).append(entry)
         self.taken: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._placed) + sum(map(len, self._free.values()))
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Add the answers to calls that had none."""
+        for entry in entries:
+            if entry.position:
+                self._placed.setdefault(entry.position, entry)
 
     def find(self, call: WantedCall) -> Entry | None:
         """Return the answer of a call; without one, take the next free answer of the same call."""

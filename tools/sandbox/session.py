@@ -24,7 +24,7 @@ from restgpt.tools.sandbox.dialect import (
     FILENAME,
     GIVEN,
     LIBRARY,
-    MODULES,
+    PRELUDE,
     Translation,
     hidden_name,
     lacks,
@@ -32,6 +32,7 @@ from restgpt.tools.sandbox.dialect import (
 )
 from restgpt.tools.sandbox.digest import call_text, digest_of, plain_arguments
 from restgpt.tools.sandbox.half import Halves
+from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
 from restgpt.tools.sandbox.prelude import prelude
 from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of, shape
@@ -47,6 +48,9 @@ MOST_TOGETHER = 800_000
 
 MOST_WEIGHT = 2_000_000
 """The maximum number of values and characters of what a function of the host gets."""
+
+MOST_VALUES = 200_000
+"""The maximum number of values and characters of what a function of a module in the host gets."""
 
 SOURCE, SHOWN, MESSAGE = 300, 2000, 2048
 """The maximum number of characters of a sentence, of a shown value and of the message of an error."""
@@ -64,7 +68,6 @@ _WAYS = {
         ("no attribute 'append'", "no attribute 'get'", "no attribute 'extend'", "no attribute 'add'"),
         "{0}; a method is no value here: write a lambda that calls it",
     ),
-    "no attribute 'fromtimestamp'": "{0}; write datetime(1970, 1, 1) + timedelta(seconds=int(...))",
     "no attribute 'translate'": "{0}; use replace",
     "supported in re.sub()": "{0}; write a loop over re.finditer",
     "exceptions can only be called with": "an error takes one text here, such as raise ValueError('no such item')",
@@ -113,6 +116,7 @@ class Session:
         self._halves = Halves()
         self._outside: dict[str, Callable[..., Any]] = {
             **{hidden_name(name): _nothing for name in given.functions},
+            **host_functions(),
             "stop": self._stop,
             "status": lambda: self._status,
             "_host_headers": self._headers_of,
@@ -150,7 +154,7 @@ class Session:
         if given.check:
             stubs, known = {stub["name"]: stub for stub in given.stubs}, {*GIVEN, *LIBRARY, "status", *given.values}
             is_whole = given.check == "fields"
-            found += problems(tree, stubs, given.names, known, MODULES, fields=is_whole, code=self._code)
+            found += problems(tree, stubs, given.names, known, MODULES | PRELUDE, fields=is_whole, code=self._code)
         if found := sorted(set(found))[:20]:
             told = "\n".join(printable(f"Line {line}: {text}"[:600]) for line, text in found)
             error = self._error("NotImplementedError", found[0][1], found[0][0])
@@ -197,7 +201,7 @@ class Session:
             elif not isinstance(moment, monty.FunctionSnapshot):
                 moment = moment.resume_auto()
             elif moment.is_os_function:
-                moment = moment.resume_not_handled()
+                moment = moment.resume_auto() if moment.function_name == "import" else moment.resume_not_handled()
             else:
                 moment = moment.resume(self._reply(moment))
         value = _cut(moment.output) if isinstance(moment.output, str) else ""
@@ -210,7 +214,7 @@ class Session:
             self._line = self._translated.line_at(place)
         try:
             positional, keywords = moment.args, moment.kwargs
-            _weigh([positional, keywords])
+            _weigh([positional, keywords], MOST_VALUES if name in host_functions() else MOST_WEIGHT)
             if name == "_host_held":
                 self._held[moment.call_id] = (str(positional[0])[len(HELD) :], self._line)
                 return {"future": ...}
@@ -418,9 +422,9 @@ def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _weigh(value: Any) -> None:
+def _weigh(value: Any, left: int) -> None:
     """Raise TypeError for a value that is too large: one that contains another many times is small in Monty only."""
-    left, waiting = MOST_WEIGHT, [value]
+    waiting = [value]
     while waiting:
         item = waiting.pop()
         left -= 1 + (len(item) if isinstance(item, str | bytes) else 0)

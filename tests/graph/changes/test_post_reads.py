@@ -251,14 +251,13 @@ def test_an_approved_proposal_is_journalled_so_that_a_crash_cannot_repeat_it_una
     assert entry["undo"] == {"reason": "it seems only to read, so there is nothing to undo"}
 
 
-def test_confirmed_reads_of_one_gather_go_out_in_branches_of_their_own(shop: PostShop) -> None:
+def test_confirmed_reads_of_one_gather_go_out_as_reads(shop: PostShop) -> None:
     store = InMemoryStore()
     Permissions(store).confirm_read(shop.api().operation("search_orders"), "it reads")
     code = "print(*[len(found) for found in gather(*[search_orders(limit=n) for n in (3, 4)])])"
     asked = agent(shop, program(code), store=store)
     assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
-    history = list(asked.graph.get_state_history(asked.config))
-    assert max(sum(task.name == "sender" for task in state.tasks) for state in history) == 2
+    assert len(shop.requests) == 2
 
 
 def again(asked: Agent, shop: PostShop, document: str, store: BaseStore, **context: Any) -> Agent:
@@ -302,7 +301,7 @@ def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostSh
     store = InMemoryStore()
     Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
     asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
-    asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["sender"])
+    asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["parser"])
     later = again(
         asked, shop, DOCUMENT.replace("x-restgpt-effect: read", "x-restgpt-effect: change"), store, writes=writes
     )

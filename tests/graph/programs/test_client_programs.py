@@ -186,9 +186,7 @@ def test_each_program_has_the_whole_budget_of_requests(board: Board) -> None:
     runner = Runner([board.api], context={"max_requests": 2})
     loop = "for number in (1, 2, 3):\n    get_project(project_id=number)\nprint('all')"
     assert told(runner.run(loop)).end == "budget"
-    assert (
-        told(runner.run("for number in (1, 2, 3):\n    get_project(project_id=number)\nprint('All.')")).text == "All."
-    )
+    assert told(runner.run(loop.replace("1, 2, 3", "1, 2"))).text == "all"
 
 
 def test_a_program_may_call_functions_by_their_operation_ids(board: Board) -> None:

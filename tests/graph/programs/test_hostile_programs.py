@@ -75,3 +75,15 @@ def test_arguments_of_megabytes_in_call_after_call_come_to_an_end(board: Board) 
     agent.ask("Create projects", writes="allow")
     assert "too large together" in agent.state["steps"][0]["result"]
     assert len(board.calls()) < 50
+
+
+def test_a_corrected_program_reads_again_what_was_read_before_a_change(board: Board) -> None:
+    change = "update_project(project_id=1, body={'name': 'Shed'})"
+    first = f"get_project(project_id=1)\nget_project(project_id=2)\n{change}\nget_project(project_id=2)\n1 / 0"
+    second = f"{change}\nprint(get_project(project_id=1)['name'], get_project(project_id=2)['name'])"
+    agent = board.agent(ScriptedModel([program(first), program(second), end()]), context={"writes": "allow"})
+    answer = agent.ask("Name the project 1 Shed")["answer"]
+    assert answer.startswith("Shed ")
+    read = "GET /projects/{project_id} 200"
+    # Of the reads after the change one is kept; the change is not made again.
+    assert board.calls() == [read, read, "PATCH /projects/{project_id} 200", read, read]

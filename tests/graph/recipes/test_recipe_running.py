@@ -15,7 +15,6 @@ from langgraph.types import Command
 
 from recipes import CREATED, LISTED, recipe
 from restgpt.calling.journal.claim import LostClaimError
-from restgpt.graph.running import MOST_PARALLEL_READS
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
@@ -37,6 +36,12 @@ found = gather(*[get_project(project_id=number) for number in inputs["numbers"]]
 print(", ".join(item["name"] for item in found))
 """
 """A program whose reads go out side by side."""
+
+REPEATED = """\
+found = [get_project(project_id=number) for number in inputs["numbers"]]
+print(", ".join(item["name"] for item in found))
+"""
+"""A program whose reads go out one after the other."""
 
 CHANGE = """\
 first = rows(list_projects())[0]
@@ -73,6 +78,10 @@ def gathered(board: Board) -> Recipe:
     return recipe(board.api, GATHERED, (SHOWN,), inputs=NUMBERS)
 
 
+def repeated(board: Board) -> Recipe:
+    return recipe(board.api, REPEATED, (SHOWN,), inputs=NUMBERS)
+
+
 def changing(board: Board) -> Recipe:
     return recipe(board.api, CHANGE, (LISTED, SHOWN, CREATED))
 
@@ -88,8 +97,8 @@ class Steps(local):
         return self._time
 
 
-QUICK, SLOW = 0.001, 1.0
-"""The steps of a clock with which a node sends its reads itself, and with which it leaves them to the other nodes."""
+QUICK = 0.001
+"""The step of a clock, in seconds."""
 
 
 def kitchen(made: Recipe, board: Board, http: HttpClient | None = None, **given: Any) -> Kitchen:
@@ -141,41 +150,17 @@ def test_the_reads_of_a_recipe_are_one_update_and_a_change_has_checkpoints_of_it
     assert board.calls() == [*READS, *READS, ADDED]
 
 
-def test_a_run_that_takes_long_leaves_its_reads_to_the_other_nodes(board: Board) -> None:
-    each = ["parser", "approval", "sender"]
-    assert nodes_of(kitchen(two(board), board, clock=Steps(SLOW)), {}) == ["open", *each, *each, "parser"]
+def test_a_hundred_reads_are_kept_before_the_next_ones(board: Board) -> None:
+    opened = kitchen(gathered(board), board)
+    assert nodes_of(opened, {"numbers": [1] * 101}, max_requests=200) == ["open", "parser"]
+    opened = kitchen(repeated(board), board)
+    nodes = nodes_of(opened, {"numbers": [1] * 102}, max_requests=200)
+    assert nodes == ["open", "parser", "approval", "sender", "parser"]
+    assert len(board.calls()) == 101 + 102
 
 
-def kept(state: dict[str, Any]) -> Any:
-    """Return the results of a run in its state, without ids and times."""
-    requests = [
-        {**item, "id": "", "response": {**item["response"], "handle": "", "elapsed_ms": 0, "headers": {}}}
-        for item in state["requests"]
-    ]
-    steps = [
-        {**step, "requests": [], "program": {**step["program"], "clock": 0, "seed": ""}} for step in state["steps"]
-    ]
-    usage = {**state["usage"], "seconds": 0}
-    return requests, steps, usage, state["answer"], state["decision"], state["api_plan"], len(state["messages"])
-
-
-@pytest.mark.parametrize("made", [two, gathered, changing])
-def test_the_state_at_the_end_is_that_of_a_run_by_separate_nodes(board: Board, made: Callable[[Board], Recipe]) -> None:
-    ends = []
-    for step in (QUICK, SLOW):
-        board.world.reset(None)
-        opened = kitchen(made(board), board, clock=Steps(step))
-        opened.run({two: {}, gathered: {"numbers": [1, 2, 3]}, changing: TITLE}[made], writes="allow")
-        assert opened.state["decision"]["fulfilled"]
-        ends.append((kept(opened.state), opened.state["usage"]["seconds"] / step))
-    (quick, quick_steps), (slow, slow_steps) = ends
-    assert quick == slow
-    assert quick_steps == pytest.approx(slow_steps)
-
-
-@pytest.mark.parametrize("step", [QUICK, SLOW])
-def test_the_budget_of_requests_ends_a_run_between_two_reads(board: Board, step: float) -> None:
-    opened = kitchen(two(board), board, clock=Steps(step))
+def test_the_budget_of_requests_ends_a_run_between_two_reads(board: Board) -> None:
+    opened = kitchen(two(board), board)
     opened.run({}, max_requests=1)
     assert board.calls() == READS[:1]
     assert opened.state["program"]["end"] == "budget"
@@ -265,11 +250,10 @@ def test_reads_side_by_side_are_no_more_than_the_host_allows(board: Board) -> No
     assert http.most == 1
 
 
-def test_many_reads_side_by_side_are_left_to_the_other_nodes(board: Board) -> None:
-    opened, numbers = kitchen(gathered(board), board), [1] * (MOST_PARALLEL_READS + 1)
-    nodes = nodes_of(opened, {"numbers": numbers})
-    assert nodes == ["open", "parser", "approval", *(["sender"] * len(numbers)), "parser"]
-    assert nodes_of(kitchen(gathered(board), board), {"numbers": numbers[1:]}) == ["open", "parser"]
+def test_many_reads_side_by_side_go_out_from_one_node(board: Board) -> None:
+    opened = kitchen(gathered(board), board)
+    assert nodes_of(opened, {"numbers": [1] * 20}) == ["open", "parser"]
+    assert len(opened.state["requests"]) == 20
 
 
 def test_each_inner_node_and_each_request_has_its_event_with_thread_and_node(

@@ -132,8 +132,6 @@ def test_memory_that_ran_out_inside_many_objects_is_still_reported() -> None:
     code = "print('start')\nkept = []\nwhile True:\n    kept.append({'n': len(kept)})"
     result = run(code, limits=Limits(wall=30.0, memory=128 << 20))
     assert (result.status, result.output) == (Status.MEMORY_LIMIT, "start\n")
-    assert result.error is not None
-    assert result.error.line == 4
 
 
 def test_output_before_a_kill_is_kept() -> None:
