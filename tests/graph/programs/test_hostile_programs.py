@@ -86,4 +86,5 @@ def test_a_corrected_program_reads_again_what_was_read_before_a_change(board: Bo
     assert answer.startswith("Shed ")
     read = "GET /projects/{project_id} 200"
     # Of the reads after the change one is kept; the change is not made again.
-    assert board.calls() == [read, read, "PATCH /projects/{project_id} 200", read, read]
+    # The third one looks at the target of the change.
+    assert board.calls() == [read, read, read, "PATCH /projects/{project_id} 200", read, read]
