@@ -16,9 +16,12 @@ from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.build import settle
 from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value
 
 UNTRACEABLE = "names hold control characters, or values are nested too deeply, to say where they come from"
+
+HIDDEN = f"a value contains {MARK}, which stands for a secret that no program gets: such a request is not sent"
 
 
 def draft(
@@ -56,6 +59,8 @@ def draft(
         settled = settle(operation, given, files=files)
     except ArgumentError as error:
         return Problems(error)
+    if MARK in repr(settled.arguments):
+        return Problems(ArgumentError([ArgumentProblem("", HIDDEN)], operation=operation.name))
     operation = operation.acting_as(settled.request.acts_as)
     if operation.acts_as != operation.method:
         effect = effect_of(operation)

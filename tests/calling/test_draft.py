@@ -54,6 +54,12 @@ def test_half_a_surrogate_pair_in_json_text_is_a_problem_like_any_other(body: st
     assert "half of a surrogate pair" in str(drafted(body))
 
 
+@pytest.mark.parametrize("body", [{"to": "[redacted]"}, {"a": [{"x-token": "Bearer [redacted]"}]}, {"[redacted]": 1}])
+def test_what_stands_for_a_secret_is_never_part_of_a_request(body: Any) -> None:
+    assert "stands for a secret" in str(drafted(body))
+    assert "stands for a secret" in str(draft(PAY, {"body": body}, id="1", is_own=True))
+
+
 def test_where_a_value_stands_is_kept_as_stores_take_it() -> None:
     made = draft(PAY, {"body": {"to": "abc-1"}}, id="1", said="pay", found=[("body-1", {"\ud800\0": {"to": "abc-1"}})])
     assert isinstance(made, Draft)
