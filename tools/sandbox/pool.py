@@ -57,7 +57,6 @@ class Process:
         self.session: Any = None
         self._limits = limits
         self._pid: int | None = None
-        self._timer: threading.Timer | None = None
         self._began = 0.0
         self.seconds = 0.0
 
@@ -87,7 +86,7 @@ class Process:
 
     @contextmanager
     def running(self, session: Any) -> Iterator["Process"]:
-        """Use the session of Monty, and end its process a moment after its time, where Monty looks at no clock."""
+        """Use the session of Monty, whose pool ends it a moment after its time, where Monty looks at no clock."""
         # Monty tells the process between runs only.
         self.session, self._pid = session, session.worker_pid
         try:
@@ -98,19 +97,18 @@ class Process:
 
     def work(self) -> None:
         """Begin a time in which the code runs, until `rest`."""
-        self._timer = threading.Timer(
-            min(self._limits.wall + 2 * _GRACE, threading.TIMEOUT_MAX), self.end, [Status.TIMEOUT]
-        )
-        self._timer.daemon = True
-        self._timer.start()
         self._began = time.monotonic()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the run has taken more than its time, though its code ran only between many calls of the host."""
+        return self.seconds + time.monotonic() - self._began > self._limits.wall + _GRACE
 
     def rest(self) -> None:
         """End a time in which the code runs."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._began:
             self.seconds += time.monotonic() - self._began
+            self._began = 0.0
 
 
 @contextmanager

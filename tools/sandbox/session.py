@@ -187,6 +187,8 @@ class Session:
         values = {name: self._halves.hidden(value) for name, value in self._given.values.items()}
         moment: Any = session.feed_start(self._translated.code, inputs=values, **options)
         while not isinstance(moment, monty.MontyComplete):
+            if running.is_late:
+                return self._failed(Status.TIMEOUT)
             if isinstance(moment, monty.FutureSnapshot):
                 calls = [self._waiting.pop(number) for number in sorted({*moment.pending_call_ids} & {*self._waiting})]
                 if not calls:

@@ -91,18 +91,17 @@ def opened():
 def run(code):
     run_python(code, 1, limits=Limits(wall=30))
 run("print(1)")
-counts = set()
-for _ in range(5):
+before = opened()
+for _ in range(10):
     for code in ("print(1)", "1 / 0", "x = (", "print('x' * 10**6)", "x = [0] * 10**11"):
         run(code)
-    counts.add(opened())
 run_python("while True: pass", 1, limits=Limits(wall=0.1))
 busy = len(open(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read().split())
-print(len(counts), busy <= 4)
+print(opened() - before < 30, busy <= 4)
 """
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert host(script) == "1 True\n"
+    assert host(script) == "True True\n"
     assert os.listdir(tmp_path) == []
 
 
