@@ -21,6 +21,7 @@ _INSTEAD: Mapping[str, str] = {
     "urllib.parse.urlparse": "take the query with url.partition('?')[2], and parse_qs(query)",
     "urllib.parse.urlsplit": "take the query with url.partition('?')[2], and parse_qs(query)",
     "enum": "use plain texts",
+    "difflib.SequenceMatcher": "use difflib.get_close_matches(word, texts)",
     "string.Template": "write an f-string",
     "fractions": "use decimal",
     "collections.abc": "use list, dict and tuple in their place",
@@ -43,7 +44,7 @@ _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
 
 
-PRELUDE = frozenset({"heapq", "io", "operator"})
+PRELUDE = frozenset({"heapq", "io", "ipaddress", "operator"})
 """The modules that stand in the prelude in part, because they take functions or are gone through item by item."""
 
 Names = Collection[str]

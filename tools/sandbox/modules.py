@@ -1,6 +1,7 @@
 """The modules that a program has: those of Monty, and parts of others, whose functions run in the host."""
 
 import calendar
+import difflib
 import importlib
 import string
 from collections.abc import Callable, Mapping
@@ -36,14 +37,24 @@ _VALUES: Mapping[str, Mapping[str, Any]] = {
     "string": {name: value for name, value in vars(string).items() if name.islower() and isinstance(value, str)},
 }
 
-MODULES = frozenset({*_OF_MONTY, *_VALUES, *(name.partition(".")[0] for name in _FUNCTIONS)})
+MODULES = frozenset({*_OF_MONTY, *_VALUES, "difflib", *(name.partition(".")[0] for name in _FUNCTIONS)})
 """The modules that can be imported."""
+
+
+MOST_TEXTS, MOST_TEXT = 2000, 200
+"""The maximum number of texts that are compared with one, and of their characters."""
+
+
+def _close_matches(word: str, possibilities: list[str], n: int = 3, cutoff: float = 0.6) -> list[str]:
+    if len(possibilities) > MOST_TEXTS or any(len(text) > MOST_TEXT for text in (word, *possibilities)):
+        raise ValueError(f"at most {MOST_TEXTS} texts of {MOST_TEXT} characters are compared")
+    return difflib.get_close_matches(word, possibilities, n, cutoff)
 
 
 @cache
 def host_functions() -> dict[str, Callable[..., Any]]:
     """Return the functions of modules that run in the host, by their full names."""
-    return {
+    return {"difflib.get_close_matches": _close_matches} | {
         f"{module}.{name}": getattr(importlib.import_module(module), name)
         for module, names in _FUNCTIONS.items()
         for name in names

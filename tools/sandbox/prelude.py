@@ -95,13 +95,38 @@ def _host_day(seconds):
     return _host_moment(seconds).date()
 class _HostModule:
     pass
-_host_operator, _host_heapq, _host_io = _HostModule(), _HostModule(), _HostModule()
+_host_operator, _host_heapq, _host_io, _host_ipaddress = [_HostModule() for _ in range(4)]
 def _host_items(*keys):
     return lambda item: item[keys[0]] if len(keys) == 1 else tuple([item[key] for key in keys])
 _host_operator.itemgetter = _host_items
 _host_operator.attrgetter = lambda name: lambda item: _host_getattr(item, name)
 _host_heapq.nlargest = lambda n, items, key=None: sorted(items, key=key, reverse=True)[:n]
 _host_heapq.nsmallest = lambda n, items, key=None: sorted(items, key=key)[:n]
+class _HostAddress:
+    def __init__(self, text):
+        parts = str(text).split(".")
+        if len(parts) != 4 or not all([part.isdigit() and len(part) < 4 and int(part) < 256 for part in parts]):
+            raise ValueError(f"{text!r} is no IPv4 address; others are not read here")
+        self.number, self.text = sum([int(part) << 8 * (3 - at) for at, part in enumerate(parts)]), str(text)
+    def __str__(self):
+        return self.text
+    def __int__(self):
+        return self.number
+class _HostNetwork:
+    def __init__(self, text, strict=True):
+        base, _, size = str(text).partition("/")
+        if not (size or "32").isdigit() or int(size or "32") > 32:
+            raise ValueError(f"{text!r} is no IPv4 network; others are not read here")
+        self.rest, self.text = 32 - int(size or "32"), str(text)
+        self.first = _HostAddress(base).number
+        if strict and self.first >> self.rest << self.rest != self.first:
+            raise ValueError(f"{text} has host bits set")
+    def __contains__(self, address):
+        return address.number >> self.rest == self.first >> self.rest
+    def __str__(self):
+        return self.text
+_host_ipaddress.ip_address = _host_ipaddress.IPv4Address = lambda text: _HostAddress(text)
+_host_ipaddress.ip_network = _host_ipaddress.IPv4Network = lambda text, strict=True: _HostNetwork(text, strict)
 _host_io.StringIO = lambda text="": text.splitlines(True)
 _host_taken = []
 def _host_take(value):

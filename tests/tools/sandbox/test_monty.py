@@ -159,6 +159,16 @@ def test_parts_of_other_modules_are_there() -> None:
     assert once(code, check="names").result.output == (
         "2 012 a%20b &\n[['a', 'b\\nc']] [{'n': 1}, {'n': 2}]\n[3, 2] 1970-01-01 1970-01-01 00:00:01.500000+00:00\n"
     )
+    code = (
+        "import ipaddress, difflib\nnet = ipaddress.ip_network('10.4.0.0/16')\n"
+        "print([ipaddress.ip_address(text) in net for text in ('10.4.7.1', '10.5.0.1')], str(net))\n"
+        "for text in ('10.4.0', '::1', '300.1.1.1'):\n    try: ipaddress.ip_address(text)\n"
+        "    except ValueError: print('no address')\n"
+        "print(difflib.get_close_matches('exmplae', ['example', 'other'], n=1, cutoff=0.75))"
+    )
+    ends = "no address\n" * 3 + "['example']\n"
+    assert once(code, check="names").result.output == f"[True, False] 10.4.0.0/16\n{ends}"
+    assert "at most 2000 texts" in told("import difflib\ndifflib.get_close_matches('a', ['b'] * 3000)")
     assert "too large together" in told("import statistics\nstatistics.mean([1] * 300_000)")
 
 
