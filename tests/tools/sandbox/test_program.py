@@ -1,5 +1,6 @@
 """Guards programs: their positions and answers, their ends, and what a report of a hostile program can claim."""
 
+import ast
 import json
 import random
 from typing import Any
@@ -108,6 +109,44 @@ def test_headers_are_those_of_the_answer_or_of_the_last_call() -> None:
         "a, b = get(n=1), get(n=2)\nprint(headers(a)['x-position'], headers(b)['x-position'], headers()['x-position'])"
     )
     assert run.result.output == "0 1 1\n"
+
+
+@pytest.mark.parametrize("answer", ["{}", "[1]", "'text'"])
+def test_equal_answers_have_their_own_headers(answer: str) -> None:
+    host = Host({"get": lambda n: ast.literal_eval(answer)})
+    run = host.play("a = get(n=1)\nb = get(n=2)\nprint(a == b, headers(a)['x-position'], headers(b)['x-position'])")
+    assert run.result.output == "True 0 1\n"
+
+
+def test_where_two_calls_gave_one_value_its_headers_are_not_guessed() -> None:
+    host = Host({"get": lambda n: None})
+    run = host.play("a = get(n=1)\nprint(headers(a)['x-position'], headers()['x-position'])\nb = get(n=2)\nheaders(a)")
+    assert run.result.output == "0 0\n"
+    assert "the calls on lines 1, 3 gave one value: ask for headers() right after each of them" in run.problem
+    assert (
+        "takes the answer of a call as it came" in Host({"get": lambda: {"a": {}}}).play("headers(get()['a'])").problem
+    )
+
+
+def test_errors_with_one_message_have_their_own_status_and_body() -> None:
+    def fail(n: int) -> None:
+        raise Failure(410, {"message": "moved " * 100, "to": n})
+
+    code = "found = []\nfor n in (1, 2):\n    try: get(n=n)\n    except ApiError as e: found.append(e)\n"
+    run = Host({"get": fail}).play(f"{code}print([e.body['to'] for e in found], str(found[1])[-8:])")
+    assert run.result.output == "[1, 2] (call 2)\n"
+
+
+@pytest.mark.parametrize("name", ["json", "re", "list"])
+def test_a_function_and_a_module_of_one_name_do_not_hide_each_other(name: str) -> None:
+    host = Host({name: lambda: [5]})
+    assert host.play(f"found = {name}()\nprint(found)").result.output == "[5]\n"
+    assert Host({name: lambda: 1}).play("import json, re\nprint(json.dumps(re.findall('a', 'a')))").kind == "finished"
+
+
+def test_an_error_of_python_is_no_rejection() -> None:
+    code = "import re\ntry:\n    re.compile('(')\nexcept Rejected:\n    print('rejected')\n"
+    assert once(f"{code}except re.error:\n    print('wrong')").result.output == "wrong\n"
 
 
 def test_the_status_is_that_of_the_last_answer() -> None:
