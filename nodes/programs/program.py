@@ -130,7 +130,8 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
                 return report(run, state, program, requests, text, is_raw=is_raw)
         case "stopped":
             shown = f"\nIt shows: {found.value}" if found.value else ""
-            text = f"The program stopped: {found.text}{shown}{shapes(requests)}"
+            before = f"\nIt had printed: {printed}" if (printed := found.result.output.strip()) else ""
+            text = f"The program stopped: {found.text}{shown}{before}{shapes(requests)}"
             return Ending("stopped", text, program, requests)
         case "unknown":
             text = (

@@ -231,7 +231,8 @@ class Session:
         except LookupError as error:
             return {"exc_type": "LookupError", "message": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever a program calls by whatever name, its host goes on
-            return {"exc_type": "TypeError", "message": str(error)[:MESSAGE]}
+            kind = "ValueError" if isinstance(error, ValueError) else "TypeError"
+            return {"exc_type": kind, "message": str(error)[:MESSAGE]}
 
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Note a call that waits. Raises TypeError for its arguments, and _Ended."""

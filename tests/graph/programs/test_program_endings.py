@@ -80,6 +80,12 @@ def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) ->
     assert "list_projects (status 200)" in said(agent)
 
 
+def test_what_was_printed_before_a_stop_is_told_too(board: Board) -> None:
+    agent = programmer(board, "print('Two are known.')\nstop('Which one?')", end("Which one?"))
+    agent.ask("Delete the project")
+    assert "The program stopped: Which one?\nIt had printed: Two are known." in said(agent)
+
+
 def test_a_name_that_fits_nothing_stops_the_program_before_the_change(board: Board) -> None:
     code = 'found = one(list_projects()["items"], name="Moss")\ndelete_project(project_id=found["id"])\nprint("Gone")'
     agent = programmer(board, code, end("There is no Moss."))
