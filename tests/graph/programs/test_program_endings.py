@@ -81,7 +81,7 @@ def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) ->
 
 
 def test_what_was_printed_before_a_stop_is_told_too(board: Board) -> None:
-    agent = programmer(board, "print('Two are known.')\nstop('Which one?')", end("Which one?"))
+    agent = programmer(board, "list_projects()\nprint('Two are known.')\nstop('Which one?')", end("Which one?"))
     agent.ask("Delete the project")
     assert "The program stopped: Which one?\nIt had printed: Two are known." in said(agent)
 
