@@ -207,7 +207,7 @@ def _program_of(values: Mapping[str, Any], steps: Sequence[Step], reading: _Read
     positions = {**{key: position for position, key in program["taken"].items()}, **own}
     _check_complete(requests, positions)
     made = [request for request in requests if request["id"] in positions]
-    made.sort(key=lambda item: [int(part) for part in positions[item["id"]].split(".")])
+    made.sort(key=lambda item: int(positions[item["id"]]))
     calls = [reading.call(item, positions[item["id"]]) for item in made]
     earlier = [item for step in values["steps"] for item in step["requests"] if item["id"] not in own]
     return _finished(values, reading, program, calls, reading.bodies(earlier))

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request
 
-FORMAT = 6
+FORMAT = 7
 """The number of the checkpoint format, the only one that this program writes and reads."""
 
 

@@ -191,7 +191,7 @@ class CallRecord(TypedDict):
 
 
 class CallSite(TypedDict):
-    """The place of a request in a program: structural position, line and source line, number of the program.
+    """The place of a request in a program: number among its calls, line and source line, number of the program.
 
     `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
     the recipe's name of the function, and the digest of the same call under the function's name in the prompts.

@@ -1,4 +1,4 @@
-"""Guards programs in Monty where they differ from those of the locked interpreter: words, lines, bounds."""
+"""Guards programs in Monty where they differ from those of CPython: words, lines, bounds."""
 
 import contextlib
 import os
