@@ -25,6 +25,12 @@ class Halves:
     def __init__(self) -> None:
         self._has_halves = self._has_private = False
 
+    def text(self, entry: Entry) -> str | None:
+        """Return the JSON of an answer that the program's process can read itself, which takes a third of the time."""
+        self._has_private = self._has_private or b"\xf4\x8f" in entry.body
+        text = entry.body.decode("utf-8", "replace") if entry.media == "json" else "\\ud"
+        return None if "\\ud" in text.lower() else text
+
     def parsed(self, entry: Entry) -> Any:
         """Return the body of an answer as a value. Raises ValueError if the program could not tell what it has."""
         if entry.media == "empty":

@@ -21,7 +21,12 @@ _host_type, _host_own_getattr, _host_own_hasattr, _host_own_round, _host_iter = 
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
 _host_answers, _host_over = [], []
 def _host_wait(future):
-    number, value = _host_asyncio.run(future)
+    number, value, is_json = _host_asyncio.run(future)
+    if is_json:
+        try:
+            value = _host_json.loads(value)
+        except ValueError:  # it is too deep, or no JSON
+            value = _host_parsed(number)
     if _host_keeps:
         _host_answers.append((value, number))
     return value

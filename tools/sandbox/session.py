@@ -113,6 +113,7 @@ class Session:
         self._held: dict[int, tuple[str, int]] = {}
         self._errors: dict[str, tuple[int, Any]] = {}
         self._headers: list[tuple[int, Mapping[str, str]]] = []
+        self._answers: list[Entry] = []
         self._halves = Halves()
         self._outside: dict[str, Callable[..., Any]] = {
             **{hidden_name(name): _nothing for name in given.functions},
@@ -122,6 +123,7 @@ class Session:
             "_host_headers": self._headers_of,
             "_host_error": lambda message, name: self._errors[message][name == "body"],
             "_host_held": _nothing,
+            "_host_parsed": lambda number: self._halves.parsed(self._answers[number]),
             "_host_ratio": lambda text, wanted: library.ratio(_short(text), _short(wanted)),
             "_host_likest": lambda wanted, texts: library.likest(_short(wanted), [*map(_short, texts[:2000])]),
         }
@@ -262,7 +264,7 @@ class Session:
             if entry.given == "held" and named is None:
                 self._held[number] = (call.function, call.line)
             elif entry.given == "held":
-                found[number] = {"return_value": [-1, f"{HELD}{call.function}" if named else None]}
+                found[number] = {"return_value": [-1, f"{HELD}{call.function}" if named else None, False]}
             else:
                 found[number] = self._answer(call, entry)
         return found
@@ -273,6 +275,9 @@ class Session:
             return {"exc_type": REJECTED, "message": _plain(f"{call.function} was not sent: {entry.note}")}
         self._status = entry.status
         self._headers.append((call.line, _bounded(entry.headers)))
+        self._answers.append(entry)
+        if entry.given == "answer" and (text := self._halves.text(entry)) is not None:
+            return {"return_value": [len(self._answers) - 1, text, True]}
         try:
             value = self._halves.parsed(entry)
         except ValueError as error:
@@ -281,7 +286,7 @@ class Session:
             told = f"{entry.note} {_told(value)}".strip()
             said = f"{call.function} answered {entry.status}" if entry.status else f"{call.function} got no answer"
             return self._api_error(call, f"{said}: {told[:SOURCE]}" if told else said, entry.status, value)
-        return {"return_value": [len(self._headers) - 1, value]}
+        return {"return_value": [len(self._answers) - 1, value, False]}
 
     def _api_error(self, call: WantedCall, message: str, status: int, body: Any) -> dict[str, Any]:
         """Return an error, known by its message; where another one has this message, it says which call it is of."""

@@ -104,6 +104,14 @@ def test_a_body_that_is_no_json_though_it_says_so_is_a_text() -> None:
     assert once("print(repr(get()))", given).result.output == "'{\"cut\": '\n"
 
 
+@pytest.mark.parametrize("depth", [50, 150, 220])
+def test_an_answer_is_read_however_deep_it_is(depth: int) -> None:
+    [call] = once("get()").calls
+    given = Entry(call.position, "k", call.digest, "answer", 200, {}, "json", b"[" * depth + b"1.5" + b"]" * depth)
+    code = "value, depth = get(), 0\nwhile isinstance(value, list):\n    value, depth = value[0], depth + 1\n"
+    assert once(f"{code}print(depth, value)", given).result.output == f"{depth} 1.5\n"
+
+
 def test_headers_are_those_of_the_answer_or_of_the_last_call() -> None:
     run = Host({"get": lambda n: [n]}).play(
         "a, b = get(n=1), get(n=2)\nprint(headers(a)['x-position'], headers(b)['x-position'], headers()['x-position'])"
