@@ -115,8 +115,6 @@ class _HostAddress:
         self.number, self.text = sum([int(part) << 8 * (3 - at) for at, part in enumerate(parts)]), str(text)
     def __str__(self):
         return self.text
-    def __int__(self):
-        return self.number
 class _HostNetwork:
     def __init__(self, text, strict=True):
         base, _, size = str(text).partition("/")

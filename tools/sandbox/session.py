@@ -71,8 +71,7 @@ _WAYS = {
     "no attribute 'translate'": "{0}; use replace",
     "supported in re.sub()": "{0}; write a loop over re.finditer",
     "exceptions can only be called with": "an error takes one text here, such as raise ValueError('no such item')",
-    "cannot suspend in this": "a function of the API cannot be called here: call it in a loop first, then use the "
-    "results",
+    "cannot suspend in this": "the API cannot be called here: call it in a loop first, then use the results",
 }
 """What to write in the place of what Monty does not have, by a part of its error."""
 
@@ -228,13 +227,11 @@ class Session:
             self._wait(moment.call_id, function, positional, keywords)
             self._unused[moment.call_id] = self._translated.unused.get(place)
             return {"future": ...}
-        except _Ended:
-            raise
-        except LookupError as error:
-            return {"exc_type": "LookupError", "message": str(error)}
-        except Exception as error:  # noqa: BLE001 - whatever a program calls by whatever name, its host goes on
-            kind = "ValueError" if isinstance(error, ValueError) else "TypeError"
-            return {"exc_type": kind, "message": str(error)[:MESSAGE]}
+        except Exception as error:  # whatever a program calls by whatever name, its host goes on
+            if isinstance(error, _Ended):
+                raise
+            kind = next((kind for kind in (LookupError, ValueError) if isinstance(error, kind)), TypeError)
+            return {"exc_type": kind.__name__, "message": str(error)[:MESSAGE]}
 
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Note a call that waits. Raises TypeError for its arguments, and _Ended."""
