@@ -131,6 +131,15 @@ class _HostNetwork:
 _host_ipaddress.ip_address = _host_ipaddress.IPv4Address = lambda text: _HostAddress(text)
 _host_ipaddress.ip_network = _host_ipaddress.IPv4Network = lambda text, strict=True: _HostNetwork(text, strict)
 _host_io.StringIO = lambda text="": text.splitlines(True)
+def _host_shape(value):
+    kind = _host_type(value).__name__
+    if kind == "dict":
+        names = ", ".join([repr(str(key)[:40]) for key in list(value)[:40]]) + (", ..." if len(value) > 40 else "")
+        return f"a dict with the keys {names}" if value else "an empty dict"
+    if kind == "list":
+        is_of_dicts = value and _host_type(value[0]).__name__ == "dict"
+        return f"a list of {len(value)}" + (f"; its first item is {_host_shape(value[0])}" if is_of_dicts else "")
+    return f"of type {kind}"
 _host_taken = []
 def _host_take(value):
     _host_taken.append(value)

@@ -4,10 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
-
-SHAPE = 800
-"""The most characters of a description of data."""
 
 # ANSI sequences (ECMA-48) first, then every control character but tab and newline.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -136,19 +132,6 @@ def result_of(
         status = Status.NO_OUTPUT
     is_cut = cut or len(printed) > limits.output
     return SandboxResult(status, output, error, is_cut, round(seconds * 1000, 3), shape)
-
-
-def shape(data: object) -> str:
-    """Return a short description of the top level of some data, for hints: its type, its keys, its length."""
-    text = f"of type {type(data).__name__}"
-    if isinstance(data, dict):
-        names = ", ".join(repr(str(key)[:40]) for key in islice(data, 40))
-        text = f"a dict with the keys {names}{', ...' if len(data) > 40 else ''}" if data else "an empty dict"
-    elif isinstance(data, list):
-        text = f"a list of {len(data)}"
-        if data and isinstance(data[0], dict):
-            text += "; its first item is " + shape(data[0])
-    return printable(text[:SHAPE])
 
 
 _HEADLINES: Mapping[Status, str] = {

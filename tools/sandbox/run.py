@@ -68,7 +68,8 @@ class Given:
     """What a program is given: the names of functions, values by their names, and what it is checked against.
 
     `check` says what is checked before the program begins, against the `stubs` of the functions and the `names` of all
-    functions; `fields` includes the fields of answers. With `is_dry`, changes are not sent.
+    functions; `fields` includes the fields of answers. With `is_dry`, changes are not sent. With `is_json`, `data`
+    is the text of the value that the code gets.
     """
 
     functions: Sequence[str] = ()
@@ -79,3 +80,4 @@ class Given:
     is_dry: bool = False
     clock: float | None = None
     seed: str = ""
+    is_json: bool = False

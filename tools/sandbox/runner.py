@@ -5,8 +5,9 @@ memory and output stop it. `docs/sandbox.md` names the test of each claim, and w
 """
 
 import json
+import re
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from restgpt.tools.sandbox.code import clean_code
 from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, SandboxResult, Status
@@ -55,18 +56,27 @@ def _result(code: str, data: object, media: str, limits: Limits) -> SandboxResul
         if len(raw) > limits.data:
             reason = f"{len(raw)} bytes, and at most {limits.data} are allowed"
             return SandboxResult(Status.INPUT_TOO_LARGE, error=CodeError("ValueError", reason))
-        value = json.loads(raw) if media == "json" else raw.decode("utf-8", "replace")
+        value, is_json = _value(raw, media)
     except RecursionError as error:
         return SandboxResult(Status.INPUT_TOO_DEEP, error=CodeError("RecursionError", str(error)))
     except (TypeError, ValueError) as error:
         return SandboxResult(Status.INPUT_INVALID, error=CodeError(type(error).__name__, str(error)[:300]))
-    rounds = Session(code, Given(values={"data": value}), limits, size=len(raw)).rounds()
+    rounds = Session(code, Given(values={"data": value}, is_json=is_json), limits, size=len(raw)).rounds()
     try:
         next(rounds)
     except StopIteration as end:
         run: ProgramRun = end.value
         return run.result
     raise AssertionError("code over data calls nothing")
+
+
+def _value(raw: bytes, media: str) -> tuple[Any, bool]:
+    """Return the data as the code gets it, or its JSON as text, which takes the host less memory, and True."""
+    if media != "json":
+        return raw.decode("utf-8", "replace"), False
+    text = raw.decode(json.detect_encoding(raw), "surrogatepass").removeprefix("\ufeff")
+    has_halves = "\\ud" in text.lower() or re.search("[\ud800-\udfff]", text) is not None
+    return (json.loads(text), False) if has_halves else (text, True)
 
 
 def _raw(data: object) -> bytes:

@@ -35,7 +35,7 @@ from restgpt.tools.sandbox.half import Halves
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
 from restgpt.tools.sandbox.prelude import prelude
-from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of, shape
+from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of
 from restgpt.tools.sandbox.run import Entry, Given, Kind, ProgramRun, WantedCall
 
 Rounds = Generator[list[WantedCall], Mapping[str, Entry], ProgramRun]
@@ -52,8 +52,8 @@ MOST_WEIGHT = 2_000_000
 MOST_VALUES = 200_000
 """The maximum number of values and characters of what a function of a module in the host gets."""
 
-SOURCE, SHOWN, MESSAGE = 300, 2000, 2048
-"""The maximum number of characters of a sentence, of a shown value and of the message of an error."""
+SOURCE, SHOWN, MESSAGE, SHAPE = 300, 2000, 2048, 800
+"""The maximum number of characters of a sentence, a shown value, the message of an error, a description of a value."""
 
 API_ERROR, REJECTED = "binascii.Incomplete", "decimal.Clamped"
 """The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
@@ -184,8 +184,15 @@ class Session:
         running, session = self._process, self._process.session
         running.work()
         options: Any = {"external_lookup": self._outside, "print_callback": running.write}
-        session.feed_run(prelude(self._code), **options)
         values = {name: self._halves.hidden(value) for name, value in self._given.values.items()}
+        if not self._given.is_json:
+            session.feed_run(prelude(self._code), **options)
+        else:
+            try:
+                session.feed_run(f"{prelude(self._code)}\ndata = _host_json.loads(data)", inputs=values, **options)
+            except monty.MontyRuntimeError as raised:
+                return self._unread(raised)
+            values = {}
         moment: Any = session.feed_start(self._translated.code, inputs=values, **options)
         while not isinstance(moment, monty.MontyComplete):
             if running.is_late:
@@ -343,6 +350,13 @@ class Session:
             "failed", result, problem=result.feedback(of_program=True), line=line, source=self.source(line)
         )
 
+    def _unread(self, raised: Any) -> ProgramRun:
+        """Return the end of code whose data is no JSON."""
+        status, inner = self._process.status_of(raised), raised.exception()
+        if status is Status.RUNTIME_ERROR:
+            status = Status.INPUT_TOO_DEEP if "recursion limit" in str(inner) else Status.INPUT_INVALID
+        return self._failed(status, self._error(type(inner).__name__, str(inner)))
+
     def _raised(self, raised: Any) -> ProgramRun:
         """Return the end of a program with an error of its own."""
         status, inner = self._process.status_of(raised), raised.exception()
@@ -356,7 +370,10 @@ class Session:
         way = next((way for part, way in _WAYS.items() if part in message), "{0}")
         error = self._error(_NAMES.get(kind, kind), way.format(message) if way != "{0}" else message, line)
         is_about = kind in ("KeyError", "IndexError", "AttributeError", "TypeError") and frames
-        return self._failed(status, error, self._subject(kind, frames[-1]) if is_about else "")
+        about = self._subject(kind, frames[-1]) if is_about else ""
+        if "data" in self._given.values:
+            about = self._shape("data")
+        return self._failed(status, error, about)
 
     def _subject(self, kind: str, frame: Any) -> str:
         """Return a description of the object of which the program read a field or an item that there is not.
@@ -369,16 +386,18 @@ class Session:
         if not base or "(" in base:
             return ""
         try:
-            return f"`{base}` is {shape(self._process.session.feed_run(base))}"
+            return f"`{base}` is {self._shape(base)}"
         except monty.MontyRuntimeError:
             return ""
+
+    def _shape(self, name: str) -> str:
+        """Return the description of a value of the program. Raises MontyRuntimeError."""
+        return printable(self._process.session.feed_run(f"_host_shape({name})"))[:SHAPE]
 
     def _error(self, kind: str, message: str, line: int = 0) -> CodeError:
         return CodeError(kind, printable(message)[:MESSAGE], line or None, self.source(line))
 
     def _result(self, status: Status, error: CodeError | None = None, about: str = "") -> SandboxResult:
-        if error is not None and "data" in self._given.values:
-            about = shape(self._given.values["data"])
         printed = self._halves.shown_text(bytes(self._process.printed))
         return result_of(status, printed, self._limits, error=error, shape=about, seconds=self._process.seconds)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of, shape, shorten
+from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of, shorten
 
 
 def test_good_output_is_its_own_feedback() -> None:
@@ -72,10 +72,3 @@ def test_memory_grows_with_the_data() -> None:
     assert Limits().memory_for(1000) == 256 << 20
     assert Limits().memory_for(100 << 20) == 800 << 20
     assert Limits(memory=1).memory_for(100) == 1
-
-
-def test_the_shape_of_data_is_its_top_level_in_short() -> None:
-    assert shape([{"id": 1, "name": "x"}]) == "a list of 1; its first item is a dict with the keys 'id', 'name'"
-    assert shape({str(n): n for n in range(50)}).endswith("'39', ...")
-    assert (shape({}), shape(3)) == ("an empty dict", "of type int")
-    assert len(shape({"k" * 500: 1})) < 80

@@ -149,6 +149,11 @@ def test_time_that_is_over_before_the_code_begins_is_a_timeout() -> None:
 
 def test_a_wrong_field_is_told_with_the_shape_of_the_data() -> None:
     assert "`data` is a dict with the keys 'id'" in run("print(data['name'])", {"id": 1}).feedback()
+    rows = run("1 / 0", [{"id": 1, "name": "x"}]).shape
+    assert rows == "a list of 1; its first item is a dict with the keys 'id', 'name'"
+    assert run("1 / 0", {str(n): n for n in range(50)}).shape.endswith("'39', ...")
+    assert (run("1 / 0", {}).shape, run("1 / 0", "3").shape) == ("an empty dict", "of type int")
+    assert len(run("1 / 0", {"k" * 500: 1}).shape) < 80
 
 
 def test_the_tool_shows_the_model_nothing_but_code() -> None:
