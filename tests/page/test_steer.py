@@ -60,9 +60,6 @@ def test_a_fork_runs_from_a_step_with_an_edited_state(tab: Tab, platform: Platfo
             "caller",
             "edit",
             "parser",
-            "approval",
-            "sender",
-            "parser",
             "planner",
         ]
     )

@@ -29,13 +29,13 @@ def test_the_steps_tell_role_time_tokens_and_changes(tab: Tab) -> None:
     expect(page.get_by_role("status").filter(has_text="the run is over")).to_be_visible()
     steps = page.get_by_role("list", name="Steps").get_by_role("listitem")
     roles = [str(step.locator("strong").inner_text()) for step in steps.all()]
-    passed = ["planner", "selector", "caller", "parser", "approval", "sender", "parser", "planner"]
+    passed = ["planner", "selector", "caller", "parser", "planner"]
     assert roles == ["input", "intake", *passed]
     caller = steps.nth(4)
     expect(caller).to_contain_text("15 tokens")
     expect(caller.locator(".facts")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+\.\d\d s · 15 tokens$"))
     expect(caller).to_contain_text("program")
-    expect(steps.nth(7)).to_contain_text("1 request")
+    expect(steps.nth(5)).to_contain_text("1 request")
     caller.locator("summary").click()
     expect(caller).to_contain_text("/api_plan/reason")
     expect(caller).to_contain_text("/program")

@@ -18,7 +18,7 @@ EXACT = "Set the hours of task 101 to a large number"
 COPY = "Give the second task of the list one more hour"
 REPAIR = "Create a project named Shed and tell its number"
 SLOW = "Count the tasks slowly"
-MANY = "Read the tasks again and again"
+MANY = "Add task after task to project 1"
 BIG = "How long are the notes of task 101?"
 BROKEN = "Ask a model that is out of order"
 UNWELL = "Ask a model that refuses with markup"
@@ -30,8 +30,8 @@ UNFIT = "Give task 101 many hours"
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
 NOTES = 400_000
-READS = 32
-"""How often the instruction `MANY` reads, which is three steps of the graph each."""
+CHANGES = 26
+"""How many changes the instruction `MANY` makes, which is four steps of the graph each: it asks about each."""
 HUGE = 9_007_199_254_740_993
 """The first whole number that JavaScript's numbers cannot hold."""
 ANSWER = "There are 24 tasks on the board, and each of them has a title."
@@ -68,7 +68,7 @@ title = find_tasks()["items"][0]["title"]
 plant_project(body={{"name": title, "owner": {PLANTED!r}}})
 stop({PLANTED!r})
 """,
-    MANY: f"for number in range({READS}):\n    find_tasks(text=str(number))\nprint('All are read.')",
+    MANY: f"for number in range({CHANGES}):\n    create_task(project_id=1, body={{'title': str(number)}})\nprint('Done.')",
     BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
 ENDS = {SLOW: ANSWER, PLANT: PLANTED}
