@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from browser import Tab
 from langgraphserver import APPROVE, Platform
-from pagescript import BIG, MANY, CHANGES
+from pagescript import BIG, CHANGES, MANY
 from playwright.sync_api import Page, Response, expect
 
 pytestmark = pytest.mark.slow

@@ -68,7 +68,7 @@ title = find_tasks()["items"][0]["title"]
 plant_project(body={{"name": title, "owner": {PLANTED!r}}})
 stop({PLANTED!r})
 """,
-    MANY: f"for number in range({CHANGES}):\n    create_task(project_id=1, body={{'title': str(number)}})\nprint('Done.')",
+    MANY: f"for n in range({CHANGES}):\n    create_task(project_id=1, body={{'title': str(n)}})\nprint('Done.')",
     BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
 ENDS = {SLOW: ANSWER, PLANT: PLANTED}
