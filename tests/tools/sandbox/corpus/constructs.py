@@ -255,10 +255,10 @@ class E(Enum):
 
 
 print(E.A.name)
-#: import string, textwrap, uuid
-import textwrap
+#: import uuid
+import uuid
 
-print(textwrap.shorten("a b c", 3))
+print(uuid.UUID(int=1))
 
 
 #: a list is sorted by its own class
