@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.tools.model.reply import WrittenCall, written_calls
-from restgpt.tools.sandbox.code import UNPARSABLE
+from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.text.fence import fence_around
 
 _PYTHON = frozenset({"python", "python3", "py"})
@@ -73,7 +73,7 @@ def program_in(text: Any) -> str:
     code = text if fence is None else fence.text
     is_python = fence is not None and fence.language in _PYTHON
     try:
-        nodes = list(ast.walk(ast.parse(code)))
+        nodes = list(ast.walk(syntax_tree(code)))
     except UNPARSABLE:
         return code if is_python and not code.lstrip().startswith("{") else ""
     if len(nodes) > 2 and isinstance(nodes[1], ast.Expr) and isinstance(nodes[1].value, ast.Dict):

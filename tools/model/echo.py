@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from restgpt.specs.reading.tree import values_in
 from restgpt.tools.model.reply import WrittenCall, json_in, written_calls
-from restgpt.tools.sandbox.code import UNPARSABLE
+from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.text.fence import unfenced
 
 ECHO = (
@@ -115,7 +115,7 @@ def _tree(code: str) -> ast.Module | None:
     if len(code) > MOST_CODE:
         return None
     try:
-        tree = ast.parse(code)
+        tree = syntax_tree(code)
         is_program = any(isinstance(node, ast.Call) for node in ast.walk(tree))
     except UNPARSABLE:
         return None

@@ -1,8 +1,10 @@
 """Prepare generated Python: extract it from Markdown."""
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterable
+from threading import Lock
 
 from restgpt.tools.text.fence import fence_around
 
@@ -12,6 +14,20 @@ UNPARSABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryErro
 _STATEMENT = re.compile(r"(?:import|from|def|for|if|with|class) \w|print\(|\w+ = ", re.ASCII)
 _FENCE = "```"
 _PYTHON = frozenset({"python", "python3", "py"})
+
+
+FILENAME = "<code>"
+
+_parsing = Lock()
+
+
+def syntax_tree(code: str) -> ast.Module:
+    """Return the syntax tree of some code; raises what `UNPARSABLE` lists.
+
+    One at a time: Python 3.11 counts the depth of trees that two threads make together, and fails.
+    """
+    with _parsing:
+        return ast.parse(code, FILENAME)
 
 
 def clean_code(text: str) -> str:

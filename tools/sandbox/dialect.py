@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.gather import bound_names, rewritten
 
-FILENAME = "<code>"
 GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
@@ -86,7 +86,7 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
     held = _held(tree, functions) if is_dry else set()
     tree = ast.fix_missing_locations(_Dialect(bound, hidden, held).visit(rewritten(tree)))
     code = ast.unparse(tree)
-    new = ast.parse(code, FILENAME)
+    new = syntax_tree(code)
     lines: dict[Place, int] = {}
     for old, node in zip(ast.walk(tree), ast.walk(new), strict=True):
         if type(old) is not type(node):

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.tools.sandbox.code import UNPARSABLE, program_code
-from restgpt.tools.sandbox.dialect import FILENAME
+from restgpt.tools.sandbox.code import UNPARSABLE, program_code, syntax_tree
 
 MOST_LITERALS, MOST_WORDS = 500, 5000
 """The maximum numbers of literals and of words that are told of a program."""
@@ -68,7 +67,7 @@ def _listed(value: Any) -> Any:
 def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrized:
     """Return the new code and what the old code says. Raises what `ast.parse` raises, and ValueError."""
     code.encode()  # halves of surrogate pairs raise ValueError
-    tree = ast.parse(code, FILENAME)
+    tree = syntax_tree(code)
     nodes = list(ast.walk(tree))
     places, skipped = _places(nodes), _no_values(nodes)
     literals = [
@@ -85,7 +84,7 @@ def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrize
         new = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
         if len(new) > MOST_CODE:
             raise ValueError("the new code is too long")
-        if ast.dump(ast.parse(new, FILENAME)) != ast.dump(tree):
+        if ast.dump(syntax_tree(new)) != ast.dump(tree):
             raise ValueError("the literals cannot be replaced in this code")
         code = new if used else code
     return Parametrized(code, frozenset(used), tuple(literals[:MOST_LITERALS]), words, is_constant, takes_one)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
 
+from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.dialect import LIBRARY, in_dialect
 from restgpt.tools.sandbox.gather import bound_names
 
@@ -182,7 +183,7 @@ def _library() -> str:
     spec = find_spec("restgpt.tools.sandbox.library")
     if spec is None or spec.origin is None:
         raise ImportError("the library cannot be read. Install restgpt as a package with its source files.")
-    parts = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    parts = syntax_tree(Path(spec.origin).read_text(encoding="utf-8")).body
     kept = [part for part in parts if not isinstance(part, ast.ImportFrom | ast.If) and not _is_given(part)]
     tree = in_dialect(ast.Module(kept, []))
     bound = {name for node in ast.walk(tree) for name in bound_names(node)}

@@ -7,7 +7,6 @@ does in its own process: it can deceive itself only.
 
 from __future__ import annotations
 
-import ast
 import json
 import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -19,9 +18,8 @@ import pydantic_monty as monty
 
 from restgpt.tools.sandbox import library
 from restgpt.tools.sandbox.check import problems
-from restgpt.tools.sandbox.code import UNPARSABLE
+from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.sandbox.dialect import (
-    FILENAME,
     GIVEN,
     LIBRARY,
     PRELUDE,
@@ -150,7 +148,7 @@ class Session:
     def _refusal(self) -> ProgramRun | None:
         """Translate the program; return its end if it cannot be run. Raises what `ast.parse` raises."""
         given = self._given
-        tree = ast.parse(self._code, FILENAME)
+        tree = syntax_tree(self._code)
         found = lacks(tree, given.functions)
         if given.check:
             stubs, known = {stub["name"]: stub for stub in given.stubs}, {*GIVEN, *LIBRARY, "status", *given.values}

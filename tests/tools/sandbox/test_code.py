@@ -1,8 +1,12 @@
 """Guards the preparation of model-written code: its extraction from Markdown and the list of its imports."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
-from restgpt.tools.sandbox.code import clean_code
+from restgpt.tools.sandbox import library
+from restgpt.tools.sandbox.code import clean_code, syntax_tree
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,10 @@ def test_code_is_taken_out_of_its_markdown(reply: str, code: str) -> None:
 @pytest.mark.parametrize("unit", ["```\n", "\n", " ", "```python\n`", "import\n", "`", "```x\n\n"])
 def test_hostile_markdown_is_read_in_one_pass(unit: str) -> None:
     clean_code(unit * (65536 // len(unit)))
+
+
+def test_many_threads_parse_at_once() -> None:
+    source = Path(library.__file__).read_text(encoding="utf-8")
+    with ThreadPoolExecutor(8) as pool:
+        trees = list(pool.map(syntax_tree, [source] * 60))
+    assert {len(tree.body) for tree in trees} == {len(trees[0].body)}
