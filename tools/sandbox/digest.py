@@ -39,7 +39,12 @@ def call_text(name: str, positional: Sequence[Any], keywords: Mapping[str, Any])
 
     Raises TypeError as `plain_arguments` does.
     """
-    return json.dumps([name, *plain_arguments(name, positional, keywords)], sort_keys=True, allow_nan=False)
+    return plain_text(name, *plain_arguments(name, positional, keywords))
+
+
+def plain_text(name: str, positional: list[Any], keywords: dict[str, Any]) -> str:
+    """Return the canonical JSON of a call whose arguments are plain already."""
+    return json.dumps([name, positional, keywords], sort_keys=True, allow_nan=False)
 
 
 def digest_of(text: str) -> str:

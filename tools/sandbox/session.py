@@ -28,7 +28,7 @@ from restgpt.tools.sandbox.dialect import (
     lacks,
     translation,
 )
-from restgpt.tools.sandbox.digest import call_text, digest_of, plain_arguments
+from restgpt.tools.sandbox.digest import digest_of, plain_arguments, plain_text
 from restgpt.tools.sandbox.half import Halves
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
@@ -109,8 +109,7 @@ class Session:
         self._unused: dict[int, bool | None] = {}
         self._held: dict[int, tuple[str, int]] = {}
         self._errors: dict[str, tuple[int, Any]] = {}
-        self._headers: list[tuple[int, Mapping[str, str]]] = []
-        self._answers: list[Entry] = []
+        self._answers: list[tuple[int, Entry]] = []
         self._halves = Halves()
         self._outside: dict[str, Callable[..., Any]] = {
             **{hidden_name(name): _nothing for name in given.functions},
@@ -120,7 +119,7 @@ class Session:
             "_host_headers": self._headers_of,
             "_host_error": lambda message, name: self._errors[message][name == "body"],
             "_host_held": _nothing,
-            "_host_parsed": lambda number: self._halves.parsed(self._answers[number]),
+            "_host_parsed": lambda number: self._halves.parsed(self._answers[number][1]),
             "_host_ratio": lambda text, wanted: library.ratio(_short(text), _short(wanted)),
             "_host_likest": lambda wanted, texts: library.likest(_short(wanted), [*map(_short, texts[:2000])]),
         }
@@ -241,7 +240,7 @@ class Session:
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Note a call that waits. Raises TypeError for its arguments, and _Ended."""
         listed, named = plain_arguments(function, *self._halves.shown([list(positional), dict(keywords)]))
-        text = call_text(function, listed, named)
+        text = plain_text(function, listed, named)
         self._weight += len(text)
         if len(self._waiting) >= self.most:
             raise _Ended(self.over_budget(self.most))
@@ -276,8 +275,7 @@ class Session:
         if entry.given == "rejected":
             return {"exc_type": REJECTED, "message": _plain(f"{call.function} was not sent: {entry.note}")}
         self._status = entry.status
-        self._headers.append((call.line, _bounded(entry.headers)))
-        self._answers.append(entry)
+        self._answers.append((call.line, entry))
         if entry.given == "answer" and (text := self._halves.text(entry)) is not None:
             return {"return_value": [len(self._answers) - 1, text, True]}
         try:
@@ -301,8 +299,9 @@ class Session:
     def _headers_of(self, *numbers: int) -> dict[str, str]:
         """Return the headers of the answers with these numbers, which are one value; without a number the last ones."""
         if not numbers:
-            return dict(self._headers[-1][1]) if self._headers else {}
-        found = [self._headers[number] for number in numbers if 0 <= number < len(self._headers)]
+            return _bounded(self._answers[-1][1].headers) if self._answers else {}
+        kept = [self._answers[number] for number in numbers if 0 <= number < len(self._answers)]
+        found = [(line, _bounded(entry.headers)) for line, entry in kept]
         if not found:
             raise LookupError("no call gave this value: headers() takes the answer of a call as it came")
         if any(headers != found[0][1] for _, headers in found):
@@ -312,8 +311,7 @@ class Session:
 
     def _stop(self, text: object = "", value: object = None) -> None:
         shown = "" if value is None else _cut(repr(value))
-        run = self._ended("stopped")
-        raise _Ended(replace(run, text=printable(_cut(str(text))), value=printable(shown)))
+        raise _Ended(replace(self._ended("stopped"), text=printable(_cut(str(text))), value=printable(shown)))
 
     # How it ended
 
