@@ -1,4 +1,4 @@
-"""The state machine: planner, selector, caller, approval, sender and parser, connected as in section 3 of the paper."""
+"""The state machine: planner, selector, caller and parser, connected as in section 3 of the paper."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_approval, after_caller, after_parser, after_planner
-from restgpt.graph.running import approval_node, make_running, sender_node
+from restgpt.graph.routes import after_caller, after_parser, after_planner
+from restgpt.graph.running import make_parser
 from restgpt.graph.state import FormedState, InputState, OutputState, State
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.form import Form
@@ -32,6 +32,9 @@ Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
 NODES_PER_STEP = 8 + 9 * MAX_CALLS * (1 + MAX_REPAIRS)
 """The maximum number of node runs for one API plan: planning, and each call alone with all its repairs."""
+
+PARSES = "Sends the calls, pausing for approval, and reads what comes back."
+"""What the node parser does, in drawings."""
 
 DESCRIPTION = "Fulfils an instruction in plain language by planning and calling operations of REST APIs."
 
@@ -70,7 +73,7 @@ def build_graph(
     )
     builder.add_node(
         "intake",
-        node_of("intake", lambda state, runtime, config: intake(state, name), services),
+        node_of("intake", lambda state, runtime, config: intake(state, config, name), services),
         metadata=_about("Opens a turn with the instruction."),
     )
     builder.add_node(
@@ -117,7 +120,7 @@ def make_resources(
 
 
 def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *, programs: bool = True) -> None:
-    """Add caller, approval, sender and parser, and the edges between them, to a builder with `State`.
+    """Add caller and parser, which are the executor of the paper, to a builder with `State`.
 
     Without `programs` the caller writes no programs, whatever the run's setting is. `add_loop` adds the edges out of
     caller and parser.
@@ -127,13 +130,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *,
         node_of("caller", make_caller(services, programs=programs), services),
         metadata=_about("Writes a program that makes the calls, or their arguments."),
     )
-    add_sending(builder, services, after="parser")
-    builder.add_edge("sender", "parser")
-    builder.add_node(
-        "parser",
-        make_running(services, ends=False),
-        metadata=_about("Runs a program up to its next change, or reads responses."),
-    )
+    builder.add_node("parser", make_parser(services), metadata=_about(PARSES))
 
 
 def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str) -> None:
@@ -142,27 +139,7 @@ def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str
         "caller", after_caller, {"functions or unknown value": choice, "program or calls": "parser"}
     )
     builder.add_conditional_edges(
-        "parser", after_parser, {"calls": "approval", "next call or repair": "caller", "result": decision}
-    )
-
-
-def add_sending(builder: StateGraph[Any, Any, Any, Any], services: Services, *, after: str) -> None:
-    """Add approval and sender to a builder with `State`, without an edge out of the sender.
-
-    The node `after` gets the requests that were not approved.
-    """
-    builder.add_node(
-        "approval",
-        approval_node(services),
-        metadata=_about("Pauses before a change, if policy asks."),
-    )
-    builder.add_node(
-        "sender",
-        sender_node(services),
-        metadata=_about("Sends requests; changes exactly once."),
-    )
-    builder.add_conditional_edges(
-        "approval", after_approval, {"asked": "approval", "approved": "sender", "not approved": after}
+        "parser", after_parser, {"next calls": "parser", "next call or repair": "caller", "result": decision}
     )
 
 

@@ -1,27 +1,26 @@
-"""The graph that carries out drafted calls without a model, with the agent's approval, sender and journal."""
+"""The graph that carries out drafted calls without a model, with the loop and the journal of the agent's parser."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
-from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from restgpt.calling.call import Draft
 from restgpt.calling.record import Request, request_of
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sender
-from restgpt.graph.running import approval_node, sender_node
+from restgpt.graph.routes import after_sending
+from restgpt.graph.running import make_parser
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import FORMAT, Usage, add_usage, merge_requests, no_usage
 from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.thread_pool import run_in_threads
 
 
 class CallsState(TypedDict):
@@ -63,22 +62,9 @@ def build_calls(
     Without a checkpointer it is a subgraph, and uses that of its parent.
     """
     builder = StateGraph(CallsState, context_schema=Context)
-    builder.add_node("approval", approval_node(services))
-    builder.add_node("sender", sender_node(services))
-    builder.add_edge(START, "approval")
-    builder.add_conditional_edges(
-        "approval", after_decisions, {"asked": "approval", "approved": "sender", "not approved": END}
-    )
-    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": END})
+    builder.add_node("parser", make_parser(services, None))
+    builder.add_edge(START, "parser")
+    builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": END})
     run_in_threads(builder)
     compiled = builder.compile(checkpointer=checkpointer, store=store, name="Calls")
     return DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
-
-
-@on_loop
-def after_decisions(state: CallsState) -> list[Send] | Literal["asked", "not approved"]:
-    """After all decisions, send the approved requests in order."""
-    if any(request["status"] == "asked" for request in state["requests"]):
-        return "asked"
-    approved = [request for request in state["requests"] if request["status"] == "approved"]
-    return [Send("sender", {"requests": approved, "claim": state.get("claim")})] if approved else "not approved"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 from typing import Annotated, Any, Self
-from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AnyMessage, convert_to_messages
 from langgraph.channels.binop import BinaryOperatorAggregate
@@ -16,7 +15,7 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 from restgpt.calling.record import Request
 from restgpt.nodes.state.recipe_run import GivenRecipe
 from restgpt.nodes.state.records import FORMAT, StateError, Step, add_steps
-from restgpt.nodes.state.text import Given
+from restgpt.nodes.state.text import Given, placed_id
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.storable import storable_value
 
@@ -145,7 +144,7 @@ def merge_messages(left: list[AnyMessage], right: Messages) -> Messages:
     try:
         added = convert_to_messages(right if isinstance(right, list) else [right])
         for place, message in enumerate(added, len(left)):
-            message.id = message.id or str(uuid5(NAMESPACE_OID, f"{place} {message.type} {message.content}"))
+            message.id = message.id or placed_id(place, message.type, message.content)
         return add_messages(left, added)  # type: ignore[arg-type]
     except (ValueError, NotImplementedError) as error:
         # What follows is the value, and where to read on.

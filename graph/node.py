@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.run.claims import CLAIM
+from restgpt.nodes.run.claims import CLAIM, run_claim
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import events_of
 from restgpt.nodes.run.run import Run
@@ -19,23 +19,21 @@ from restgpt.tools.tracing.telemetry import observed
 Node = Callable[..., dict[str, Any]]
 
 
-def node_of(name: str, node: Node, services: Services, *, parallel: bool = False) -> Node:
+def node_of(name: str, node: Node, services: Services, *, tells: bool = False) -> Node:
     """Return the function as the node `name` of a graph.
 
     Under asyncio the node gets a thread of the pool (`run_in_threads`). Then, from the outside to the inside:
 
     1. no error leaves the node with a secret (`withholding`);
     2. its run is logged and has a span (`observed`);
-    3. it runs only while its run holds the thread, and ends the run otherwise (`_claimed`). `parallel` nodes may be
-       several in one step: if they are the first of a run, they share its claim;
-    4. its update is told as events to the stream mode `custom`, before the next node runs (`_told`).
+    3. it runs only while its run holds the thread, and ends the run otherwise (`_claimed`);
+    4. its update is told as events, before the next node runs (`tell`), unless the node `tells` them itself.
     """
-    told = _told(node, services)
-    claimed = _claimed(told, services, parallel=parallel)
+    claimed = _claimed(node if tells else _told(node, services), services)
     return withholding(observed(name, claimed), services.redactor)
 
 
-def _claimed(node: Node, services: Services, *, parallel: bool) -> Node:
+def _claimed(node: Node, services: Services) -> Node:
     """Wrap a node so that it runs under the claim of its run; raises `LostClaimError` once that is lost.
 
     The first node of a run takes the next number of the thread, and a channel that no checkpoint holds keeps it for the
@@ -45,8 +43,7 @@ def _claimed(node: Node, services: Services, *, parallel: bool) -> Node:
 
     @wraps(node)
     def in_run(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> Any:
-        store = services.store_of(runtime)
-        claim = services.claims.claim(state.get("claim"), store, runtime, config, parallel=parallel)
+        claim = run_claim(state.get("claim"), services.store_of(runtime), runtime, config)
         if claim is None:
             return node(state, runtime, config)
         configurable = {**config.get("configurable", {}), CLAIM: claim}
@@ -62,15 +59,19 @@ def _claimed(node: Node, services: Services, *, parallel: bool) -> Node:
 
 
 def _told(node: Node, services: Services) -> Node:
-    """Wrap a node so that the events of its update are written, without secrets."""
+    """Wrap a node so that the events of its update are written."""
 
     @wraps(node)
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
-
-        redactor = cache(lambda: Run.open(services, runtime, config).session.redactor())
-        for event in events_of(state, update, lambda text: redactor().text(text) if text else ""):
-            runtime.stream_writer(event)
+        tell(services, state, update, runtime, config)
         return update
 
     return told
+
+
+def tell(services: Services, state: Any, update: Any, runtime: Runtime[Context], config: RunnableConfig) -> None:
+    """Write the events of an update of a state to the stream mode `custom`, without secrets."""
+    redactor = cache(lambda: Run.open(services, runtime, config).session.redactor())
+    for event in events_of(state, update, lambda text: redactor().text(text) if text else ""):
+        runtime.stream_writer(event)

@@ -1,7 +1,6 @@
-"""The graph of one program that a client gives: no planner and no model; its calls pass the nodes of the agent's graph.
+"""The graph of one program that a client gives: no planner and no model, only the agent's parser.
 
-open → parser ⇄ approval → sender. The parser runs the program in the sandbox as far as its next changes, as it runs
-the programs of the agent. A thread that gets a corrected program does not repeat the changes that succeeded.
+A thread that gets a corrected program does not repeat the changes that succeeded.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,11 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from restgpt.graph.build import add_sending, make_resources, recursion_limit
+from restgpt.graph.build import PARSES, make_resources, recursion_limit
 from restgpt.graph.channels import Conversation
 from restgpt.graph.node import Node, node_of
 from restgpt.graph.resumption import reopened
-from restgpt.graph.running import make_running
+from restgpt.graph.running import make_last_parser
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
@@ -103,16 +102,10 @@ def compile_program_graph(
     `opens` describes the node `open` in drawings. The other arguments are those of `build_graph`.
     """
     builder.add_node("open", node_of("open", opening, services), metadata={"description": opens})
-    builder.add_node(
-        "parser",
-        make_running(services),
-        metadata={"description": "Runs the program and sends its reads, up to its next change."},
-    )
-    add_sending(builder, services, after="parser")
-    builder.add_edge("sender", "parser")
+    builder.add_node("parser", make_last_parser(services), metadata={"description": PARSES})
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
-    builder.add_conditional_edges("parser", _after_parser, {"calls": "approval", "end": END})
+    builder.add_conditional_edges("parser", _after_parser, {"next calls": "parser", "end": END})
     run_in_threads(builder, concurrency)
     compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
     graph = DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
@@ -120,21 +113,21 @@ def compile_program_graph(
 
 
 @on_loop
-def _after_parser(state: State) -> Literal["calls", "end"]:
-    """Go to approval with the calls of the program, or end: without a planner, nothing follows its end."""
-    return "calls" if is_running(state.get("program")) else "end"
+def _after_parser(state: State) -> Literal["next calls", "end"]:
+    """Go on with the calls of the program, or end: without a planner, nothing follows its end."""
+    return "next calls" if is_running(state.get("program")) else "end"
 
 
 def make_opening(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that opens a run of a client's program: a turn of its own, or a correction of the last program."""
 
     def opening(state: ProgramGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config)
-        before = corrected(state, run.thread)
-        opened: dict[str, Any] = {} if before else opened_turn(state)  # type: ignore[arg-type]
+        before = corrected(state, str(config.get("configurable", {}).get("thread_id")))
+        opened: dict[str, Any] = {} if before else opened_turn(state, config)  # type: ignore[arg-type]
         begun: Any = {**state, **opened, "messages": state.get("messages", [])}
         if not before:
             begun |= {"usage": opened["baseline"], "steps": state.get("steps", [])}
+        run = Run.open(services, runtime, config, state={"turn_id": begun["turn_id"]})
         given = state.get("operations")
         return {**opened, **client_update(run, begun, state["code"], before=before, operations=given)}
 

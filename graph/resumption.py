@@ -44,7 +44,7 @@ def reopened(snapshot: StateSnapshot, resume: Any, is_own: bool) -> Reopened | N
         given = {pause: iter(decisions_of(answers[pause], pauses.count(pause))) for pause in set(pauses)}
         answer = {"decisions": [next(given[pause]) for pause in pauses]}
     recalled: list[Any] = [{**request, "status": "asked", "recalled": True} for request in chosen]
-    return Reopened({"requests": recalled}, "approval", Command(resume=answer))
+    return Reopened({"requests": recalled}, "parser", Command(resume=answer))
 
 
 def pause_of(request: Request) -> str:

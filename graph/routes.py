@@ -2,12 +2,10 @@
 
 from typing import Any, Literal
 
-from langgraph.types import Send
-
-from restgpt.calling.record import Request
+from restgpt.graph.running import waiting_calls
 from restgpt.graph.state import State
-from restgpt.nodes.state.records import no_usage, spent_since
-from restgpt.nodes.state.rounds import is_asked, is_closed, of_round, waits
+from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.state.rounds import is_asked, is_closed, of_round
 from restgpt.tools.graphs.thread_pool import on_loop
 
 
@@ -33,58 +31,15 @@ def after_caller(state: State) -> Literal["program or calls", "functions or unkn
 
 
 @on_loop
-def after_approval(state: State) -> list[Send] | Literal["asked", "not approved"]:
-    """After all decisions, send reads in parallel, or with changes among them, all one after the other.
-
-    Each parallel sender sees only its own requests, so it could not tell that another one must ask a person again.
-    """
-    if _this_round(state, "asked"):
-        return "asked"
-    approved = _this_round(state, "approved")
-    if not approved:
-        return "not approved"
-    return [Send("sender", batch) for batch in _batches(state, approved)]
-
-
-def planned_reads(state: State) -> list[Request]:
-    """Return the planned requests of the round if all only read and no other request is under way, else none."""
-    planned = _this_round(state, "planned")
-    others = _this_round(state, "asked") or _this_round(state, "approved")
-    return planned if not others and all(request["safe"] for request in planned) else []
-
-
-def batches_of_reads(state: State) -> list[dict[str, Any]] | None:
-    """Return the input of each sender if all requests of the round that are not over are approved reads, else None."""
-    approved = _this_round(state, "approved")
-    others = _this_round(state, "asked") or _this_round(state, "planned")
-    return None if others or not all(request["safe"] for request in approved) else _batches(state, approved)
-
-
-def _batches(state: State, approved: list[Request]) -> list[dict[str, Any]]:
-    """Return the input of each sender: one read, or all requests if one of them changes something."""
-    are_reads = all(request["safe"] for request in approved)
-    batches = [[request] for request in approved] if are_reads else [approved]
-    began = state["usage"]["seconds"]
-    seconds = spent_since(state["baseline"] or no_usage(), state["usage"])["seconds"]
-    kept: dict[str, Any] = {"seconds": seconds, "began": began, "claim": state.get("claim")}
-    if recipe := state.get("recipe"):
-        kept |= {"recipe": recipe, "turn": state["turn"]}
-    return [{"requests": batch, **kept} for batch in batches]
+def after_parser(state: State) -> Literal["next calls", "next call or repair", "result"]:
+    """Go to the planner with a proposal or the step of this round, on with calls or a program, else to the caller."""
+    if state.get("proposal") or is_closed(state):
+        return "result"
+    goes_on = is_running(state.get("program")) or any(request["status"] == "sent" for request in of_round(state))
+    return "next calls" if goes_on or waiting_calls(state) else "next call or repair"
 
 
 @on_loop
-def after_sender(state: State) -> Literal["asked again", "answered"]:
-    """Ask a person again about a change with an unknown outcome or a changed target; otherwise go on."""
-    return "asked again" if _this_round(state, "asked") else "answered"
-
-
-@on_loop
-def after_parser(state: State) -> Literal["calls", "next call or repair", "result"]:
-    """Go to approval with calls, to the planner with a proposal or the step of this round, else back to the caller."""
-    if any(map(waits, of_round(state))):
-        return "calls"
-    return "result" if state.get("proposal") or is_closed(state) else "next call or repair"
-
-
-def _this_round(state: State, status: str) -> list[Request]:
-    return [request for request in of_round(state) if request["status"] == status]
+def after_sending(state: Any) -> Literal["next calls", "answered"]:
+    """Go on with calls that may still be sent, or end with all answers."""
+    return "next calls" if waiting_calls(state) else "answered"

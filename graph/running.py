@@ -1,88 +1,105 @@
-"""The nodes that run a program: the parser, which sends the plain reads of the program itself, approval and sender.
+"""The loop of the node parser: it sends the calls, pausing for approval, and reads what comes back.
 
-A plain read needs no checkpoint: a run that is killed sends it again. So the node calls parser, approval and sender for
-such reads, with their claims, events and budgets, and returns one update; between its reads the program waits in its
-process. Changes and questions are left to the nodes of the graph.
+    calls that wait ─→ decided by the rules ─→ asked about, if the rules want it ─→ sent ─→ read ─→ the next calls
+
+The node ends before it asks a person, and before it sends changes, so that a checkpoint holds the question, the
+approval and all answers until then; it also ends after a hundred reads. Then an edge leads to the node again, and it
+goes on from the requests of the state. Plain reads need no checkpoint: a run that is killed sends them again. A
+program waits in its process while its reads go out; after the end of a node it runs again with its answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import get_executor_for_config
 from langgraph.runtime import Runtime
 
-from restgpt.graph.node import Node, node_of
-from restgpt.graph.routes import batches_of_reads, planned_reads
-from restgpt.nodes.approval import make_approval
+from restgpt.calling.record import UNSENT, Request
+from restgpt.graph.node import Node, node_of, tell
+from restgpt.nodes.approval import decided_by_person, decided_by_rules, pause_of
 from restgpt.nodes.dialogue.answer import proposed_end
-from restgpt.nodes.parser import make_parser
-from restgpt.nodes.programs.program import is_running
+from restgpt.nodes.parser import parse
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.sender import make_sender
-from restgpt.nodes.state.records import add_usage, merge_requests
-from restgpt.nodes.state.rounds import of_turn
+from restgpt.nodes.sender import sent
+from restgpt.nodes.state.records import Usage, add_usage, merge_requests, seconds_spent, spent_since, tokens_spent
+from restgpt.nodes.state.rounds import of_round, of_turn
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.sandbox.program import Live
 
 MOST_READS = 100
 """The number of reads after which the node ends: a run that is killed sends no more of them again."""
 
-
-def approval_node(services: Services) -> Node:
-    """Make the node approval of a graph: fenced, with an event and a span for each of its runs."""
-    return node_of("approval", make_approval(services), services)
+Read = Callable[[Run, Any], dict[str, Any]]
+"""A function that reads the answers to calls, or runs a program with them, and returns the update of the state."""
 
 
-def sender_node(services: Services) -> Node:
-    """Make the node sender of a graph: fenced, with events and spans; several senders may run in one step."""
-    return node_of("sender", make_sender(services), services, parallel=True)
+def make_parser(services: Services, read: Read | None = parse) -> Node:
+    """Make the node parser of a graph: it goes on until a `read` leaves no call that waits; without one it only sends.
 
-
-def parser_node(services: Services) -> Node:
-    """Make the node parser of a graph: fenced, with events and spans."""
-    return node_of("parser", make_parser(services), services)
-
-
-def make_running(services: Services, *, ends: bool = True) -> Node:
-    """Make the node that runs a program and sends its plain reads.
-
-    Where no planner follows, the end of the program `ends` the run.
+    It tells its events as they happen.
     """
-    parser, approval, sender = parser_node(services), approval_node(services), sender_node(services)
 
-    def running(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def parser(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        update: dict[str, Any] = {}
         with closing(Live()) as live:
-            given = {**state, "live": live}
-            update = parser(given, runtime, config)
-            count = 0
-            while (reads := _reads(now := _merged(given, update))) and count < MOST_READS and not _is_stopped(runtime):
-                count += reads
-                update = _merged(update, approval(now, runtime, config))
-                now = _merged(given, update)
-                batches = batches_of_reads(now)
-                if batches is None:
+            now, told = {**state, "live": live}, state["usage"]
+            while not (update and _is_stopped(runtime)):
+                if waiting := waiting_calls(now):
+                    if update and _needs_checkpoint(waiting):
+                        break
+                    more = {"requests": _next(run, now, waiting, config)}
+                elif read is None or run.usage()["requests"] >= MOST_READS:
                     break
-                # The update sums up the usage of this node alone: the senders count from its seconds, not the thread's.
-                began = update["usage"]["seconds"]
-                for sent in _sent(sender, [{**batch, "began": began} for batch in batches], runtime, config):
-                    update = _merged(update, sent)
-                update = _merged(update, parser(_merged(given, update), runtime, config))
-        if ends and (proposal := update.pop("proposal", None)):
-            run, steps = Run.open(services, runtime, config, state=state), [*of_turn(state), *update["steps"]]
-            update |= {**proposed_end(run, state, steps, proposal), "usage": update["usage"]}
+                else:
+                    more = read(run, now)
+                if run.claim is not None:
+                    run.claim.check()
+                used = add_usage(state["usage"], run.usage())
+                tell(services, now, {**more, "usage": _more(told, used)}, runtime, config)
+                update, now, told = _merged(update, more), {**_merged(now, more), "usage": used}, used
+                if not (waiting or waiting_calls(now)):
+                    break
+        return {**update, "usage": run.usage()}
+
+    return node_of("parser", parser, services, tells=True)
+
+
+def make_last_parser(services: Services) -> Node:
+    """Make the node parser of a graph without a planner, in which the end of the program ends the run."""
+
+    def read(run: Run, state: Any) -> dict[str, Any]:
+        update = parse(run, state)
+        if proposal := update.pop("proposal", None):
+            update |= proposed_end(run, state, [*of_turn(state), *update["steps"]], proposal)
         return update
 
-    return running
+    return make_parser(services, read)
 
 
-def _reads(state: Any) -> int:
-    """Return the number of reads that a running program has planned, if it has planned reads only."""
-    return len(planned_reads(state)) if is_running(state.get("program")) else 0
+def waiting_calls(state: Any) -> list[Request]:
+    """Return the calls of the round that may still be sent."""
+    return [request for request in of_round(state) if request["status"] in UNSENT]
+
+
+def _needs_checkpoint(waiting: Sequence[Request]) -> bool:
+    """Return whether the next step of calls is a question, or a request that may change something."""
+    kinds = {request["status"] for request in waiting}
+    return "asked" in kinds or ("planned" not in kinds and not all(request["safe"] for request in waiting))
+
+
+def _next(run: Run, state: Any, waiting: Sequence[Request], config: RunnableConfig) -> list[Request]:
+    """Take calls one step further: a person's decision where they ask for one, then that of the rules, then sending."""
+    of = {kind: [request for request in waiting if request["status"] == kind] for kind in UNSENT}
+    if of["asked"]:
+        others = [request for request in waiting if request["status"] != "asked"]
+        return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_of(config))
+    if of["planned"]:
+        return decided_by_rules(run.session, of["planned"])
+    return sent(run.session, of["approved"], config)
 
 
 def _is_stopped(runtime: Runtime[Context]) -> bool:
@@ -90,24 +107,15 @@ def _is_stopped(runtime: Runtime[Context]) -> bool:
     return runtime.drain_requested or cancellation().is_cancelled
 
 
-def _sent(
-    sender: Node, batches: Sequence[dict[str, Any]], runtime: Runtime[Context], config: RunnableConfig
-) -> list[dict[str, Any]]:
-    """Return the updates of senders that run in parallel, at most `max_concurrency` of the config at once.
-
-    Raises the first error in the order of the program, after all senders that had begun have ended.
-    """
-    send = partial(sender, runtime=runtime, config=config)
-    if len(batches) <= 1:
-        return [send(batch) for batch in batches]
-    with get_executor_for_config(config) as executor:
-        return list(executor.map(send, batches))
+def _more(before: Usage, now: Usage) -> Usage:
+    """Return what was used since, with the roles that were asked."""
+    used = spent_since(before, now)
+    return {**used, "roles": {role: spent for role, spent in used["roles"].items() if spent["calls"]}}
 
 
-def _merged(before: Any, update: dict[str, Any]) -> Any:
+def _merged(before: Any, update: dict[str, Any]) -> dict[str, Any]:
     """Return a state, or the updates before, with one more update, as the channels of the graph merge them.
 
-    `steps` are not added to those before, because only the update that ends the program has them.
+    `steps` are not added to those before, because only the update that ends a round has them.
     """
-    requests = merge_requests(before.get("requests", []), update.get("requests", []))
-    return {**before, **update, "requests": requests, "usage": add_usage(before["usage"], update["usage"])}
+    return {**before, **update, "requests": merge_requests(before.get("requests", []), update.get("requests", []))}

@@ -59,21 +59,22 @@ class FormedState(OutputState, total=False):
 class State(TypedDict):
     """The state that a checkpoint saves; `format` is the version of its form.
 
-    `asked` is the id of the message with the instruction. `turn` counts the instructions of the thread, `task` the
-    sub-tasks of the turn, `round` the API plans of the thread. `plan` is the current sub-task p_t. `selection` has the
-    functions for a program that carries out the whole instruction, otherwise `api_plan` is a_t. `program` is that of
-    the current round, empty for a round that makes its calls one by one. `recipe` is the recipe that the turn runs or
-    has run, if any. `proposal` is what the planner decides next without its model. `steps` are the finished (p, a, r).
-    `hint` is the caller's message to the selector about an unknown value. `road` is "roles" in a turn that the model's
-    programs cannot carry out, so that it goes on call by call.
-    `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the number of the run,
-    which no checkpoint holds.
+    `asked` is the id of the message with the instruction, `turn_id` that of the turn. `turn` counts the
+    instructions of the thread, `task` the sub-tasks of the turn, `round` the API plans of the thread. `plan` is the
+    current sub-task p_t. `selection` has the functions for a program that carries out the whole instruction,
+    otherwise `api_plan` is a_t. `program` is that of the current round, empty for a round that makes its calls one
+    by one. `recipe` is the recipe that the turn runs or has run, if any. `proposal` is what the planner decides
+    next without its model. `steps` are the finished (p, a, r). `hint` is the caller's message to the selector about
+    an unknown value. `road` is "roles" in a turn that the model's programs cannot carry out, so that it goes on
+    call by call. `baseline` is the usage before this turn; budgets count the usage since then. `claim` is the
+    number of the run, which no checkpoint holds.
     """
 
     format: Annotated[int, FormatChannel]
     messages: Conversation
     instruction: Annotated[str, Instruction(str, newer)]
     asked: str
+    turn_id: str
     turn: Annotated[int, Checked]
     task: Annotated[int, Checked]
     round: Annotated[int, Checked]

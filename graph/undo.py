@@ -13,13 +13,13 @@ from typing_extensions import TypedDict
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.record import undo_report
 from restgpt.calling.undo.reversal import reversals, settle_reversals
-from restgpt.graph.calls import CallsState, after_decisions, calls_input
+from restgpt.graph.calls import CallsState, calls_input
 from restgpt.graph.channels import Checked, Conversation
 from restgpt.graph.node import node_of
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sender
-from restgpt.graph.running import approval_node, sender_node
+from restgpt.graph.routes import after_sending
+from restgpt.graph.running import make_parser
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
@@ -79,15 +79,11 @@ def build_undo(services: Services | None = None, *, checkpointer: Any = None, st
     opened = services or Services()
     builder = StateGraph(UndoState, context_schema=Context, input_schema=UndoInput, output_schema=UndoOutput)
     builder.add_node("open", node_of("open", _make_open(opened), opened))
-    builder.add_node("approval", approval_node(opened))
-    builder.add_node("sender", sender_node(opened))
+    builder.add_node("parser", make_parser(opened, None))
     builder.add_node("settle", node_of("settle", _make_settle(opened), opened))
     builder.add_edge(START, "open")
-    builder.add_conditional_edges("open", _after_open, {"reversals": "approval", "nothing": "settle"})
-    builder.add_conditional_edges(
-        "approval", after_decisions, {"asked": "approval", "approved": "sender", "not approved": "settle"}
-    )
-    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "settle"})
+    builder.add_conditional_edges("open", _after_open, {"reversals": "parser", "nothing": "settle"})
+    builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": "settle"})
     builder.add_edge("settle", END)
     run_in_threads(builder)
     return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"), reopen=reopened)

@@ -1,4 +1,4 @@
-"""Approval: applies the policy to each drafted call, and interrupts the run if a person must decide.
+"""Approval: decides on drafted calls by the rules, and interrupts the run if a person must decide.
 
 The interrupt has the payload of LangChain's human-in-the-loop middleware, so every client of the middleware can show
 and answer it. If a program makes the calls, the payload has one more key: `program`, with the code and the place of
@@ -7,14 +7,12 @@ question is in the state before the interrupt, so the answer applies to that que
 since.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NotRequired
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 from langgraph.types import Interrupt, interrupt
-from typing_extensions import TypedDict
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, failed, read_ask, read_draft, read_ready
 from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
@@ -22,43 +20,12 @@ from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.record import Request, seems_to_read, with_record
 from restgpt.calling.session import Session
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Program, RecipeRun, Usage, seconds_spent
+from restgpt.nodes.state.records import Program
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 
 
-class ApprovalState(TypedDict):
-    """The state keys that the approval node reads."""
-
-    turn: int
-    round: int
-    requests: list[Request]
-    program: Program | None
-    recipe: NotRequired[RecipeRun | None]
-    usage: Usage
-    baseline: Usage
-
-
-def make_approval(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the approval node."""
-
-    def approval(state: ApprovalState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), state=state)
-        asked = [request for request in state["requests"] if request["status"] == "asked"]
-        waiting = [request for request in state["requests"] if request["status"] in ("approved", "planned")]
-        if asked:
-            decided = _decided_by_person(run.session, asked, waiting, state.get("program"), _pause(config))
-        else:
-            decided = _decided_by_rules(run.session, [item for item in waiting if item["status"] == "planned"])
-        return {"requests": decided, "usage": run.usage()}
-
-    return approval
-
-
-def _decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:
+def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:
     """Decide by the rules in order; a call that needs only the answer to a question before it stays planned."""
     decided: list[Request] = []
     pending: set[tuple[str, str]] = set()
@@ -83,15 +50,18 @@ def _decided(session: Session, request: Request, draft: Draft) -> Request:
     return with_record(request, present(session, decided_on(session, draft)).to_json())
 
 
-def _pause(config: RunnableConfig) -> str:
+def pause_of(config: RunnableConfig) -> str:
     """Return the id of the pause that `interrupt` makes in this node."""
     return Interrupt.from_ns(None, ns=str(config.get("configurable", {}).get("checkpoint_ns", ""))).id
 
 
-def _decided_by_person(
+def decided_by_person(
     session: Session, asked: Sequence[Request], waiting: Sequence[Request], program: Program | None, pause: str
 ) -> list[Request]:
-    """Interrupt until a person has decided on each call; then decide again on the calls that waited behind them."""
+    """Interrupt until a person has decided on each call that is `asked`; then decide again on those that wait behind.
+
+    Nothing catches the exception that `interrupt` raises. `pause` is the id of this pause (`pause_of`).
+    """
     readable, outdated = [], []
     for request in asked:
         try:
@@ -144,7 +114,7 @@ def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[
             kept.append(with_record(request, failed(request, str(error))))
             continue
         kept.append(with_record(request, present(session, decided).to_json()))
-    return [*kept, *_decided_by_rules(session, planned)]
+    return [*kept, *decided_by_rules(session, planned)]
 
 
 def _payload(asks: Sequence[Ask]) -> dict[str, Any]:

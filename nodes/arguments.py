@@ -16,7 +16,7 @@ from restgpt.nodes.dialogue.conversation import (
     traced_draft,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
@@ -77,6 +77,7 @@ def requests_of(
     problems: list[str] = []
     requests: list[Request] = []
     waiting = list(refused)
+    made = len(made_in_turn(state))
     left = _left(run, state)
     if len(reply.calls) > left:
         raise ValueError(f"calls: {len(reply.calls)} requests are too many: the budget leaves {left}. Choose.")
@@ -92,7 +93,7 @@ def requests_of(
         if before is not None:
             waiting.remove(before)
         try:
-            request = _request(run, state, call, planned, before)
+            request = _request(run, state, call, planned, before, made + len(requests) + 1)
         except (ArgumentError, ValueError) as error:
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
             continue
@@ -122,11 +123,12 @@ def _request(
     call: Call,
     planned: PlannedCall,
     before: Request | None,
+    number: int,
 ) -> Request:
-    """Build one request; `before` is the refused request that it repairs."""
+    """Build one request, of a number in the turn; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
     attempt = before["attempt"] + 1 if before else 0
-    part = lineage(before) if before else run.new_id()
+    part = lineage(before) if before else run.request_id(number)
     drafted = traced_draft(
         run,
         state,

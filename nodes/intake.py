@@ -1,16 +1,19 @@
 """Intake: opens a turn. It reads the instruction from the conversation or its own key, and sets the counters."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answered_by
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
 from restgpt.nodes.state.records import FORMAT, RecipeRun, Usage, no_usage
-from restgpt.nodes.state.text import Given
+from restgpt.nodes.state.text import Given, placed_id
 from restgpt.tools.errors import StoppingError
 
 
@@ -46,7 +49,7 @@ class IntakeState(TypedDict, total=False):
     recipe: RecipeRun | None
 
 
-def intake(state: IntakeState, agent: str = "") -> dict[str, Any]:
+def intake(state: IntakeState, config: RunnableConfig, agent: str = "") -> dict[str, Any]:
     """Open the turn. A given `instruction` goes first; without one, the newest new human message is the instruction.
 
     A message or instruction that an earlier turn has read is not new, even if that turn failed without an answer:
@@ -59,27 +62,52 @@ def intake(state: IntakeState, agent: str = "") -> dict[str, Any]:
     recipe = begun(cast(RecipeRun, named), turn) if isinstance(named, GivenRecipe) else None
     left = state.get("instruction")
     named_text = left.strip() if isinstance(left, Given) else ""
-    message = _new_message(state.get("messages", []), taken=state.get("asked", ""), agent=agent)
+    messages = state.get("messages", [])
+    message = _new_message(messages, taken=state.get("asked", ""), agent=agent)
     if message is not None and named_text and str(message.text).strip() != named_text:
         message = None
     given = named_text or (_text_of(message) if message is not None else "")
     instruction = given.strip() or (instruction_of(recipe) if recipe else "")
     if not instruction:
         raise EmptyInstructionError()
+    place = messages.index(message) if message else len(messages)
+    placed = placed_id(place, "human", message.content if message else instruction)
+    asked = str(message.id) if message else placed
     # A dict, because LangGraph's stream mode `messages` would show a new message object beside the answer.
-    added = [] if message else [{"type": "human", "content": instruction, "id": uuid4().hex}]
-    asked = message.id if message else added[0]["id"]
-    return {**opened_turn(state, instruction=instruction), "messages": added, "asked": asked, "recipe": recipe}
+    added = [] if message else [{"type": "human", "content": instruction, "id": asked}]
+    opened = opened_turn(state, config, instruction=instruction, asked=asked, is_placed=asked == placed)
+    return {**opened, "messages": added, "recipe": recipe}
 
 
-def opened_turn(state: IntakeState, *, instruction: str = "") -> dict[str, Any]:
-    """Return the update that opens the next turn; without an instruction nothing in it counts as the user's words."""
+def _turn_id(config: RunnableConfig, asked: str, *, is_placed: bool) -> str:
+    """Return the id of a turn: that of its thread and message, so that a replay or a fork of it finds its changes.
+
+    Without checkpoints no turn is replayed. In a graph around this one, each run begins with the first message, so an
+    id that is of its place and text only tells no turns apart. Such a turn gets an id that no other one has.
+    """
+    configured = config.get("configurable", {})
+    is_kept = isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver)
+    is_inside = "|" in str(configured.get("checkpoint_ns", ""))
+    if not is_kept or (is_placed and is_inside):
+        return uuid4().hex
+    return sha256(f"{configured.get('thread_id')} {asked}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def opened_turn(
+    state: IntakeState, config: RunnableConfig, *, instruction: str = "", asked: str = "", is_placed: bool = True
+) -> dict[str, Any]:
+    """Return the update that opens the next turn; without an instruction nothing in it counts as the user's words.
+
+    `asked` is the id of the message with the instruction; `is_placed` says that only its place and its text make it.
+    """
+    turn = state.get("turn", 0) + 1
     return {
         "format": FORMAT,
         "messages": [],
-        "asked": "",
+        "asked": asked,
+        "turn_id": _turn_id(config, asked or f"turn {turn}", is_placed=is_placed),
         "instruction": instruction,
-        "turn": state.get("turn", 0) + 1,
+        "turn": turn,
         "task": 0,
         "round": state.get("round", 0),
         "plan": "",

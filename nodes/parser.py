@@ -5,22 +5,18 @@ If that Python fails, the model reads the body.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 
 from restgpt.calling.record import Request, seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Proposal, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import Proposal
 from restgpt.nodes.state.results import result_of
-from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of, waits
+from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
@@ -60,28 +56,23 @@ class ParserState(ProgramState):
     proposal: NotRequired[Proposal | None]
 
 
-def make_parser(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the parser node."""
-
-    def parser(state: ParserState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
-        requests = of_round(state)
-        if state.get("proposal") or is_closed(state) or any(waits(request) for request in requests):
-            return {"usage": run.usage()}
-        if is_running(state.get("program")):
-            return advance(run, state)
-        parsed: list[Request] = []
-        for request in requests:
-            if request["status"] == "sent":
-                run.learn(request, made_in_turn(state))
-                request = _with_headers(run, _parsed(run, request, parsed))
-            parsed.append(request)
-        update: dict[str, Any] = {"requests": parsed}
-        if is_over(run.catalogue, state["api_plan"], parsed, reads=run.rules.reads):
-            update["steps"] = [step_of(state, requests=parsed, result=result_of(latest(parsed)))]
-        return {**update, "usage": run.usage()}
-
-    return parser
+def parse(run: Run, state: ParserState) -> dict[str, Any]:
+    """Run the program of the round up to its next calls or its end, or read the responses; return the update."""
+    requests = of_round(state)
+    if state.get("proposal") or is_closed(state):
+        return {}
+    if is_running(state.get("program")):
+        return advance(run, state)
+    parsed: list[Request] = []
+    for request in requests:
+        if request["status"] == "sent":
+            run.learn(request, made_in_turn(state))
+            request = _with_headers(run, _parsed(run, request, parsed))
+        parsed.append(request)
+    update: dict[str, Any] = {"requests": parsed}
+    if is_over(run.catalogue, state["api_plan"], parsed, reads=run.rules.reads):
+        update["steps"] = [step_of(state, requests=parsed, result=result_of(latest(parsed)))]
+    return update
 
 
 def _parsed(run: Run, request: Request, others: Sequence[Request]) -> Request:

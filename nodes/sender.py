@@ -1,21 +1,16 @@
-"""The sender: sends approved calls one after the other, each change exactly once."""
+"""The sender: sends approved calls, reads side by side, and others one after the other, each change exactly once."""
 
-from collections.abc import Callable
-from typing import Any, NotRequired
+from collections.abc import Sequence
+from dataclasses import replace
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
+from langchain_core.runnables.config import get_executor_for_config
 
 from restgpt.calling.call import OutdatedCallError, failed, read_ready
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.record import Request, seems_to_read, succeeded, with_record
 from restgpt.calling.session import Session
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import RecipeRun
 from restgpt.tools.errors import HttpFault, StoppingError
 from restgpt.tools.text.exits import note_sent
 from restgpt.tools.text.quotation import named
@@ -29,38 +24,30 @@ UNUSED = (
 BEFORE_FAILED = "Not sent, because the change before it did not succeed."
 
 
-class SenderState(TypedDict):
-    """The state keys that the sender reads: requests, of which it sends the approved ones until one fails.
+def sent(session: Session, approved: Sequence[Request], config: RunnableConfig) -> list[Request]:
+    """Send requests, and return them with what came of them.
 
-    `seconds` is the time of the instruction so far, `began` the time of the thread, `recipe` the recipe of the `turn`.
+    Plain reads go out at once, at most `max_concurrency` of the config; their first error in the order of the requests
+    is raised after all that had begun have ended. With a change among them, one goes out after the other.
     """
-
-    requests: list[Request]
-    seconds: NotRequired[float]
-    began: NotRequired[float]
-    turn: NotRequired[int]
-    recipe: NotRequired[RecipeRun | None]
-
-
-def make_sender(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the sender node."""
-
-    def sender(state: SenderState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=state.get("seconds", 0.0), state=state)
-        sent: list[Request] = []
-        touched: set[str] = set()
-        for request in (item for item in state["requests"] if item["status"] == "approved"):
-            if "place" not in request and any(earlier["status"] == "asked" for earlier in sent):
-                sent.append(request)
-            elif not seems_to_read(request) and "place" not in request and not all(map(_is_done, sent)):
-                # Calls of one API plan follow from each other; those that a program hands over together do not.
-                sent.append({**request, "status": "rejected", "note": BEFORE_FAILED})
-            else:
-                sent.append(_sent(run.session, request, touched))
-        began: Any = {"began": state["began"]} if "began" in state else {}
-        return {"requests": sent, "usage": {**run.usage(), **began}}
-
-    return sender
+    if len(approved) > 1 and all(request["safe"] for request in approved):
+        sessions = [replace(session, requests=0) for _ in approved]
+        try:
+            with get_executor_for_config(config) as executor:
+                return list(executor.map(_sent, sessions, approved))
+        finally:
+            session.requests += sum(one.requests for one in sessions)
+    done: list[Request] = []
+    touched: set[str] = set()
+    for request in approved:
+        if "place" not in request and any(earlier["status"] == "asked" for earlier in done):
+            done.append(request)
+        elif not seems_to_read(request) and "place" not in request and not all(map(_is_done, done)):
+            # Calls of one API plan follow from each other; those that a program hands over together do not.
+            done.append({**request, "status": "rejected", "note": BEFORE_FAILED})
+        else:
+            done.append(_sent(session, request, touched))
+    return done
 
 
 def _is_done(earlier: Request) -> bool:
@@ -68,7 +55,7 @@ def _is_done(earlier: Request) -> bool:
     return seems_to_read(earlier) or succeeded(earlier) or earlier["status"] == "held"
 
 
-def _sent(session: Session, request: Request, touched: set[str]) -> Request:
+def _sent(session: Session, request: Request, touched: set[str] | None = None) -> Request:
     """Send one request, or ask about it again; `carry_out` adds the read request of its target to `touched`."""
     try:
         ready = read_ready(request, session.catalogue)

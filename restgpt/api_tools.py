@@ -40,8 +40,8 @@ from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
 
-STATE = ["requests", "steps", "program", "answer"]
-"""The keys of a subgraph's state from which the result of a tool is made."""
+STATE = ("requests", "steps", "program", "answer")
+"""The keys of a subgraph's state from which the result of a tool is made, as far as it has them."""
 
 
 MOST_CLIENTS = 8
@@ -134,7 +134,7 @@ class _Toolset:
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
-            return self._finished(graph.invoke(start, config, output_keys=STATE))
+            return self._finished(graph.invoke(start, config, output_keys=_shown(graph)))
 
         async def arun(**given: Any) -> str:
             if not sends:
@@ -151,7 +151,7 @@ class _Toolset:
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
-            output = await graph.ainvoke(start, config, output_keys=STATE)
+            output = await graph.ainvoke(start, config, output_keys=_shown(graph))
             return await SHARED.run(self._finished, output)
 
         return StructuredTool(
@@ -257,3 +257,7 @@ def _host_store() -> BaseStore | None:
 
 def _thread() -> str:
     return str(ensure_config().get("configurable", {}).get("thread_id") or "")
+
+
+def _shown(graph: Any) -> list[str]:
+    return [key for key in STATE if key in graph.channels]

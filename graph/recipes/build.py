@@ -97,9 +97,9 @@ def make_opening(recipe: Recipe, services: Services, *, is_tool: bool = False) -
 
     def opening(state: RecipeGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         record = recipe_record(recipe, state.get("inputs") or {}, is_passed=is_tool)
-        opened = intake({**state, "recipe": GivenRecipe(record)})  # type: ignore[typeddict-item]
-        run = Run.open(services, runtime, config)
+        opened = intake({**state, "recipe": GivenRecipe(record)}, config)  # type: ignore[typeddict-item]
         begun: Any = {**state, **opened, "messages": [*state.get("messages", ()), *opened["messages"]]}
+        run = Run.open(services, runtime, config, state={"turn_id": opened["turn_id"]})
         return {**opened, **recipe_update(run, begun, opened["recipe"])}
 
     return opening

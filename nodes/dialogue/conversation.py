@@ -237,12 +237,14 @@ def traced_draft(
     arguments: Mapping[str, Any],
     *,
     known: Callable[[], Iterator[set[str]]],
+    repeats: bool = False,
     **given: Any,
 ) -> Draft:
     """Draft a call as `draft` does with what is `given`, and with origins where a rule or a person may need them.
 
     Raises `ArgumentError`. Where rules let a change go out unasked, an id in its path is asked about if no part of it
-    is one of the words that are `known`, or stands in what the document says of the operation's parameters.
+    is one of the words that are `known`, or stands in what the document says of the operation's parameters; and unless
+    it `repeats` what was done, about a change that another turn of the thread has made.
     """
     effect = run.rules.effect(operation)
     is_traced = not effect.is_read or run.rules.restricts(operation) or given.get("answered") is not None
@@ -254,7 +256,10 @@ def traced_draft(
     drafted = replace(drafted, provenance=tuple(_with_headers(drafted, state)))
     if run.rules.verdict(operation) != "allow":
         return drafted
-    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)))
+    # Without checkpoints nobody could answer, and each run of a thread is the first one.
+    has_turns = not repeats and run.claim is not None
+    is_repeated = has_turns and run.session.journal.has_other(drafted.fingerprint, run.turn_id)
+    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)), confirm=is_repeated)
 
 
 def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from restgpt.nodes.dialogue.conversation import (
     said,
     traced_draft,
 )
-from restgpt.nodes.programs.log import ProgramState
+from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
 from restgpt.nodes.state.records import Program
@@ -94,6 +94,7 @@ WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 def maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
+    made = len(made_in_turn(state))
     functions, record = functions_of(run, state, program), of_program(state, program)
     renamed = {} if record is None else comparison_of(run.catalogue, record).renamed
     code = _code(state, program)
@@ -128,7 +129,9 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             operation,
             arguments,
             known=known,
-            id=f"{run.new_id()}.0",
+            # A client may say the same twice, and it words its programs itself.
+            repeats=program["writer"] == "client",
+            id=f"{run.request_id(made + number)}.0",
             name=run.catalogue.name_of(operation),
             said=texts,
             found=answers(),

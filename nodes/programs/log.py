@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from restgpt.calling.record import UNSENT, CallSite, Request, succeeded
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Program, RecipeRun, Step, Usage, spent_since
-from restgpt.nodes.state.rounds import RoundState
+from restgpt.nodes.state.rounds import MadeState, RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
@@ -76,7 +76,7 @@ def entries(
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
-def made_in_turn(state: ProgramState) -> list[Request]:
+def made_in_turn(state: MadeState) -> list[Request]:
     """Return the requests of the turn so far, oldest first; the state has those of an earlier turn until a new one."""
     earlier = (step["requests"] for step in state["steps"] if step["turn"] == state["turn"])
     current = (request for request in state["requests"] if request["round"] == state["round"])

@@ -66,7 +66,7 @@ def written(
         "number": number,
         "is_last": is_last,
         "clock": before["clock"] if before else run.now(),
-        "seed": before["seed"] if before else run.new_id(),
+        "seed": before["seed"] if before else run.turn_id,
         "is_checked": False,
         "taken": {},
         "status": "running",
@@ -170,6 +170,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
+        is_dry=run.context.writes == "dry-run",
         live=state.get("live"),
     )
 

@@ -1,7 +1,5 @@
 """The claims of runs on their threads: a run that lost its claim sends no change and saves no checkpoint."""
 
-from threading import Lock
-
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.runtime import Runtime
@@ -14,48 +12,19 @@ from restgpt.nodes.run.context import Context
 CLAIM = "restgpt_claim"
 """The key in a node's `configurable` under which it finds the claim of its run."""
 
-MAX_SHARED = 1000
-"""How many claims that parallel nodes share are kept."""
 
+def run_claim(number: int | None, store: BaseStore, runtime: Runtime[Context], config: RunnableConfig) -> Claim | None:
+    """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
 
-class RunClaims:
-    """Takes and keeps the claims of the runs of a graph; safe for several threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._shared: dict[tuple[str, str, str], Claim] = {}
-
-    def claim(
-        self,
-        number: int | None,
-        store: BaseStore,
-        runtime: Runtime[Context],
-        config: RunnableConfig,
-        *,
-        parallel: bool = False,
-    ) -> Claim | None:
-        """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
-
-        A subgraph claims for itself: two of them may run at once in one thread. `parallel` nodes that have no number
-        share the claim of the one that is first. Raises `LostClaimError` for a run that is about to take its first
-        claim, if another run has saved newer checkpoints since this one loaded its own.
-        """
-        configured = config.get("configurable", {})
-        thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
-        if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
-            return None
-        journal = Journal(store, str(thread))
-        if number is not None:
-            return journal.run_claim(place, number)
-        if not parallel:
-            return _first_claim(journal, place, runtime, config)
-        key = (str(thread), place, runtime.execution_info.checkpoint_id if runtime.execution_info else "")
-        with self._lock:
-            if key not in self._shared or self._shared[key].is_lost:
-                self._shared[key] = _first_claim(journal, place, runtime, config)
-                for oldest in list(self._shared)[:-MAX_SHARED]:
-                    del self._shared[oldest]
-            return self._shared[key]
+    A subgraph claims for itself: two of them may run at once in one thread. Raises `LostClaimError` for a run that is
+    about to take its first claim, if another run has saved newer checkpoints since this one loaded its own.
+    """
+    configured = config.get("configurable", {})
+    thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
+    if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
+        return None
+    journal = Journal(store, str(thread))
+    return _first_claim(journal, place, runtime, config) if number is None else journal.run_claim(place, number)
 
 
 def _first_claim(journal: Journal, place: str, runtime: Runtime[Context], config: RunnableConfig) -> Claim:

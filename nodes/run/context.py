@@ -88,12 +88,12 @@ class Context(BaseModel):
     writes: Writes = Field(
         default="ask",
         description="Policy for requests that change data: ask a person, allow, deny, or only show them (dry-run).",
-        json_schema_extra=_shown_at("approval"),
+        json_schema_extra=_shown_at("parser"),
     )
     undo: bool = Field(
         default=True,
         description="Read the target of a change before sending the change, so that the change can be undone.",
-        json_schema_extra=_shown_at("sender"),
+        json_schema_extra=_shown_at("parser"),
     )
     today: Day = Field(
         default="", description="Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date."

@@ -241,9 +241,14 @@ class Run:
         day = datetime.combine(date.fromisoformat(self.context.today), datetime.min.time(), UTC)
         return day.timestamp() + now % SECONDS_PER_DAY
 
-    def new_id(self) -> str:
-        """Return a new request id."""
-        return self.services.new_id()
+    @property
+    def turn_id(self) -> str:
+        """The id of the turn, with which the ids of its requests begin."""
+        return str(self.state["turn_id"])
+
+    def request_id(self, number: int) -> str:
+        """Return the id of the request of a number in the turn; a replay of the turn, or a fork of it, has it too."""
+        return f"{self.turn_id}-{number}"
 
     def examples(self, role: Role) -> str:
         """Return the examples for a role's system message."""

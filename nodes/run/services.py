@@ -13,7 +13,6 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
-from restgpt.nodes.run.claims import RunClaims
 from restgpt.nodes.run.context import Context
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Catalogue
@@ -75,7 +74,6 @@ class Services:
         self.store = store
         self._memory = BoundedMemory()
         self.bodies = BodyCache()
-        self.claims = RunClaims()
         self.rule = ""
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}

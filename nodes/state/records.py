@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request
 
-FORMAT = 7
+FORMAT = 8
 """The number of the checkpoint format, the only one that this program writes and reads."""
 
 
@@ -197,15 +197,11 @@ class RoleUsage(TypedDict):
 
 
 class Usage(TypedDict):
-    """The cost of a thread: model calls and tokens by role, sent requests, and seconds without pauses for approval.
-
-    Parallel branches set `began`: the thread's seconds before the branches, to which each branch adds its own.
-    """
+    """The cost of a thread: model calls and tokens by role, sent requests, and seconds without pauses for approval."""
 
     roles: dict[str, RoleUsage]
     requests: int
     seconds: float
-    began: NotRequired[float]
 
 
 _NOTHING: RoleUsage = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
@@ -217,7 +213,7 @@ def no_usage() -> Usage:
 
 
 def add_usage(before: Usage, more: Usage) -> Usage:
-    """Add two usages, role by role; the time of parallel branches counts once."""
+    """Add two usages, role by role."""
     before = before or no_usage()
     roles = dict(before["roles"])
     for role, spent in more["roles"].items():
@@ -230,7 +226,7 @@ def add_usage(before: Usage, more: Usage) -> Usage:
     return {
         "roles": roles,
         "requests": before["requests"] + more["requests"],
-        "seconds": max(before["seconds"], round(more.get("began", before["seconds"]) + more["seconds"], 3)),
+        "seconds": round(before["seconds"] + more["seconds"], 3),
     }
 
 

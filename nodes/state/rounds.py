@@ -47,10 +47,17 @@ def is_asked(choice: FunctionChoice | None) -> bool:
     return choice is not None and bool(choice["looks"]) and "named" not in choice["looks"][-1]
 
 
+class MadeState(TurnState):
+    """The part of the state that holds the requests of the thread: those of finished rounds, and of this one."""
+
+    requests: list[Request]
+
+
 class RoundState(TypedDict):
     """The part of the state that places a round: turn, sub-task, number, road, and the plans that it carries out."""
 
     turn: int
+    turn_id: str
     task: int
     round: int
     plan: str

@@ -1,6 +1,7 @@
 """The type of texts in the state: removes characters that a checkpointer cannot save."""
 
-from typing import Annotated
+from typing import Annotated, Any
+from uuid import NAMESPACE_OID, uuid5
 
 from restgpt.tools.text.storable import storable_text
 
@@ -15,3 +16,8 @@ Text = Annotated[str, newer]
 
 class Given(str):
     """A text from the current input, unlike a text that an earlier turn left in the state."""
+
+
+def placed_id(place: int, kind: str, content: Any) -> str:
+    """Return the id of a message that came without one: it gets it again whenever the state is read."""
+    return str(uuid5(NAMESPACE_OID, f"{place} {kind} {content}"))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
 from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, needs_person
 from restgpt.calling.idempotency import given_key
+from restgpt.calling.journal.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
@@ -282,8 +283,7 @@ def _effect(draft: Draft, undo: str) -> list[str]:
 def _why(session: Session, draft: Draft) -> list[str]:
     if not draft.description:
         return []
-    # Only a reversal is confirmed whatever the rules say, and this program makes it.
-    author = "RestGPT" if draft.confirm else "The model"
+    author = "RestGPT" if UNDO in draft.id else "The model"
     label = f"Line {draft.line} of the program calls it:" if draft.line else f"{author} says why:"
     return [section(label, session.redactor(draft.operation.api).text(draft.description), most=WHY_SHOWN)]
 

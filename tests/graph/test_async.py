@@ -54,7 +54,7 @@ def test_a_paused_run_is_streamed_to_its_end_with_what_asyncio_offers(board: Boa
             assert (await graph.aget_state(CONFIG)).values["answer"] == "Moss is there."
             return seen
 
-    assert asyncio.run(run())[-3:] == ["sender", "parser", "planner"]
+    assert asyncio.run(run())[-3:] == ["parser", "parser", "planner"]
     assert board.calls() == ["POST /projects 201"]
 
 
@@ -115,7 +115,7 @@ def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
     http = Held()
     services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS))
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
-    ended = Ended("sender")
+    ended = Ended("parser")
 
     async def run() -> dict[str, Any]:
         task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG, context={"writes": "allow"}))  # type: ignore[arg-type]
@@ -221,7 +221,7 @@ def test_the_trace_of_an_awaited_run_names_the_same_steps(board: Board) -> None:
             graph.invoke(*given, context=context)
         traces.append(trace.names)
     assert traces[0] == traces[1]
-    assert {"RestGPT", "intake", "planner", "after_planner", "approval", "after_approval"} <= set(traces[1])
+    assert {"RestGPT", "intake", "planner", "after_planner", "parser", "after_parser"} <= set(traces[1])
 
 
 def test_a_graph_with_a_concurrency_of_its_own_runs_so_many_nodes_at_once_and_no_more(board: Board) -> None:

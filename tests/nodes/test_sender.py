@@ -13,9 +13,10 @@ from wire.echo import EchoServer
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request
+from restgpt.graph.running import make_parser
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.sender import make_sender
+from restgpt.nodes.state.records import no_usage
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.request.build import build_request
@@ -79,10 +80,11 @@ def send(
     http = HttpClient(limits=HttpLimits(attempts=1, body_bytes=10_000))
     rule = PolicyRule(None, from_user=from_user)
     settings = Settings(apis={api.name: ApiEntry(name=api.name, spec="things.json", policy=(rule,))})
-    sender = make_sender(Services([api], http=http, settings=settings))
+    parser = make_parser(Services([api], http=http, settings=settings), None)
     runtime = Runtime(context=Context(), store=store or InMemoryStore())
     requests = [request(api, key, arguments, **more) for key, arguments, more in wanted]
-    done = sender({"requests": requests}, runtime, {"configurable": {"thread_id": "t"}})["requests"]
+    state = {"round": 1, "requests": requests, "usage": no_usage()}
+    done = parser(state, runtime, {"configurable": {"thread_id": "t"}})["requests"]
     http.close()
     return done  # type: ignore[no-any-return]
 
@@ -189,7 +191,7 @@ def test_a_redirect_is_no_success_of_a_change(echo: EchoServer) -> None:
     assert "undo" not in Journal(store, "t").entries()[0]
 
 
-@pytest.mark.parametrize("status", ["planned", "rejected", "held", "failed", "sent"])
+@pytest.mark.parametrize("status", ["rejected", "held", "failed", "sent"])
 def test_only_what_is_approved_is_sent(echo: EchoServer, status: str) -> None:
     echo.script([Canned(status=201)])
     done = send(

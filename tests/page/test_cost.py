@@ -28,7 +28,7 @@ def test_the_costs_are_those_of_the_state(tab: Tab, platform: Platform) -> None:
     by_role = rows(page, "By role")
     spent = usage["roles"]["caller"]
     assert by_role["caller"][:3] == [str(spent["calls"]), str(spent["input_tokens"] + spent["output_tokens"]), "0"]
-    assert by_role["sender"][:3] == ["0", "0", str(usage["requests"])]
+    assert by_role["parser"][:3] == ["0", "0", str(usage["requests"])]
     by_step = rows(page, "By step")
     assert by_step.pop("Sum")[:3] == by_role["Sum"][:3] == ["2", "30", str(usage["requests"])]
     assert abs(float(by_role["Sum"][3]) - usage["seconds"]) < 0.02

@@ -69,6 +69,15 @@ class Agent:
         given = {"instruction": instruction} if isinstance(instruction, str) else instruction
         return self.graph.invoke(given, self.config, context=context or None)  # type: ignore[return-value,arg-type]
 
+    def stop_at(self, status: str, given: Any, **options: Any) -> None:
+        """Run from a checkpoint of the parser to the next one, until a request has a status there."""
+        for _ in range(9):
+            self.graph.invoke(given, self.config, interrupt_before=["parser"], **options)
+            if any(request["status"] == status for request in self.state["requests"]):
+                return
+            given = None
+        raise AssertionError(f"no request became {status}")
+
     @property
     def state(self) -> dict[str, Any]:
         return self.graph.get_state(self.config).values

@@ -32,14 +32,14 @@ def test_each_node_and_request_is_one_event_with_thread_step_and_time(caplog: py
     events = [record.event for record in caplog.records if hasattr(record, "event")]
     nodes = [event for event in events if "operation" not in event]
     assert [event["node"] for event in nodes] == [
-        *("intake", "planner", "selector", "caller", "parser", "approval", "sender", "parser", "planner")
+        *("intake", "planner", "selector", "caller", "parser", "parser", "planner")
     ]
     assert {event["status"] for event in nodes} == {"done"}
-    assert [event["step"] for event in nodes] == list(range(1, 10))
+    assert [event["step"] for event in nodes] == list(range(1, 8))
     [sent] = [event for event in events if "operation" in event]
     assert (sent["thread"], sent["node"], sent["operation"], sent["status"]) == (
         "watched",
-        "sender",
+        "parser",
         "create_task",
         201,
     )

@@ -36,6 +36,7 @@ def run_program(
     stubs: Sequence[Mapping[str, Any]] = (),
     names: Sequence[str] = (),
     inputs: Mapping[str, Any] | None = None,
+    is_dry: bool = False,
     limits: Limits = LIMITS,
     live: "Live | None" = None,
 ) -> ProgramRun:
@@ -44,15 +45,15 @@ def run_program(
     `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
-    the fields of answers. `inputs` are JSON values that the program has under this name. A program that is `live` goes
-    on in its process with the answers that it waits for.
+    the fields of answers. `inputs` are JSON values that the program has under this name. In a run that `is_dry` changes
+    may have no answer. A program that is `live` goes on in its process with the answers that it waits for.
     """
     cleaned = program_code(code)
     if refused := refused_code(cleaned, limits):
         return ProgramRun("failed", refused, problem=refused.feedback(of_program=True))
     values = {} if inputs is None else {"inputs": dict(inputs)}
     once = live is None
-    is_dry = any(entry.given == "held" for entry in entries)
+    is_dry = is_dry or any(entry.given == "held" for entry in entries)
     given = Given(list(functions), values, check, stubs, list(names)[:MOST_NAMES], is_dry, clock, seed)
     live = live or Live()
     found: list[ProgramRun] = []

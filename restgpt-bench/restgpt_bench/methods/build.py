@@ -8,10 +8,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, add_loop, add_sending, build_graph, make_resources, recursion_limit
+from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, make_resources, recursion_limit
 from restgpt.graph.node import node_of
 from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sender
+from restgpt.graph.routes import after_sending
+from restgpt.graph.running import make_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.run.context import MAX_STEPS, Context
@@ -55,7 +56,7 @@ def build_method(
     if wire is None:
         return build_graph(checkpointer=checkpointer, store=store, services=services, concurrency=concurrency)
     builder = StateGraph(State, context_schema=Context, input_schema=InputState, output_schema=OutputState)
-    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state), services))
+    builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state, config), services))
     builder.add_edge(START, "intake")
     wire(builder, services)
     run_in_threads(builder, concurrency)
@@ -77,7 +78,7 @@ def another_trial(state: State) -> Literal["another trial", "end"]:
 
 @on_loop
 def requests_or_end(state: State) -> Literal["requests", "no request", "end"]:
-    """Go to approval with drafted requests; without one, ask the model again, or end if it answered."""
+    """Send drafted requests; without one, ask the model again, or end if it answered."""
     if not state["api_plan"]["calls"]:
         return "end"
     drafted = [item for item in state["requests"] if item["round"] == state["round"] and item["status"] == "planned"]
@@ -119,10 +120,10 @@ def _reflexion(builder: Builder, services: Services) -> None:
 
 def _tools(builder: Builder, services: Services) -> None:
     builder.add_node("tools", node_of("tools", make_tools(services), services))
-    add_sending(builder, services, after="tools")
-    builder.add_conditional_edges("sender", after_sender, {"asked again": "approval", "answered": "tools"})
+    builder.add_node("parser", make_parser(services, None))
+    builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": "tools"})
     builder.add_edge("intake", "tools")
-    builder.add_conditional_edges("tools", requests_or_end, {"requests": "approval", "no request": "tools", "end": END})
+    builder.add_conditional_edges("tools", requests_or_end, {"requests": "parser", "no request": "tools", "end": END})
 
 
 METHODS: Mapping[str, Callable[[Builder, Services], None] | None] = {

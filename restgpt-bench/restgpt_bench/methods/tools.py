@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request, request_of, succeeded
 from restgpt.nodes.dialogue.conversation import answered, known_words, responses, said, traced_draft
+from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
@@ -51,7 +52,7 @@ def make_tools(services: Services) -> Callable[..., dict[str, Any]]:
     """
 
     def tools(state: ToolsState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config)
+        run = Run.open(services, runtime, config, state=state)
         update: dict[str, Any] = {}
         if state["api_plan"]["calls"]:
             requests = [_answered(run, request) for request in state["requests"] if request["round"] == state["round"]]
@@ -111,7 +112,7 @@ def _request(run: Run, state: ToolsState, number: int, problem: str) -> Request:
     """Draft the request of one tool call; one that cannot be made is rejected with the problem as its note."""
     call = state["api_plan"]["calls"][number - 1]
     tool = toolbox(run.catalogue).tools[call["tool_call"]["name"]]
-    name = f"{run.new_id()}.0"
+    name = f"{run.request_id(len(made_in_turn(state)) + number)}.0"
     try:
         if problem:
             raise ValueError(problem)

@@ -20,6 +20,7 @@ class MethodState(TypedDict):
 
     instruction: str
     turn: int
+    turn_id: str
     task: int
     round: int
     plan: str

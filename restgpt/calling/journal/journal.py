@@ -20,6 +20,9 @@ Known = Literal["new", "answered", "unknown"]
 
 NAMESPACE = ("restgpt", "journal")
 
+UNDO = ".undo."
+"""What stands in the id of a call that reverses a change, between the id of the change and the number of the try."""
+
 TICK_S = 1e-6
 """The least time between two entries, in seconds, for clocks that stand still or are set back."""
 
@@ -187,6 +190,11 @@ class Journal:
         ended = sorted((item.value for item in items if item.value["outcome"]), key=lambda value: value["begun"])
         answers = (value["outcome"]["response"] for value in ended)
         return [int(answer["status"]) for answer in answers if answer]
+
+    def has_other(self, fingerprint: str, turn_id: str) -> bool:
+        """Whether another turn of this thread has sent, or was about to send, the very same request."""
+        items = stored_items(self._store, self.namespace, filter={"fingerprint": fingerprint})
+        return any(not item.value["of"].startswith(f"{turn_id}-") for item in items)
 
     def clear(self) -> None:
         """Delete all entries and claims of the thread."""

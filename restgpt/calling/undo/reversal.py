@@ -6,7 +6,7 @@ from typing import Any
 
 from restgpt.calling.call import Draft, Problems
 from restgpt.calling.draft import draft
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal.journal import UNDO, Journal
 from restgpt.calling.record import CallRecord, succeeded
 from restgpt.specs import Catalogue
 
@@ -57,7 +57,7 @@ def _reversal(entry: dict[str, Any], catalogue: Catalogue) -> Reversal:
         catalogue.operation(undo["operation"]),
         undo["arguments"],
         # The number of failed tries is part of the id: what the API refused once may be asked of it again.
-        id=f"{change}.undo.{entry.get('undo_tries', 0)}",
+        id=f"{change}{UNDO}{entry.get('undo_tries', 0)}",
         name=undo["operation"],
         description=" ".join(filter(None, [f"Undo {shown['method']} {shown['url']}.", undo.get("caution"), warning])),
         # A person is asked about every reversal, whatever a rule lets the agent do by itself.
@@ -72,7 +72,7 @@ def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
     """Note in a thread's journal which of its changes were undone, and which the API did not let be undone."""
     tries = {entry["id"]: entry.get("undo_tries", 0) for entry in journal.entries()}
     for record in records:
-        change = record["id"].rpartition(".undo.")[0]
+        change = record["id"].rpartition(UNDO)[0]
         if succeeded(record):
             journal.note(change, undone=True)
         elif record["status"] in ("sent", "failed", "rejected"):

@@ -16,7 +16,6 @@ from typing_extensions import TypedDict
 from restgpt.calling.journal.claim import LostClaimError
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence
-from restgpt.graph.routes import after_approval
 from restgpt.tools.settings import Settings
 
 NEW_TASK: dict[str, Any] = {"path": {"project_id": 1}, "body": {"title": "Count the chairs"}}
@@ -86,18 +85,6 @@ def test_the_number_of_a_run_is_in_no_checkpoint(board: Board) -> None:
     assert len(kept) > 5
     assert [item for item in kept if "claim" in str(item.checkpoint["channel_values"])] == []
     assert [item for item in kept if "'claim'" in str(item.pending_writes)] == []
-    state: Any = {**agent.state, "round": 1, "claim": 7}
-    state["requests"] = [{**request, "status": "approved", "round": 1} for request in state["requests"]]
-    assert [send.arg["claim"] for send in after_approval.invoke(state)] == [7]  # type: ignore[union-attr]
-
-
-def test_reads_side_by_side_that_are_the_first_of_a_run_share_its_claim(board: Board) -> None:
-    reads = [call({"path": {"project_id": 1}}, {"path": {"project_id": 2}})]
-    script = {**SCRIPT, "selector": [select("get_project", "get_project")], "caller": reads}
-    agent = board.agent(by_role(script))
-    agent.graph.invoke({"instruction": "Read projects 1 and 2"}, agent.config, interrupt_before=["sender"])
-    assert agent.graph.get_state(agent.config).next == ("sender", "sender")
-    assert agent.graph.invoke(None, agent.config)["answer"] == "Done."
 
 
 def test_an_old_question_can_still_be_answered_by_its_checkpoint(board: Board) -> None:

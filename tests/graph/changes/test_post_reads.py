@@ -309,15 +309,14 @@ def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostSh
     assert shop.requests == []
 
 
-@pytest.mark.parametrize("node", ["approval", "sender"])
-def test_a_kept_request_is_not_sent_as_another_operation_that_has_its_name_by_then(shop: PostShop, node: str) -> None:
+def test_a_kept_request_is_not_sent_as_another_operation_that_has_its_name_by_then(shop: PostShop) -> None:
     store = InMemoryStore()
     before = DOCUMENT.replace("operationId: cancel_order", "operationId: list_orders")
     after = DOCUMENT.replace("operationId: search_orders", "operationId: list_orders")
     Permissions(store).confirm_read(shop.api(after).operation("list_orders"), "it reads")
     script = [program("list_orders(id=3)"), end("No.", fulfilled=False)]
     asked = agent(shop, *script, store=store, document=before, writes="allow")
-    asked.graph.invoke({"instruction": "Cancel order 3"}, asked.config, interrupt_before=[node])
+    asked.stop_at("approved", {"instruction": "Cancel order 3"})
     later = again(asked, shop, after, store, writes="allow")
     later.graph.invoke(None, later.config)
     assert shop.requests == []

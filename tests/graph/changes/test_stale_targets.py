@@ -190,7 +190,7 @@ def test_a_call_whose_kept_request_is_another_one_is_not_sent(board: Board, stat
     }
     before = board.calls()
     pause = agent.graph.update_state(
-        agent.config, {"requests": [left]}, as_node="caller" if status == "planned" else "approval"
+        agent.config, {"requests": [left]}, as_node="caller" if status == "planned" else "parser"
     )
     agent.graph.invoke(None, pause)
     assert board.calls() == before
@@ -204,4 +204,4 @@ def test_an_edited_call_that_is_sent_without_an_answer_is_refused_with_the_place
     agent.ask("Let Noor own project 2")
     [kept] = agent.state["requests"]
     with pytest.raises(StateError, match=r"requests\[0\].*has the status of its answer in `response`"):
-        agent.graph.update_state(agent.config, {"requests": [{**kept, "status": "sent"}]}, as_node="sender")
+        agent.graph.update_state(agent.config, {"requests": [{**kept, "status": "sent"}]}, as_node="parser")

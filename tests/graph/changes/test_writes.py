@@ -119,7 +119,7 @@ def test_what_the_rules_allowed_is_not_sent_where_they_bar_it_before_it_went_out
     agent = writer(board)
     given = {"instruction": "Add the task 'Count the chairs' to project 1"}
     allowed, barred = Context(writes="allow"), Context(writes=writes)  # type: ignore[arg-type]
-    agent.graph.invoke(given, agent.config, context=allowed, interrupt_before=["sender"])
+    agent.stop_at("approved", given, context=allowed)
     agent.graph.invoke(None, agent.config, context=barred)
     assert board.calls() == []
 
@@ -155,7 +155,7 @@ def test_an_edit_in_a_fork_leaves_what_was_sent_before_in_the_journal(board: Boa
     agent.ask("Add the task 'Count the chairs' to project 1")
     pause = agent.graph.get_state(agent.config).config
     agent.graph.invoke(decide(type="approve"), agent.config)
-    agent.graph.invoke(None, agent.graph.update_state(pause, {"hint": ""}, as_node="approval"))
+    agent.graph.invoke(None, agent.graph.update_state(pause, {"hint": ""}, as_node="parser"))
     edited = {"name": "create_task", "args": {**NEW_TASK, "body": {"title": "Count the tables"}}}
     agent.graph.invoke(decide(type="edit", edited_action=edited), agent.config)
     assert isinstance(agent.graph.store, InMemoryStore)
@@ -354,8 +354,7 @@ def test_leave_to_send_again_is_good_for_one_try_only(board: Board) -> None:
     agent = writer(board)
     journal, request = half_sent(agent)
     agent.graph.invoke(decide(type="approve"), agent.config)
-    agent.graph.invoke(decide(type="approve"), agent.config, interrupt_before=["sender"])
-    assert agent.graph.get_state(agent.config).next == ("sender",)
+    agent.stop_at("approved", decide(type="approve"))
     journal.intend(request["id"], request["fingerprint"], {})  # type: ignore[arg-type]
     paused = agent.graph.invoke(None, agent.config)
     assert "may or may not have been carried out" in str(paused["__interrupt__"][0].value)

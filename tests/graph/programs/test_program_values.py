@@ -117,7 +117,7 @@ def test_a_round_that_began_call_by_call_goes_on_so_where_the_setting_changes(bo
         "parser": ["print(1)"],
     }
     agent = board.agent(by_role(script))
-    agent.graph.invoke({"instruction": "Show project 2"}, agent.config, interrupt_before=["sender"])
+    agent.stop_at("planned", {"instruction": "Show project 2"})
     other: Any = {"road": "program"}
     assert agent.graph.invoke(None, agent.config, context=other)["answer"] == "Done."
     assert len(board.calls()) == 2
@@ -126,7 +126,7 @@ def test_a_round_that_began_call_by_call_goes_on_so_where_the_setting_changes(bo
 def test_a_program_goes_on_where_the_setting_changes_to_calls(board: Board) -> None:
     code = "first = get_project(project_id=1)\nprint(get_project(project_id=2)['id'])"
     agent = programmer(board, code)
-    agent.graph.invoke({"instruction": "Show the projects 1 and 2"}, agent.config, interrupt_before=["sender"])
+    agent.graph.invoke({"instruction": "Show the projects 1 and 2"}, agent.config, interrupt_before=["parser"])
     context: Any = {"road": "roles"}
     assert agent.graph.invoke(None, agent.config, context=context)["answer"] == "2"
 

@@ -146,16 +146,16 @@ def test_the_reads_of_a_recipe_are_one_update_and_a_change_has_checkpoints_of_it
     assert nodes_of(kitchen(two(board), board), {}) == ["open", "parser"]
     assert board.calls() == READS
     opened = kitchen(changing(board), board)
-    assert nodes_of(opened, TITLE, writes="allow") == ["open", "parser", "approval", "sender", "parser"]
+    assert nodes_of(opened, TITLE, writes="allow") == ["open", "parser", "parser"]
     assert board.calls() == [*READS, *READS, ADDED]
 
 
 def test_a_hundred_reads_are_kept_before_the_next_ones(board: Board) -> None:
     opened = kitchen(gathered(board), board)
-    assert nodes_of(opened, {"numbers": [1] * 101}, max_requests=200) == ["open", "parser"]
+    assert nodes_of(opened, {"numbers": [1] * 101}, max_requests=200) == ["open", "parser", "parser"]
     opened = kitchen(repeated(board), board)
     nodes = nodes_of(opened, {"numbers": [1] * 102}, max_requests=200)
-    assert nodes == ["open", "parser", "approval", "sender", "parser"]
+    assert nodes == ["open", "parser", "parser"]
     assert len(board.calls()) == 101 + 102
 
 
@@ -256,17 +256,17 @@ def test_many_reads_side_by_side_go_out_from_one_node(board: Board) -> None:
     assert len(opened.state["requests"]) == 20
 
 
-def test_each_inner_node_and_each_request_has_its_event_with_thread_and_node(
+def test_each_node_and_each_request_has_its_event_with_thread_and_node(
     board: Board, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="restgpt"):
         kitchen(gathered(board), board).run({"numbers": [1, 2]})
     events = [record.event for record in caplog.records if hasattr(record, "event")]
     nodes = [event for event in events if "operation" not in event]
-    assert [event["node"] for event in nodes] == ["open", "parser", "approval", "sender", "sender", "parser"]
+    assert [event["node"] for event in nodes] == ["open", "parser"]
     assert {(event["thread"], event["status"]) for event in nodes} == {("thread", "done")}
     requests = [event for event in events if "operation" in event]
-    assert [(event["thread"], event["node"]) for event in requests] == [("thread", "sender")] * 2
+    assert [(event["thread"], event["node"]) for event in requests] == [("thread", "parser")] * 2
 
 
 def test_an_error_of_one_read_is_raised_when_the_others_have_ended_and_the_run_goes_on_later(board: Board) -> None:
@@ -293,7 +293,7 @@ def test_a_run_that_is_killed_at_its_change_sends_no_read_again(board: Board) ->
     with pytest.raises(KilledError):
         opened.run(TITLE, writes="allow")
     assert board.calls() == READS
-    assert opened.graph.get_state(opened.config).next == ("sender",)
+    assert opened.graph.get_state(opened.config).next == ("parser",)
     assert opened.run(None, writes="allow")["answer"] == "Buy soil"
     assert board.calls() == [*READS, ADDED]
 

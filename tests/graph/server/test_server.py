@@ -72,7 +72,7 @@ def test_function_calls_are_written_and_not_executed(platform: Platform) -> None
 def test_studio_draws_the_roles_and_the_labelled_edges(platform: Platform) -> None:
     drawing = platform.client.assistants.get_graph("restgpt")
     nodes = {node["id"]: node for node in drawing["nodes"]}
-    assert {"planner", "selector", "caller", "approval", "sender", "parser"} <= nodes.keys()
+    assert {"planner", "selector", "caller", "parser"} <= nodes.keys()
     assert nodes["planner"]["metadata"]["description"]
     labels = {edge["target"]: edge.get("data") for edge in drawing["edges"] if edge["source"] == "planner"}
     assert labels["__end__"] == "end"
@@ -84,7 +84,7 @@ def test_a_thread_streams_pauses_before_a_write_and_changes_the_world_exactly_on
     modes: list[Any] = ["updates", "values"]
     parts = list(platform.client.runs.stream(thread, "restgpt", input={"instruction": WRITE}, stream_mode=modes))
     seen = [name for part in parts if part.event == "updates" for name in part.data]
-    assert seen == ["intake", "planner", "selector", "caller", "parser", "approval", "__interrupt__"]
+    assert seen == ["intake", "planner", "selector", "caller", "parser", "__interrupt__"]
     assert platform.changes() == []
 
     [task] = [task for task in platform.client.threads.get_state(thread)["tasks"] if task["interrupts"]]

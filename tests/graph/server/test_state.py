@@ -57,9 +57,9 @@ def test_garbage_in_a_call_that_waits_is_refused_and_it_waits_on(board: Board, p
     agent = board.agent(by_role(script))
     agent.ask("Let Noor own project 2")
     [waiting] = agent.state["requests"]
-    agent.graph.update_state(agent.config, {"requests": [waiting]}, as_node="approval")
+    agent.graph.update_state(agent.config, {"requests": [waiting]}, as_node="parser")
     with pytest.raises(StateError, match=rf"requests\[0\]\['{part}'\]"):
-        agent.graph.update_state(agent.config, {"requests": [{**waiting, part: {"known": 1}}]}, as_node="approval")
+        agent.graph.update_state(agent.config, {"requests": [{**waiting, part: {"known": 1}}]}, as_node="parser")
     assert "__interrupt__" in agent.graph.invoke(None, agent.config)
     assert agent.graph.invoke(Command(resume="approve"), agent.config)["answer"] == "Done."
 

@@ -207,7 +207,7 @@ def test_the_agent_asks_about_changes_and_reports_its_steps(
     person = Person()
     ran = called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, person, progress=progress)
     assert ("Added Moss" in text_of(ran), changes(toy)) == (True, [MADE])
-    assert {"planner", "sender"} <= set(steps)
+    assert {"planner", "parser"} <= set(steps)
 
 
 def test_an_instruction_of_a_client_is_not_the_users_word(

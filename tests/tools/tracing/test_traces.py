@@ -160,10 +160,10 @@ def test_a_run_a_node_a_call_and_a_request_have_the_attributes_of_the_convention
         "gen_ai.tool.type": "extension",
         "restgpt.outcome": "sent",
     }
-    assert node["name"] == "restgpt.sender"
+    assert node["name"] == "restgpt.parser"
     assert node["attributes"] == {
         "gen_ai.conversation.id": "thread",
-        "restgpt.node": "sender",
+        "restgpt.node": "parser",
         "restgpt.status": "done",
         "restgpt.step": 7,
     }
