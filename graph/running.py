@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.record import UNSENT, Request
 from restgpt.graph.node import Node, node_of, tell
-from restgpt.nodes.approval import decided_by_person, decided_by_rules, pause_of
+from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, pause_of
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.parser import parse
 from restgpt.nodes.run.context import Context
@@ -95,6 +95,8 @@ def _next(run: Run, state: Any, waiting: Sequence[Request], config: RunnableConf
     """Take calls one step further: a person's decision where they ask for one, then that of the rules, then sending."""
     of = {kind: [request for request in waiting if request["status"] == kind] for kind in UNSENT}
     if of["asked"]:
+        if run.claim is None:
+            raise UnapprovedCallError
         others = [request for request in waiting if request["status"] != "asked"]
         return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_of(config))
     if of["planned"]:

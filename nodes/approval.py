@@ -21,8 +21,21 @@ from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.record import Request, seems_to_read, with_record
 from restgpt.calling.session import Session
 from restgpt.nodes.state.records import Program
+from restgpt.tools.errors import StoppingError
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
+
+
+class UnapprovedCallError(StoppingError):
+    """A call waits for a person, and no run of its graph can pause for one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A call wants to change something and waits for a person's approval, but it was made where nobody can be "
+            "asked. Make it in a graph with a checkpointer, such as build_graph(…, checkpointer=…) or "
+            "create_agent(…, checkpointer=…), whose run pauses then, or with the setting writes at allow, deny or "
+            "dry-run. The call was not sent."
+        )
 
 
 def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:

@@ -34,7 +34,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
-from restgpt.tools.errors import RepairableError, StoppingError
+from restgpt.tools.errors import RepairableError
 from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.response.memory_store import BoundedMemory, locked
@@ -46,17 +46,6 @@ STATE = ("requests", "steps", "program", "answer")
 
 MOST_CLIENTS = 8
 """How many stores of hosts the tools keep a client for; a host may pass a new store object to each run."""
-
-
-class UnapprovedCallError(StoppingError):
-    """A call waits for a person, and whoever called the tool cannot ask one."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A call wants to change something and waits for a person's approval, but its tool was called where nobody "
-            "can be asked. Call it in a node of a graph with a checkpointer, such as create_agent(…, checkpointer=…), "
-            'whose run pauses then, or make the tools with context={"writes": "allow"}. The call was not sent.'
-        )
 
 
 def as_tools(
@@ -208,9 +197,7 @@ class _Toolset:
         return cast("Called | None", _answered(read, made))
 
     def _finished(self, output: Mapping[str, Any]) -> str:
-        """Return the text of the result as `_told`; raises `UnapprovedCallError` where nobody can be asked."""
-        if output.get("__interrupt__"):
-            raise UnapprovedCallError
+        """Return the text of the result as `_told`."""
         outcome = self._client().embedded_outcome(output, conversation=_thread())
         return _told(preview(outcome) if isinstance(outcome, Called) else preview_ran(outcome))
 

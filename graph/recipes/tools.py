@@ -14,23 +14,11 @@ from restgpt.nodes.run.services import Services
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
-from restgpt.tools.errors import StoppingError
 from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.settings import Settings
 
 RESERVED = frozenset({"self", "config", "run_manager", "callbacks"})
 """The names that a tool's function has for itself; an input of such a name gets an underscore in the tool."""
-
-
-class UnapprovedRecipeError(StoppingError):
-    """A recipe waits for a person, and whoever called its tool cannot ask one."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The recipe {name} wants to change something and waits for a person's approval, but the tool was called "
-            "where nobody can be asked. Call it in a node of a graph with a checkpointer, whose run pauses then, or "
-            'load the recipe with context={"writes": "allow"}. The change was not sent.'
-        )
 
 
 def load_recipes(
@@ -79,10 +67,10 @@ def _tool(recipe: Recipe, graph: RecipeGraph) -> StructuredTool:
         return {"inputs": {names.get(name, name): value for name, value in inputs.items()}}
 
     def run(**inputs: Any) -> str:
-        return _answer(recipe, graph.invoke(given(inputs), own_thread()))
+        return str(graph.invoke(given(inputs), own_thread()).get("answer", ""))
 
     async def arun(**inputs: Any) -> str:
-        return _answer(recipe, await graph.ainvoke(given(inputs), own_thread()))
+        return str((await graph.ainvoke(given(inputs), own_thread())).get("answer", ""))
 
     return StructuredTool(
         name=recipe.name.replace("-", "_"),
@@ -99,9 +87,3 @@ def _schema(recipe: Recipe, shown: Mapping[str, str]) -> dict[str, Any]:
     if recipe.required:
         schema["required"] = [shown.get(name, name) for name in recipe.required]
     return schema
-
-
-def _answer(recipe: Recipe, output: Mapping[str, Any]) -> str:
-    if output.get("__interrupt__"):
-        raise UnapprovedRecipeError(recipe.name)
-    return str(output.get("answer", ""))

@@ -58,19 +58,24 @@ def entries(
 ) -> Iterator[tuple[Request, Entry]]:
     """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take.
 
-    A read before a change shows what there was, so it is made again; and a client's next program comes at any time.
+    A read before a change shows what there was, so it is made again; and a client's next program comes at any time. A
+    program that waits in its process gets what was answered since.
     """
-    earlier = [*made_in_task(state), *requests]
-    fresh = max((at for at, request in enumerate(earlier, 1) if _has_changed(request)), default=0)
-    fresh = len(earlier) if program["writer"] == "client" else fresh
+    live = state.get("live")
+    is_begun = live is not None and live.rounds is not None
+    past = [] if is_begun else made_in_task(state)
+    fresh = max((at for at, request in enumerate([*past, *requests], 1) if _has_changed(request)), default=0)
+    fresh = len(past) + len(requests) if program["writer"] == "client" else fresh
     positions = {key: position for position, key in program["taken"].items()}
-    for at, request in enumerate(earlier):
+    for at, request in enumerate([*past, *requests]):
         place = request.get("place")
         if place is None or request["status"] in UNSENT:
             continue
-        is_own = request in requests and place["program"] == program["number"]
-        if is_own:
-            yield request, entry_of(run.session.responses, request, place, place["position"])
+        if at >= len(past) and place["program"] == program["number"]:
+            if live is None or not live.has(place["position"]):
+                yield request, entry_of(run.session.responses, request, place, place["position"])
+        elif is_begun:
+            continue
         elif request["id"] in positions or (_is_settled(request) and (at >= fresh or not request["safe"])):
             shown: CallSite = {**place, "digest": place.get("shown_digest", place["digest"])}
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))

@@ -23,7 +23,7 @@ from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.sandbox.code import program_code
-from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program
+from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, VERSION, ProgramRun, run_program
 from restgpt.tools.sandbox.result import Status
 from restgpt.tools.text.storable import storable_text
 from restgpt.tools.tracing.telemetry import annotate
@@ -38,6 +38,9 @@ MOST_WRONG, NEAR = 10, 20
 """How many unknown names of a program a large API is searched for, and how many functions each search gives."""
 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
+
+OTHER_VERSION = "The program began under another version of RestGPT, which may run it otherwise, so it does not go on."
+"""Why a program ends that was resumed after an upgrade, if calls of it were answered."""
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR})
 """Sandbox failures that another program cannot avoid."""
@@ -67,6 +70,7 @@ def written(
         "is_last": is_last,
         "clock": before["clock"] if before else run.now(),
         "seed": before["seed"] if before else run.turn_id,
+        "version": VERSION,
         "is_checked": False,
         "taken": {},
         "status": "running",
@@ -111,6 +115,8 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
         if request["status"] == "sent":
             run.learn(request, made_in_turn(state))
     requests = as_read(requests)
+    if requests and program["version"] != VERSION:
+        return failure(program, requests, OTHER_VERSION, is_final=True)
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}
     program = {**program, "is_checked": found.kind != "refused", "taken": taken}

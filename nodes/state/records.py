@@ -95,7 +95,8 @@ class Program(TypedDict):
     """A program that carries out a sub-task, or as that of a recipe, a client or an instruction, the whole turn.
 
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
-    since 1970) and `seed` are the time and the random numbers that it sees in every run. `is_checked` is set after its
+    since 1970) and `seed` are the time and the random numbers that it sees in every run, and `version` is that of the
+    sandbox, which has to be the same in every run. `is_checked` is set after its
     first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
     the writer why the program failed. `seen` are the ids of the APIs that had answered when it was written. `end` is
     set when the program has ended. `functions` are the only functions that it may call; without the key, all of them.
@@ -107,6 +108,7 @@ class Program(TypedDict):
     is_last: bool
     clock: float
     seed: str
+    version: str
     is_checked: bool
     taken: dict[str, str]
     status: ProgramStatus

@@ -73,11 +73,6 @@ REPAIRABLE = frozenset({400, 415, 422})
 """Status codes for a malformed request (RFC 9110, section 15.5), which the caller may repair."""
 
 
-def waits(request: Request) -> bool:
-    """Return whether a request waits for approval: by the rules, or by a person."""
-    return request["status"] in ("planned", "asked")
-
-
 def lineage(request: Request) -> str:
     """Return the part of the id that a request shares with its repairs."""
     return request["id"].rpartition(".")[0]

@@ -20,8 +20,9 @@ from pair import SECRET, Pair
 from scripted import ScriptedModel
 
 from restgpt import Client, as_tools
-from restgpt.api_tools import MOST_CLIENTS, UnapprovedCallError
+from restgpt.api_tools import MOST_CLIENTS
 from restgpt.host.definitions import BUDGET
+from restgpt.nodes.approval import UnapprovedCallError
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.tools.errors import SettingsError

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 from restgpt.tools.sandbox.code import program_code
@@ -17,6 +20,12 @@ LIMITS = Limits(wall=10.0)
 
 MOST_NAMES = 300
 """The maximum number of function names that a check compares a wrong name with."""
+
+VERSION = sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    + version("pydantic-monty").encode()
+).hexdigest()[:16]
+"""A digest of the sandbox: another version may run the same program otherwise."""
 
 _DIVERGED = (
     "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its answer "
@@ -46,7 +55,7 @@ def run_program(
     seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
     is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
     the fields of answers. `inputs` are JSON values that the program has under this name. In a run that `is_dry` changes
-    may have no answer. A program that is `live` goes on in its process with the answers that it waits for.
+    may have no answer. A program that is `live` goes on in its process; its `entries` are the further answers then.
     """
     cleaned = program_code(code)
     if refused := refused_code(cleaned, limits):
@@ -60,10 +69,9 @@ def run_program(
 
     def run() -> SandboxResult:
         # Calls that have answers count for nothing.
-        session = Session(
-            cleaned, given, limits, most=most + len(entries), size=sum(len(item.body) for item in entries)
-        )
-        found.append(live.run(session, entries, most))
+        size, allowed = sum(len(item.body) for item in entries), most + len(entries)
+        rounds = live.rounds or live.begin(Session(cleaned, given, limits, most=allowed, size=size))
+        found.append(live.run(rounds, entries, most))
         return found[0].result
 
     try:
@@ -77,78 +85,69 @@ def run_program(
 class Live:
     """A program that stays in its process between two runs of `run_program`, until it is closed.
 
-    The caller gives each run the same program, with the same answers and more.
+    `rounds` is it, as soon as it has begun; `taken` are the answers of earlier programs that its calls took.
     """
 
-    def __init__(self) -> None:
-        self._session: Session | None = None
-        self._rounds: Rounds | None = None
-        self._log = _Log(())
-        self._calls: list[WantedCall] = []
+    _session: Session
 
-    def run(self, session: Session, entries: Sequence[Entry], most: int) -> ProgramRun:
-        """Begin the program, or let it go on with the answers to the calls that it waits for."""
-        if self._rounds is None:
-            self._session, self._rounds, self._log = session, session.rounds(), _Log(entries)
-        else:
-            self._log.add(entries)
+    def __init__(self) -> None:
+        self.rounds: Rounds | None = None
+        self._calls: list[WantedCall] = []
+        self._placed: dict[str, Entry] = {}
+        self._free: dict[str, list[Entry]] = {}
+        self.taken: dict[str, str] = {}
+
+    def begin(self, session: Session) -> Rounds:
+        """Begin the program; it runs in `run`."""
+        self._session, self.rounds = session, session.rounds()
+        return self.rounds
+
+    def has(self, position: str) -> bool:
+        """Return whether the call of this number has its answer."""
+        return position in self._placed
+
+    def run(self, rounds: Rounds, entries: Sequence[Entry], most: int) -> ProgramRun:
+        """Let the program go on with more answers, up to calls without one."""
+        for entry in entries:
+            if entry.position:
+                self._placed.setdefault(entry.position, entry)
+            else:
+                self._free.setdefault(entry.digest, []).append(entry)
         try:
-            return self._replayed(self._session or session, self._rounds, most)
+            return replace(self._replayed(rounds, most), taken=self.taken)
         except StopIteration as end:
             run: ProgramRun = end.value
-            return replace(run, taken=self._log.taken)
+            return replace(run, taken=self.taken)
 
-    def _replayed(self, session: Session, rounds: Rounds, most: int) -> ProgramRun:
+    def _replayed(self, rounds: Rounds, most: int) -> ProgramRun:
         """Return the calls without an answer. Raises StopIteration with the end of the program."""
         while True:
             self._calls = self._calls or next(rounds)
-            answers = {call.position: entry for call in self._calls if (entry := self._log.find(call)) is not None}
+            answers = {call.position: entry for call in self._calls if (entry := self._find(call)) is not None}
             for call in self._calls:
                 if call.position in answers and answers[call.position].digest != call.digest:
                     told = {"line": call.line, "source": call.source, "function": call.function}
                     return _ended("failed", call, problem=_DIVERGED.format(**told))
             if missing := [call for call in self._calls if call.position not in answers]:
                 if len(missing) > most:
-                    return replace(session.over_budget(most), taken=self._log.taken)
-                return replace(_ended("calls", missing[0]), calls=tuple(missing), taken=self._log.taken)
-            session.most = most + len(self._log)
+                    return self._session.over_budget(most)
+                return replace(_ended("calls", missing[0]), calls=tuple(missing))
+            self._session.most = most + len(self._placed) + sum(map(len, self._free.values()))
             self._calls = rounds.send(answers)
+
+    def _find(self, call: WantedCall) -> Entry | None:
+        """Return the answer of a call; without one, take the next free answer of the same call."""
+        entry = self._placed.get(call.position)
+        if entry is None and self._free.get(call.digest):
+            entry = self._placed[call.position] = self._free[call.digest].pop(0)
+            self.taken[call.position] = entry.key
+        return entry
 
     def close(self) -> None:
         """End the process."""
-        if self._rounds is not None:
-            self._rounds.close()
+        if self.rounds is not None:
+            self.rounds.close()
 
 
 def _ended(kind: Literal["calls", "failed"], call: WantedCall, *, problem: str = "") -> ProgramRun:
     return ProgramRun(kind, SandboxResult(Status.PAUSED), line=call.line, source=call.source, problem=problem)
-
-
-class _Log:
-    """The answers so far: by position, and those of earlier programs by the digest of their calls, in order."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self._placed = {entry.position: entry for entry in entries if entry.position}
-        self._free: dict[str, list[Entry]] = {}
-        for entry in entries:
-            if not entry.position:
-                self._free.setdefault(entry.digest, []).append(entry)
-        self.taken: dict[str, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._placed) + sum(map(len, self._free.values()))
-
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Add the answers to calls that had none."""
-        for entry in entries:
-            if entry.position:
-                self._placed.setdefault(entry.position, entry)
-
-    def find(self, call: WantedCall) -> Entry | None:
-        """Return the answer of a call; without one, take the next free answer of the same call."""
-        entry = self._placed.get(call.position)
-        if entry is None and self._free.get(call.digest):
-            entry = self._free[call.digest].pop(0)
-            self.taken[call.position] = entry.key
-            self._placed[call.position] = entry
-        return entry

@@ -258,3 +258,16 @@ def test_a_text_that_no_store_keeps_as_it_is_is_sent_exactly_after_an_approval(b
     agent.ask("Add it to the project 1")
     answer = decide(agent, "approve")["answer"]
     assert (answer, any(task["title"] == "a\x0c\0" for task in board.tasks().values())) == ("3", True)
+
+
+def test_a_program_does_not_go_on_under_another_version(board: Board) -> None:
+    code = 'shed = get_project(project_id=1)\nprint(create_task(project_id=1, body={"title": shed["name"]})["title"])'
+    script = {"express": [program(code)], "planner": [end("It was not finished.", fulfilled=False)]}
+    agent = board.agent(by_role(script), context={})
+    agent.ask(WISH)
+    other = {**agent.state["program"], "version": "another"}
+    agent.graph.update_state(agent.config, {"program": other}, as_node="parser")
+    assert "__interrupt__" in agent.graph.invoke(None, agent.config)
+    assert decide(agent, "approve")["answer"] == "It was not finished."
+    assert "began under another version of RestGPT" in agent.state["steps"][-1]["result"]
+    assert board.calls() == ["GET /projects/{project_id} 200", MADE]

@@ -17,7 +17,8 @@ from typing_extensions import TypedDict
 
 import restgpt
 from recipes import ADD, INPUTS, LISTED, recipe
-from restgpt.graph.recipes.tools import UnapprovedRecipeError, load_recipes
+from restgpt.graph.recipes.tools import load_recipes
+from restgpt.nodes.approval import UnapprovedCallError
 from restgpt.recipes.book import RecipeBook, RecipeFileError
 
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
@@ -96,7 +97,7 @@ def test_an_agent_of_langchain_calls_a_recipe_and_pauses_with_it(board: Board) -
 
 def test_a_change_is_not_sent_where_nobody_can_be_asked(board: Board) -> None:
     [tool] = load_recipes([recipe(board.api)], apis=[board.api])
-    with pytest.raises(UnapprovedRecipeError, match="waits for a person's approval"):
+    with pytest.raises(UnapprovedCallError, match="waits for a person's approval"):
         tool.invoke(GIVEN)
     assert board.calls() == ["GET /projects 200"]
 
