@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, interrupt
 
 from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, failed, read_ask, read_draft, read_ready
-from restgpt.calling.decision import NOT_KNOWN, decide, needs_person
+from restgpt.calling.decision import NOT_KNOWN, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.record import Request, seems_to_read, with_record
@@ -71,7 +71,7 @@ def pause_of(config: RunnableConfig) -> str:
 def decided_by_person(
     session: Session, asked: Sequence[Request], waiting: Sequence[Request], program: Program | None, pause: str
 ) -> list[Request]:
-    """Interrupt until a person has decided on each call that is `asked`; then decide again on those that wait behind.
+    """Interrupt until a person has decided on each call that is `asked`.
 
     Nothing catches the exception that `interrupt` raises. `pause` is the id of this pause (`pause_of`).
     """
@@ -96,7 +96,7 @@ def decided_by_person(
     for request in decided:
         if request["status"] == "approved":
             request["pause"] = pause
-    return [*outdated, *decided, *_still_ready(session, waiting, [*outdated, *decided])]
+    return [*outdated, *decided, *_not_after([*outdated, *decided], waiting)]
 
 
 def _after_answer(session: Session, request: Request, ask: Ask, answer: Mapping[str, Any]) -> Decided:
@@ -109,25 +109,12 @@ def _after_answer(session: Session, request: Request, ask: Ask, answer: Mapping[
     return read_ready(request, session.catalogue)
 
 
-def _still_ready(session: Session, waiting: Sequence[Request], before: Sequence[Request]) -> list[Request]:
-    """Decide again on the calls that waited while a person was asked; a change after an unknown outcome is rejected."""
-    is_unknown = any(request["status"] == "failed" and not seems_to_read(request) for request in before)
-    kept: list[Request] = []
-    planned: list[Request] = []
-    for request in waiting:
-        if is_unknown and not seems_to_read(request) and "place" not in request:
-            kept.append({**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN})
-            continue
-        if request["status"] == "planned":
-            planned.append(request)
-            continue
-        try:
-            decided = decide(read_ready(request, session.catalogue), session.rules)
-        except OutdatedCallError as error:
-            kept.append(with_record(request, failed(request, str(error))))
-            continue
-        kept.append(with_record(request, present(session, decided).to_json()))
-    return [*kept, *decided_by_rules(session, planned)]
+def _not_after(decided: Sequence[Request], waiting: Sequence[Request]) -> list[Request]:
+    """Return the changes of an API plan that wait behind one of unknown outcome, as rejected."""
+    if not any(request["status"] == "failed" and not seems_to_read(request) for request in decided):
+        return []
+    behind = [request for request in waiting if not seems_to_read(request) and "place" not in request]
+    return [{**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN} for request in behind]
 
 
 def _payload(asks: Sequence[Ask]) -> dict[str, Any]:

@@ -43,20 +43,15 @@ APART = "The pages have no list in common, so this is a list of them."
 
 OF_THE_USER = "must come from the user, so that the API does not set it for another page"
 
-NOT_CERTAIN = (
-    "It was to be sent without a question because it only reads, which is not certain any more. It was not sent. Make "
-    "the call again to have the user asked."
-)
-
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
 def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None) -> Done | Ask:
     """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
 
-    That is a change whose earlier try has no known outcome, and a change whose target is not any more what the person
-    saw. What the rules bar by now is not sent: a run may have been killed between the decision and the sending. Nor is
-    what was to be sent unasked because it only reads, if that is not certain any more.
+    That is a change whose earlier try has no known outcome, a change whose target is not any more what the person saw,
+    or a call that was to be sent unasked because it only reads, if that is not certain any more. What the rules bar by
+    now is not sent: a run may have been killed between the decision and the sending.
     `touched` are the readers of targets that the same approval let other calls change in the meantime: these are not
     compared, and the reader of what this call changes is added. Raises `HttpFault` where nothing that a model could say
     would help, and `StoppingError`; both leave the journal true.
@@ -89,8 +84,7 @@ def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Do
     if ready.as_read and not ready.draft.effect.is_read:
         decided = decide(ready, session.rules)
         if not isinstance(decided, Ready):
-            # Reads are sent side by side, where none of them can ask a person.
-            return Done(ready.draft, "rejected", NOT_CERTAIN) if isinstance(decided, Ask) else decided
+            return decided
         ready = decided
     if ready.draft.effect.is_read:
         done = _read(session, ready)
