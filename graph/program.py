@@ -4,7 +4,7 @@ A thread that gets a corrected program does not repeat the changes that succeede
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
@@ -19,17 +19,17 @@ from restgpt.graph.build import PARSES, make_resources, recursion_limit
 from restgpt.graph.channels import Conversation
 from restgpt.graph.node import Node, node_of
 from restgpt.graph.resumption import reopened
+from restgpt.graph.routes import after_parser
 from restgpt.graph.running import make_last_parser
 from restgpt.graph.state import OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
-from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.thread_pool import run_in_threads
 
 
 class ProgramInput(TypedDict):
@@ -105,17 +105,11 @@ def compile_program_graph(
     builder.add_node("parser", make_last_parser(services), metadata={"description": PARSES})
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
-    builder.add_conditional_edges("parser", _after_parser, {"next calls": "parser", "end": END})
+    builder.add_conditional_edges("parser", after_parser, {"next calls": "parser", "result": END})
     run_in_threads(builder, concurrency)
     compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
     graph = DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
     return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
-
-
-@on_loop
-def _after_parser(state: State) -> Literal["next calls", "end"]:
-    """Go on with the calls of the program, or end: without a planner, nothing follows its end."""
-    return "next calls" if is_running(state.get("program")) else "end"
 
 
 def make_opening(services: Services) -> Callable[..., dict[str, Any]]:

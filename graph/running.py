@@ -24,7 +24,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.sender import sent
-from restgpt.nodes.state.records import Usage, add_usage, merge_requests, seconds_spent, spent_since, tokens_spent
+from restgpt.nodes.state.records import add_usage, merge_requests, seconds_spent, spent_since, tokens_spent
 from restgpt.nodes.state.rounds import of_round, of_turn
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.sandbox.program import Live
@@ -32,14 +32,12 @@ from restgpt.tools.sandbox.program import Live
 MOST_READS = 100
 """The number of reads after which the node ends: a run that is killed sends no more of them again."""
 
-Read = Callable[[Run, Any], dict[str, Any]]
-"""A function that reads the answers to calls, or runs a program with them, and returns the update of the state."""
 
+def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] | None = parse) -> Node:
+    """Make the node parser of a graph, which tells its events as they happen.
 
-def make_parser(services: Services, read: Read | None = parse) -> Node:
-    """Make the node parser of a graph: it goes on until a `read` leaves no call that waits; without one it only sends.
-
-    It tells its events as they happen.
+    `read` reads the answers to calls, or runs a program with them, and returns the update of the state; the node goes
+    on until it leaves no call that waits. Without it, the node only sends.
     """
 
     def parser(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
@@ -47,7 +45,8 @@ def make_parser(services: Services, read: Read | None = parse) -> Node:
         update: dict[str, Any] = {}
         with closing(Live()) as live:
             now, told = {**state, "live": live}, state["usage"]
-            while not (update and _is_stopped(runtime)):
+            # A run that was cancelled, or that its host wants to end at the next checkpoint, goes no further.
+            while not (update and (runtime.drain_requested or cancellation().is_cancelled)):
                 if waiting := waiting_calls(now):
                     if update and _needs_checkpoint(waiting):
                         break
@@ -59,7 +58,7 @@ def make_parser(services: Services, read: Read | None = parse) -> Node:
                 if run.claim is not None:
                     run.claim.check()
                 used = add_usage(state["usage"], run.usage())
-                tell(services, now, {**more, "usage": _more(told, used)}, runtime, config)
+                tell(services, now, {**more, "usage": spent_since(told, used)}, runtime, config)
                 update, now, told = _merged(update, more), {**_merged(now, more), "usage": used}, used
                 if not (waiting or waiting_calls(now)):
                     break
@@ -97,22 +96,11 @@ def _next(run: Run, state: Any, waiting: Sequence[Request], config: RunnableConf
     if of["asked"]:
         if run.claim is None:
             raise UnapprovedCallError
-        others = [request for request in waiting if request["status"] != "asked"]
+        others = [*of["planned"], *of["approved"]]
         return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_of(config))
     if of["planned"]:
         return decided_by_rules(run.session, of["planned"])
     return sent(run.session, of["approved"], config)
-
-
-def _is_stopped(runtime: Runtime[Context]) -> bool:
-    """Return whether the run was cancelled, or the host asked it to end at the next checkpoint."""
-    return runtime.drain_requested or cancellation().is_cancelled
-
-
-def _more(before: Usage, now: Usage) -> Usage:
-    """Return what was used since, with the roles that were asked."""
-    used = spent_since(before, now)
-    return {**used, "roles": {role: spent for role, spent in used["roles"].items() if spent["calls"]}}
 
 
 def _merged(before: Any, update: dict[str, Any]) -> dict[str, Any]:

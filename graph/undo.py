@@ -1,7 +1,7 @@
 """The undo of a thread as a graph of a LangGraph server: drafts reversals, asks about each, sends and notes them."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
@@ -27,7 +27,7 @@ from restgpt.nodes.state.text import Text
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.served_graph import ServedGraph
-from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.thread_pool import run_in_threads
 
 Node = Callable[..., dict[str, Any]]
 
@@ -82,16 +82,11 @@ def build_undo(services: Services | None = None, *, checkpointer: Any = None, st
     builder.add_node("parser", make_parser(opened, None))
     builder.add_node("settle", node_of("settle", _make_settle(opened), opened))
     builder.add_edge(START, "open")
-    builder.add_conditional_edges("open", _after_open, {"reversals": "parser", "nothing": "settle"})
+    builder.add_edge("open", "parser")
     builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": "settle"})
     builder.add_edge("settle", END)
     run_in_threads(builder)
     return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"), reopen=reopened)
-
-
-@on_loop
-def _after_open(state: UndoState) -> Literal["reversals", "nothing"]:
-    return "reversals" if state["requests"] else "nothing"
 
 
 def _make_open(services: Services) -> Node:

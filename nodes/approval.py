@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, interrupt
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, OutdatedCallError, failed, read_ask, read_draft, read_ready
+from restgpt.calling.call import Ask, Decided, Done, OutdatedCallError, failed, read_ask, read_draft, read_ready
 from restgpt.calling.decision import NOT_KNOWN, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
@@ -52,15 +52,11 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
         pairs = {(source, api_record(draft.operation.api)["id"]) for source in crossing}
         if pairs and pairs <= pending and not needs_person(draft, session.rules):
             continue
-        found = _decided(session, request, draft)
+        found = with_record(request, present(session, decided_on(session, draft)).to_json())
         if found["status"] == "asked":
             pending |= pairs
         decided.append(found)
     return decided
-
-
-def _decided(session: Session, request: Request, draft: Draft) -> Request:
-    return with_record(request, present(session, decided_on(session, draft)).to_json())
 
 
 def pause_of(config: RunnableConfig) -> str:

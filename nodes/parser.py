@@ -6,7 +6,7 @@ If that Python fails, the model reads the body.
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NotRequired
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -14,7 +14,6 @@ from restgpt.calling.record import Request, seems_to_read, succeeded
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Proposal
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of
 from restgpt.prompts import fenced, render
@@ -50,13 +49,7 @@ UNREPAIRABLE = frozenset(
 """Sandbox failures that other code cannot fix: the model reads the body instead."""
 
 
-class ParserState(ProgramState):
-    """The state keys that the parser reads: those of a program, which an API plan needs only in part."""
-
-    proposal: NotRequired[Proposal | None]
-
-
-def parse(run: Run, state: ParserState) -> dict[str, Any]:
+def parse(run: Run, state: ProgramState) -> dict[str, Any]:
     """Run the program of the round up to its next calls or its end, or read the responses; return the update."""
     requests = of_round(state)
     if state.get("proposal") or is_closed(state):

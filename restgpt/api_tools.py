@@ -123,7 +123,8 @@ class _Toolset:
             shown = place.saver.get_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
-            return self._finished(graph.invoke(start, config, output_keys=_shown(graph)))
+            keys = [key for key in STATE if key in graph.channels]
+            return self._finished(graph.invoke(start, config, output_keys=keys))
 
         async def arun(**given: Any) -> str:
             if not sends:
@@ -140,7 +141,8 @@ class _Toolset:
             shown = await place.saver.aget_tuple(place.shown) if place and place.has_answer else None
             graph, start = self._client().embedded(made)
             config = place.config(begun, shown) if place else own_thread()
-            output = await graph.ainvoke(start, config, output_keys=_shown(graph))
+            keys = [key for key in STATE if key in graph.channels]
+            output = await graph.ainvoke(start, config, output_keys=keys)
             return await SHARED.run(self._finished, output)
 
         return StructuredTool(
@@ -244,7 +246,3 @@ def _host_store() -> BaseStore | None:
 
 def _thread() -> str:
     return str(ensure_config().get("configurable", {}).get("thread_id") or "")
-
-
-def _shown(graph: Any) -> list[str]:
-    return [key for key in STATE if key in graph.channels]

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 
 from restgpt.calling.record import UNSENT, CallSite, Request, succeeded
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Program, RecipeRun, Step, Usage, spent_since
+from restgpt.nodes.state.records import Program, Proposal, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import MadeState, RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
@@ -29,6 +29,7 @@ class ProgramState(RoundState):
     usage: Usage
     baseline: Usage
     program: Program | None
+    proposal: NotRequired[Proposal | None]
     recipe: NotRequired[RecipeRun | None]
     live: NotRequired[Live]
 
@@ -72,7 +73,7 @@ def entries(
         if place is None or request["status"] in UNSENT:
             continue
         if at >= len(past) and place["program"] == program["number"]:
-            if live is None or not live.has(place["position"]):
+            if live is None or place["position"] not in live.placed:
                 yield request, entry_of(run.session.responses, request, place, place["position"])
         elif is_begun:
             continue

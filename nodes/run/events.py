@@ -27,7 +27,7 @@ from restgpt.nodes.run.progress import (
     UsageReported,
     WaitingRequest,
 )
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Program, Step, add_usage, spent_since
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Program, Step, add_usage, spent_since, tokens
 from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
 from restgpt.tools.request.build import PreparedRequest
@@ -198,7 +198,7 @@ def _read(request: Request, redacted: Redact) -> ResponseRead:
 
 def _has_cost(update: Mapping[str, Any]) -> bool:
     used = update.get("usage")
-    return bool(used and (used["roles"] or used["requests"] or update.get("steps")))
+    return bool(used and (tokens(used) or used["requests"] or update.get("steps")))
 
 
 def _is_new(program: Program, before: Program | None) -> bool:

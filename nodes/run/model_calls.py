@@ -34,8 +34,9 @@ class ModelCalls:
 
     `model` gives the chat model of a role, or that of another role if it has none of its own, `left` the seconds until
     the deadline of the turn, `redactor` what hides secrets in traces. `tokens` is the number of tokens that the turn
-    took before; without it, they are not bounded. `host` is what the application around the agent demands of
-    all roles, `is_echo` whether a reply asks for what stands in an answer of the thread: then it is put back once.
+    took before; without it, they are not bounded. `host` is what the application around the agent demands of all roles,
+    `hidden` hides in prompts what APIs answered for programs alone, `is_echo` whether a reply asks for what stands in
+    an answer of the thread: then it is put back once.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class ModelCalls:
         *,
         tokens: int | None = None,
         host: str = "",
+        hidden: Callable[[], Redactor] = Redactor,
         is_echo: Callable[[Any], bool] = lambda reply: False,
     ) -> None:
         self._model = model
         self._host = host
+        self._hidden = hidden
         self._context = context
         self._left = left
         self._redactor = redactor
@@ -96,7 +99,9 @@ class ModelCalls:
         return self._counted(role, partial(read_tool_calls, model, prompt, tools, is_echo=self._is_echo))
 
     def _ruled(self, prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """Return a prompt with the rules of the host at the end of its system message."""
+        """Return a prompt as it is sent, with the rules of the host at the end of its system message."""
+        if (hidden := self._hidden()).secrets:
+            prompt = [message.model_copy(update={"content": hidden.json(message.content)}) for message in prompt]
         if not self._host:
             return list(prompt)
         first, rest = (prompt[0].text, prompt[1:]) if prompt and prompt[0].type == "system" else ("", prompt)

@@ -40,6 +40,7 @@ from restgpt.tools.model.echo import echo_of
 from restgpt.tools.model.role import Role
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.text.redaction import Redactor, is_secret_name
 
 SECONDS_PER_DAY = 86_400
 
@@ -147,9 +148,10 @@ class Run:
             model,
             self.context,
             self.left,
-            lambda: self.session.redactor(),
+            lambda: self.session.redactor().extended(self._tokens()),
             tokens=self.tokens,
             host=self.host,
+            hidden=lambda: Redactor(self._tokens()),
             is_echo=echo_of(self._answers),
         )
 
@@ -168,11 +170,20 @@ class Run:
         """What servers demand beyond their documents; there are no notes if the run's setting is off."""
         return Notes(self.store if self.context.learned_shapes else None)
 
+    def _requests(self) -> list[Request]:
+        """Return the requests of this thread that the state has."""
+        steps = self.state.get("steps") or ()
+        return [*(item for step in steps for item in step["requests"]), *(self.state.get("requests") or ())]
+
     def _answers(self) -> Iterator[Any]:
         """Yield the answers of APIs in this thread that a model may quote."""
-        steps = self.state.get("steps") or ()
-        requests = [*(item for step in steps for item in step["requests"]), *(self.state.get("requests") or ())]
-        return (answer for _, answer in kept_answers(self.session.responses, requests))
+        return (answer for _, answer in kept_answers(self.session.responses, self._requests()))
+
+    def _tokens(self) -> Iterator[str]:
+        """Yield the tokens that APIs answered in headers; a program may send them on, and no prompt shows them."""
+        for request in self._requests():
+            headers: Mapping[str, str] = request["response"].get("headers") or {}
+            yield from (value for name, value in headers.items() if is_secret_name(name))
 
     @property
     def rules(self) -> Rules:

@@ -424,7 +424,7 @@ class _RetryLoop:
             tried = f" (tried {len(self._tries)} times)" if len(self._tries) > 1 else ""
             unknown = outcome.outcome_unknown or self._outcome_unknown
             return type(outcome)(redactor.message(str(outcome)) + tried, outcome_unknown=unknown)
-        headers, truncated = redactor.headers(outcome.headers), outcome.truncated
+        headers, truncated = redactor.answer(outcome.headers), outcome.truncated
         try:
             body = _without_secrets(outcome, redactor, self._check_time)
         except TimeoutFault:

@@ -85,7 +85,8 @@ def run_program(
 class Live:
     """A program that stays in its process between two runs of `run_program`, until it is closed.
 
-    `rounds` is it, as soon as it has begun; `taken` are the answers of earlier programs that its calls took.
+    `rounds` is it, as soon as it has begun. `placed` are the answers to its calls by their numbers, `taken` those of
+    earlier programs among them.
     """
 
     _session: Session
@@ -93,7 +94,7 @@ class Live:
     def __init__(self) -> None:
         self.rounds: Rounds | None = None
         self._calls: list[WantedCall] = []
-        self._placed: dict[str, Entry] = {}
+        self.placed: dict[str, Entry] = {}
         self._free: dict[str, list[Entry]] = {}
         self.taken: dict[str, str] = {}
 
@@ -102,15 +103,11 @@ class Live:
         self._session, self.rounds = session, session.rounds()
         return self.rounds
 
-    def has(self, position: str) -> bool:
-        """Return whether the call of this number has its answer."""
-        return position in self._placed
-
     def run(self, rounds: Rounds, entries: Sequence[Entry], most: int) -> ProgramRun:
         """Let the program go on with more answers, up to calls without one."""
         for entry in entries:
             if entry.position:
-                self._placed.setdefault(entry.position, entry)
+                self.placed.setdefault(entry.position, entry)
             else:
                 self._free.setdefault(entry.digest, []).append(entry)
         try:
@@ -132,14 +129,14 @@ class Live:
                 if len(missing) > most:
                     return self._session.over_budget(most)
                 return replace(_ended("calls", missing[0]), calls=tuple(missing))
-            self._session.most = most + len(self._placed) + sum(map(len, self._free.values()))
+            self._session.most = most + len(self.placed) + sum(map(len, self._free.values()))
             self._calls = rounds.send(answers)
 
     def _find(self, call: WantedCall) -> Entry | None:
         """Return the answer of a call; without one, take the next free answer of the same call."""
-        entry = self._placed.get(call.position)
+        entry = self.placed.get(call.position)
         if entry is None and self._free.get(call.digest):
-            entry = self._placed[call.position] = self._free[call.digest].pop(0)
+            entry = self.placed[call.position] = self._free[call.digest].pop(0)
             self.taken[call.position] = entry.key
         return entry
 

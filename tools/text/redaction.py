@@ -31,6 +31,9 @@ NAMES = frozenset(
     "clientassertion signature sig subscriptionkey ocpapimsubscriptionkey xamzsecuritytoken xgoogapikey sessionid "
     "sessiontoken xsubscriptiontoken appkey apptoken accesskey codeverifier".replace("_", "").split()
 )
+CREDENTIALS = frozenset({"authorization", "proxyauthorization", "cookie", "setcookie", "setcookie2"})
+"""Headers of an answer that are hidden; any other token in a header is data that the API gives, like one in a body."""
+
 PUBLIC_HEADERS = frozenset(
     {"accept", "accept-charset", "accept-encoding", "accept-language", "content-type", "prefer", "user-agent"}
 )
@@ -131,6 +134,14 @@ class Redactor:
         """
         return {
             self._header_name(name): self._header_value(name, value) if by_name else self.text(value)
+            for name, value in headers.items()
+        }
+
+    def answer(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Hide known secrets, cookies and credentials in the headers of an answer; its tokens may be sent on."""
+        hidden = CREDENTIALS | self._names
+        return {
+            self._header_name(name): MARK if _LETTERS.sub("", name.lower()) in hidden else self.message(value)
             for name, value in headers.items()
         }
 
