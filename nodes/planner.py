@@ -1,4 +1,9 @@
-"""The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2)."""
+"""The planner P: decides on the next sub-task, on its continuation, or on the final answer (paper, section 3.2).
+
+what caller or parser propose ────────────────────────────────────────→ decided by rule, as proposed
+a recipe, or an instruction that had too few programs to be given up ─→ decided by rule: a program for all of it
+else ─────────────────────────────────────────────────────────────────→ decided by the model, or the end of a budget
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NotRequired
@@ -97,15 +102,13 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
         steps = of_turn(state)
         if proposal := state.get("proposal"):
             return _accepted(run, state, steps, proposal)
-        if current(state) and not steps:
-            return _whole(run, state, steps)
         spent = spent_since(state["baseline"], state["usage"])
         stuck = repeated(steps)
         over = used_up(run.context, len(steps), spent) or stuck
-        if over and not allows_a_last_question(run.context, spent):
-            return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
         if not over and _suits_a_program(run, state, steps):
             return _whole(run, state, steps)
+        if over and not allows_a_last_question(run.context, spent):
+            return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
         try:
             with run.answer:
                 return _decision(run, state, steps, over, is_stuck=bool(stuck))
@@ -118,7 +121,9 @@ def make_planner(services: Services, agent: str = "", form: Form | None = None) 
 
 
 def _suits_a_program(run: Run, state: PlannerState, steps: Sequence[Step]) -> bool:
-    """Return whether a program may carry out the whole instruction: only such, and not too many, came before."""
+    """Return whether a program carries out the whole instruction: a recipe's, or one with few and only such before."""
+    if current(state) and not steps:
+        return True
     # A program that no other one could correct has the greatest number at once.
     program = state.get("program")
     number = max(len(steps), program["number"] if program and steps else 0)
