@@ -36,8 +36,9 @@ class OtherFormatError(StoppingError):
     def __init__(self, found: int) -> None:
         super().__init__(
             f"This thread was written by another version of RestGPT: its checkpoints have format {found}, and this "
-            f"version reads format {FORMAT} only. Open the thread with that version, or begin a new one. Nothing was "
-            "changed."
+            f"version reads format {FORMAT} only. What waited in it was not sent. `restgpt undo` with its id lists "
+            "from the journal what was made and what is of unknown outcome, before it asks; for what is missing, ask "
+            "again in a new thread. Or open it with that version. Nothing was changed."
         )
 
 

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.record import MAX_PAGES, Request, request_of
+from restgpt.nodes.dialogue.answer import found_text
 from restgpt.nodes.dialogue.conversation import (
     answered,
     known_words,
@@ -16,11 +17,11 @@ from restgpt.nodes.dialogue.conversation import (
     traced_draft,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.log import ProgramState, made_in_turn
+from restgpt.nodes.programs.log import CallerState, ProgramState, made_in_turn
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import PlannedCall, spent_since
+from restgpt.nodes.state.records import PlannedCall, Proposal, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
-from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage
+from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
@@ -28,6 +29,7 @@ from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
 MOST_NAMED = 4
@@ -255,3 +257,58 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
         learned=run.learned(focus),
         reads=run.rules.reads,
     )
+
+
+def next_requests(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[str, Any]:
+    """Have the model write the arguments of the next planned calls, or correct those that the API refused."""
+    refused = to_repair(requests)
+    numbers = sorted({request["call"] for request in refused}) or next_calls(
+        run.catalogue, state["api_plan"], requests, reads=run.rules.reads
+    )
+    try:
+        built, missing = _arguments(run, state, requests, numbers, refused)
+    except UsedUpError as error:
+        return without_requests(run, state, requests, f"No request was made. {error}")
+    except ModelReplyError as error:
+        remark = f"No request was made. {error}"
+        end: Proposal = {"kind": "end", "text": found_text(remark, of_turn(state)), "fulfilled": False}
+        return {**without_requests(run, state, requests, remark), "proposal": end}
+    if built:
+        return {"requests": built, "hint": "", "usage": run.usage()}
+    return _missing(run, state, requests, numbers, missing or "The caller made no request.")
+
+
+def _arguments(
+    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
+) -> tuple[list[Request], str]:
+    """Ask for the arguments of planned calls; return the requests, or which value is missing. Raises `ModelError`."""
+    found: list[tuple[list[Request], str]] = []
+
+    def check(reply: CallerReply) -> None:
+        found[:] = [(requests_of(run, state, reply, numbers, refused), reply.missing)]
+
+    run.models.ask("caller", arguments_prompt(run, state, requests, numbers, refused), CallerReply, check=check)
+    return found[0]
+
+
+def _missing(
+    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], missing: str
+) -> dict[str, Any]:
+    """Return to the selector with a hint about an unknown value; the second time, return to the planner.
+
+    After a failed program return to the planner at once: the selector's next plan would get new programs, which fail
+    as well, and so on.
+    """
+    reason = f"A required value is not known: {missing}"
+    operations = producers(run, [state["api_plan"]["calls"][number - 1]["operation"] for number in numbers])
+    if operations:
+        reason += f"\nOperations that give such values: {operations}"
+    if requests or state["hint"] or state.get("program") is not None:
+        return without_requests(run, state, requests, reason)
+    return {"hint": reason, "usage": run.usage()}
+
+
+def without_requests(run: Run, state: CallerState, requests: Sequence[Request], remark: str) -> dict[str, Any]:
+    """Return the update that ends the round without a further request, with a remark for the planner."""
+    step = step_of(state, requests=requests, result=result_of(latest(requests), remark))
+    return {"steps": [step], "hint": "", "usage": run.usage()}

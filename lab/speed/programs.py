@@ -28,7 +28,6 @@ STUB = {
     "others": ["pages"],
     "needs_body": False,
     "result": ["page", "results"],
-    "truths": [],
 }
 
 

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage
 
 from restgpt.calling.record import UNSENT, CallSite, Request, succeeded
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Program, Proposal, RecipeRun, Step, Usage, spent_since
+from restgpt.nodes.state.records import FunctionChoice, Program, Proposal, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import MadeState, RoundState
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
@@ -32,6 +32,13 @@ class ProgramState(RoundState):
     proposal: NotRequired[Proposal | None]
     recipe: NotRequired[RecipeRun | None]
     live: NotRequired[Live]
+
+
+class CallerState(ProgramState):
+    """The state keys that the caller reads."""
+
+    hint: str
+    selection: FunctionChoice | None
 
 
 def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:

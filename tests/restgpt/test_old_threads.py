@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from chatserver import ChatServer
 from cli import TOY, Cli, at
-from roles import end
+from roles import end, program
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
@@ -63,3 +63,21 @@ def test_a_journal_of_another_version_is_refused(kept: Cli) -> None:
         persistence.store.put(Journal(persistence.store, "old").namespace, "r.0-abc", {"outcome": None}, index=False)
     ran = kept(*UNDO)
     assert (ran.code, "The journal of thread old was written by another version" in ran.err) == (2, True)
+
+
+def test_the_changes_of_a_thread_of_another_format_are_listed_by_undo(cli: Cli, toy: WorldServer, model: Model) -> None:
+    model({"express": [program('print(create_task(project_id=1, body={"title": "Moss"})["title"])')]})
+    assert cli("ask", "Add Moss to project 1", *at(toy), "--thread", "old", "--writes", "allow").code == 0
+    settings = Settings(home=cli.home)
+    with open_persistence(settings) as persistence:
+        services = Services([load_api(TOY)], settings=settings, store=persistence.store)
+        graph = build_graph(services=services, **persistence.saved)
+        graph.update_state({"configurable": {"thread_id": "old"}}, {"format": FORMAT - 1})
+        intent = {"method": "POST", "url": "http://board.example/projects"}
+        Journal(persistence.store, "old").intend("r-2.0", "f" * 64, intent)
+    refused = " ".join(cli("resume", "old").err.split())
+    assert "What waited in it was not sent. `restgpt undo` with its id lists from the journal" in refused
+    ran = cli("undo", "old")
+    listed = " ".join((ran.out + ran.err).split())
+    assert "/projects/1/tasks" in listed
+    assert "http://board.example/projects" in listed

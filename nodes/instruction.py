@@ -1,0 +1,152 @@
+"""The caller's reply for the whole instruction: a program, a recipe, functions that it needs to see, or the answer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
+from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
+from restgpt.nodes.dialogue.functions import functions_text, look_text
+from restgpt.nodes.dialogue.knowledge import ASK, apis_text
+from restgpt.nodes.dialogue.look import MAX_LOOKS
+from restgpt.nodes.programs.log import CallerState
+from restgpt.nodes.programs.program import written
+from restgpt.nodes.programs.repetition import remarks
+from restgpt.nodes.programs.reply import Alternatives, ProgramReply
+from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
+from restgpt.nodes.recipes.start import recipe_program
+from restgpt.nodes.run.run import Run
+from restgpt.nodes.state.recipe_run import current
+from restgpt.nodes.state.records import FunctionChoice, Look, Proposal, Step
+from restgpt.nodes.state.results import bounded_results, decision_message, shortened
+from restgpt.nodes.state.rounds import of_turn
+from restgpt.prompts import fenced, render
+from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.sandbox.code import program_code
+from restgpt.tools.text.storable import storable_text
+
+AGAIN_SHOWN = 1000
+"""The maximum number of characters of a result that is told to a model that repeats its program."""
+
+
+def whole_instruction(run: Run, state: CallerState) -> dict[str, Any]:
+    """Return the program for the whole instruction, that of the turn's recipe, or what the caller replies instead."""
+    steps = of_turn(state)
+    if (record := current(state)) and not steps:
+        return recipe_program(run, state, record)
+    recipes = [] if steps else offered_recipes(run, state["instruction"])
+    offer = offer_of(recipes) if recipes else Alternatives("", ProgramReply)
+    selection, instruction = _selection(state), state["instruction"]
+    try:
+        with run.answer:
+            reply = run.models.ask(
+                "caller",
+                _whole_prompt(run, state, steps, offer),
+                offer.schema,
+                check=_check(run, state, steps, offer),
+                callbacks=[run.answer],
+                instead="planner",
+            )
+            if reply.decision == "end":
+                return _proposed(run, _answer(run, state, steps, reply))
+    except UsedUpError as error:
+        text = used_up_text(error.budget, steps)
+        return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    except ModelReplyError as error:
+        if error.is_shapeless and run.context.road == "auto":
+            return {"road": "roles", **_proposed(run, {"kind": "plan", "text": instruction})}
+        return _proposed(run, {"kind": "end", "text": found_text(str(error), steps), "fulfilled": False})
+    if reply.decision == "functions":
+        wish: Look = {"words": reply.text, "thought": reply.thought}
+        return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
+    if isinstance(reply, RecipeReply) and reply.is_recipe:
+        return recipe_program(run, state, chosen(recipes, reply.text))
+    before = state.get("program") if steps else None
+    if _is_last_program(state, steps, reply):
+        text = found_text("The model wrote the same program again, which would do the same again.", steps)
+        return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+    if reply.decision == "plan":
+        return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
+    seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1
+    program = written(run, reply.text, writer="caller", number=number, is_last=True, before=before, seen=seen)
+    return {"program": program, "api_plan": {"calls": [], "reason": reply.thought}, "hint": "", "usage": run.usage()}
+
+
+def _selection(state: CallerState) -> FunctionChoice:
+    return state["selection"] or {"operations": [], "others": [], "reason": "", "looks": []}
+
+
+def _answer(run: Run, state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
+    """Return the proposal of an answer; what was shown of it already is not withdrawn."""
+    answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(state, steps, reply)}
+    shown = run.answer.hand_over()
+    return {**answer, "shown": shown} if shown else answer
+
+
+def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
+    return {"proposal": proposal, "usage": run.usage()}
+
+
+def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
+    """Return the check of a reply for the whole instruction; it raises `ValueError`."""
+    doubted, looks = doubt(state, steps), _selection(state)["looks"]
+    known, again = {_words(wish["words"]) for wish in looks}, list[str]()
+
+    def check(reply: ProgramReply) -> None:
+        for one in (offer.check, doubted):
+            if one is not None:
+                one(reply)
+        if _is_last_program(state, steps, reply) and not again:
+            again.append(reply.text)
+            raise ValueError(
+                "text: this program is the one that ran last, and would do the same again. What came of it:\n"
+                f"{fenced('result', shortened(steps[-1]['result'], AGAIN_SHOWN))}\n"
+                "Write another program, or end with what is known."
+            )
+        if reply.decision != "functions":
+            return
+        if _words(reply.text) in known:
+            raise ValueError("decision: these functions are shown above. Decide with them: program, plan or end.")
+        if len(looks) >= MAX_LOOKS:
+            raise ValueError(
+                "decision: no more functions can be shown. Decide with those that you see: program, plan or end."
+            )
+
+    return check
+
+
+def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> bool:
+    """Return whether a reply is the program that ran last in this turn, word for word."""
+    before = state.get("program") if steps else None
+    if before is None or reply.decision != "program":
+        return False
+    return program_code(storable_text(reply.text)) == before["code"]
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:
+    instruction, about, selection = state["instruction"], topic(state), _selection(state)
+    text = render(
+        "instruction",
+        run.context.caller_prompt,
+        apis=apis_text(run, about, remedy=ASK),
+        program=render("program", report=render("instruction_report")),
+        functions=fenced("document", functions_text(run, selection, instruction)),
+    )
+    prompt: list[BaseMessage] = [
+        SystemMessage(f"{text}\n\n{offer.text}" if offer.text else text),
+        turn_message(run, state["messages"], instruction),
+    ]
+    for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
+        shown = f"{fenced('result', result)}{remark}"
+        prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
+    for number, wish in enumerate(selection["looks"], 1):
+        asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
+        found = fenced("document", look_text(run, selection, number - 1, about))
+        answer = render("instruction_functions", found=found, left=str(MAX_LOOKS - number))
+        prompt += [AIMessage(asked.model_dump_json()), HumanMessage(answer)]
+    return prompt
