@@ -72,14 +72,14 @@ def intake(state: IntakeState, config: RunnableConfig, agent: str = "") -> dict[
         raise EmptyInstructionError()
     place = messages.index(message) if message else len(messages)
     placed = placed_id(place, "human", message.content if message else instruction)
-    asked = str(message.id) if message else placed
+    key = str(message.id) if message else placed
     # A dict, because LangGraph's stream mode `messages` would show a new message object beside the answer.
-    added = [] if message else [{"type": "human", "content": instruction, "id": asked}]
-    opened = opened_turn(state, config, instruction=instruction, asked=asked, is_placed=asked == placed)
-    return {**opened, "messages": added, "recipe": recipe}
+    added = [] if message else [{"type": "human", "content": instruction, "id": uuid4().hex}]
+    opened = opened_turn(state, config, instruction=instruction, key=key, is_placed=key == placed)
+    return {**opened, "messages": added, "asked": key if message else added[0]["id"], "recipe": recipe}
 
 
-def _turn_id(config: RunnableConfig, asked: str, *, is_placed: bool) -> str:
+def _turn_id(config: RunnableConfig, key: str, *, is_placed: bool) -> str:
     """Return the id of a turn: that of its thread and message, so that a replay or a fork of it finds its changes.
 
     Without checkpoints no turn is replayed. In a graph around this one, each run begins with the first message, so an
@@ -90,22 +90,22 @@ def _turn_id(config: RunnableConfig, asked: str, *, is_placed: bool) -> str:
     is_inside = "|" in str(configured.get("checkpoint_ns", ""))
     if not is_kept or (is_placed and is_inside):
         return uuid4().hex
-    return sha256(f"{configured.get('thread_id')} {asked}".encode("utf-8", "replace")).hexdigest()[:32]
+    return sha256(f"{configured.get('thread_id')} {key}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def opened_turn(
-    state: IntakeState, config: RunnableConfig, *, instruction: str = "", asked: str = "", is_placed: bool = True
+    state: IntakeState, config: RunnableConfig, *, instruction: str = "", key: str = "", is_placed: bool = True
 ) -> dict[str, Any]:
     """Return the update that opens the next turn; without an instruction nothing in it counts as the user's words.
 
-    `asked` is the id of the message with the instruction; `is_placed` says that only its place and its text make it.
+    `key` tells the turn from others of the thread: it is the id of its message, or `is_placed`, made of place and text.
     """
     turn = state.get("turn", 0) + 1
     return {
         "format": FORMAT,
         "messages": [],
-        "asked": asked,
-        "turn_id": _turn_id(config, asked or f"turn {turn}", is_placed=is_placed),
+        "asked": "",
+        "turn_id": _turn_id(config, key or f"turn {turn}", is_placed=is_placed),
         "instruction": instruction,
         "turn": turn,
         "task": 0,
