@@ -28,6 +28,7 @@ STUB = {
     "others": ["pages"],
     "needs_body": False,
     "result": ["page", "results"],
+    "truths": [],
 }
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, CallSite, Request, request_of
@@ -32,6 +33,9 @@ from restgpt.tools.text.storable import storable_text
 FIELDS_MOST = 400
 """The fields of a result with more of them are not listed, so any field may be read."""
 
+TRUTHS_DEPTH = 3
+"""How deep an answer is searched for fields that are true or false."""
+
 STEPS_MOST = 15_000
 """How many steps one stub may take; what is not known by then is left out."""
 
@@ -50,6 +54,7 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),
+            "truths": sorted(_truths(operation)),
         }
 
 
@@ -65,6 +70,21 @@ def _result(operation: Operation) -> list[str] | None:
     if any(item.schema != contents[0].schema for item in contents) or not is_closed:
         return None
     return list(shape.fields) if len(shape.fields) <= FIELDS_MOST else None
+
+
+def _truths(operation: Operation) -> set[str]:
+    """Return the names under which an answer holds true or false, wherever they occur in it."""
+    response = operation.response()
+    media = response.preferred if response is not None else None
+    waiting = [(Shape(operation.document, media.schema), TRUTHS_DEPTH)] if media is not None else []
+    truths: set[str] = set()
+    others: set[str] = set()
+    for shape, depth in waiting:
+        inner = shape.items or shape
+        for name, field in islice(inner.fields.items(), FIELDS_MOST if depth else 0):
+            (truths if field.kinds == ("boolean",) else others).add(name)
+            waiting.append((field, depth - 1))
+    return truths - others
 
 
 WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)

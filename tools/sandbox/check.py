@@ -3,10 +3,11 @@
 A problem is reported only if it is certain. The work is bounded by the size of the program.
 
 Each function of the API is described by a stub; `keywords` says which of its parameters are required, `others` are the
-names of further arguments, `result` the only fields of an answer, or None if others may occur:
+names of further arguments, `result` the only fields of an answer, or None if others may occur, and `truths` the names
+of all fields in it that are true or false:
 
     {"name": "get_movie", "keywords": {"movie_id": true, "language": false}, "others": ["body", "name", "pages"],
-     "needs_body": false, "result": null | ["id", "title"]}
+     "needs_body": false, "result": null | ["id", "title"], "truths": ["adult"]}
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def problems(
             found += _arguments(call, name, functions[name])
     if not any(isinstance(node, ast.Name) and node.id in _DYNAMIC for node in program.nodes):
         found += _unbound(program, {*stubs, *names}, given, modules)
-        found += _missing_fields(program, functions) if fields else ()
+        found += [*_missing_fields(program, functions), *_truths(program, functions)] if fields else ()
     return _rendered(found)
 
 
@@ -221,6 +222,20 @@ def _missing_fields(program: _Program, functions: Mapping[str, Mapping[str, Any]
         if fields and not (key in fields or key in own or key in _FAILURES or id(node) in skipped):
             text, there = f"{short(function)}(...) has no field {short(key)!r}", f"; it has {listed(fields)}"
             yield _Problem(node, text, key, fields, there)
+
+
+def _truths(program: _Program, functions: Mapping[str, Mapping[str, Any]]) -> Iterator[_Problem]:
+    """Yield the comparisons of a field that is true or false with a text, which never hold."""
+    used = {name for _, name in program.calls}
+    truths = {field for name, stub in functions.items() if name in used for field in stub["truths"]}
+    for node in program.nodes:
+        if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            continue
+        sides = (node.left, node.comparators[0])
+        said = next((text for side in sides if (text := _constant_text(side)) is not None), "")
+        field = next((key for side in sides if (key := _read(side)[1]) in truths), "")
+        if field and said.lower() in ("true", "false"):
+            yield _Problem(node, f"{short(field)} is {said.title()}, without quotes, or not: never the text {said!r}")
 
 
 def _answers(program: _Program) -> dict[str, str]:

@@ -48,12 +48,20 @@ def test_a_stub_lists_keywords_and_fields_of_the_body() -> None:
         "others": ["body", "name", "for_all", "for-all"],
         "needs_body": True,
         "result": None,
+        "truths": [],
     }
 
 
 def test_a_read_has_pages() -> None:
     read = read_paths("/a: {get: {responses: {200: {description: ok}}}}").operations[0]
     assert (stub(read, "a")["others"], stub(read, "a", reads=lambda _: False)["others"]) == (["pages"], [])
+
+
+def test_the_names_that_hold_true_or_false_wherever_they_occur_are_listed() -> None:
+    task = "{properties: {done: {type: boolean}, open: {type: boolean}, of: {properties: {open: {type: string}}}}}"
+    schema = f"{{properties: {{items: {{type: array, items: {task}}}}}}}"
+    paths = f"/a: {{get: {{responses: {{200: {{description: ok, content: {{a/json: {{schema: {schema}}}}}}}}}}}}}"
+    assert stub(read_paths(paths).operations[0], "a")["truths"] == ["done"]
 
 
 @pytest.mark.parametrize(

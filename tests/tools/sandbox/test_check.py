@@ -27,7 +27,7 @@ MOVIE = ["id", "title", "genres", "extra", "links"]
 
 def stub(*needed: str, optional: tuple[str, ...] = (), others: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     keywords = {**dict.fromkeys(needed, True), **dict.fromkeys(optional, False)}
-    return {"keywords": keywords, "others": list(others), "needs_body": False, "result": None, **more}
+    return {"keywords": keywords, "others": list(others), "needs_body": False, "result": None, "truths": [], **more}
 
 
 BODY = ("body", "name", "description", "public")
@@ -36,7 +36,7 @@ STUBS: dict[str, dict[str, Any]] = {
     "search_movie": stub("query", optional=("page",), others=("pages",), result=["page", "results", "total"]),
     "create_list": stub("session", others=BODY, needs_body=True),
     "create_any": stub(others=("body", "name")),
-    "list_movies": stub(others=("pages",)),
+    "list_movies": stub(others=("pages",), truths=["adult"]),
     "get_any": stub(others=("pages",)),
 }
 GIVEN = ("rows", "one", "field", "number", "table", "stop", "gather", "data")
@@ -97,7 +97,11 @@ def test_modules_beside_those_of_the_network_may_be_imported() -> None:
 
 @pytest.mark.parametrize(
     ("test", "told"),
-    [],
+    [
+        ("m['adult'] == 'false'", ["adult is False, without quotes, or not: never the text 'false'"]),
+        ("'True' != m.get('adult')", ["adult is True, without quotes, or not: never the text 'True'"]),
+        ("m['adult'] == False and m['title'] == 'false'", []),
+    ],
 )
 def test_a_field_that_is_true_or_false_is_not_compared_with_a_text(test: str, told: list[str]) -> None:
     assert found(f"movies = list_movies()\nprint([m for m in movies if {test}])") == told

@@ -322,7 +322,7 @@ def test_an_error_names_the_line_of_the_program() -> None:
 
 
 def test_the_check_runs_in_the_first_run_only() -> None:
-    stubs = [{"name": "get", "keywords": {}, "others": [], "needs_body": False, "result": None}]
+    stubs = [{"name": "get", "keywords": {}, "others": [], "needs_body": False, "result": None, "truths": []}]
     wrong = "get(n=1)"
     assert once(wrong, check="fields", stubs=stubs, names=["get"]).kind == "refused"
     assert once(wrong, stubs=stubs, names=["get"]).kind == "calls"
