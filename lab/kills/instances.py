@@ -1,6 +1,7 @@
 """Starts several instances of a LangGraph server (aegra) on one PostgreSQL database, kills, stops and restarts them."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -126,7 +127,7 @@ def instances(
         "ENV_MODE": "PRODUCTION",
         "LANGSMITH_TRACING": "false",
         "LOG_LEVEL": "WARNING",
-        "PYTHONPATH": str(PACKAGES),
+        "PYTHONPATH": os.pathsep.join([str(PACKAGES), str(PACKAGES.parent)]),
         "RESTGPT_HOME": str(folder / "home"),
         "SQLALCHEMY_POOL_SIZE": "20",
     }
