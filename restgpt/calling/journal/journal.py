@@ -192,9 +192,9 @@ class Journal:
         return [int(answer["status"]) for answer in answers if answer]
 
     def has_other(self, fingerprint: str, turn_id: str) -> bool:
-        """Whether another turn of this thread has sent, or was about to send, the very same request."""
+        """Whether another turn of this thread has sent, or was about to send, the very same request; not if undone."""
         items = stored_items(self._store, self.namespace, filter={"fingerprint": fingerprint})
-        return any(not item.value["of"].startswith(f"{turn_id}-") for item in items)
+        return any(not (item.value["of"].startswith(f"{turn_id}-") or item.value.get("undone")) for item in items)
 
     def clear(self) -> None:
         """Delete all entries and claims of the thread."""

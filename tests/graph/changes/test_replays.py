@@ -9,6 +9,8 @@ from langgraph.types import Command
 from roles import call, end, plan, program, role_of, select
 from scripted import ScriptedModel
 
+from restgpt.calling.journal.journal import Journal
+
 CODE = """a = create_task(project_id=1, body={"title": "Moss"})
 b = create_task(project_id=1, body={"title": a["title"] + " and Fern"})
 print(b["title"])
@@ -94,6 +96,16 @@ def test_another_turn_asks_before_it_makes_an_equal_change(board: Board, made: A
     assert "This very request was sent before. The API answered 201." in str(asked.value)
     agent.graph.invoke(Command(resume="approve"), agent.config, context={"writes": "allow"})
     assert len(board.calls()) > len(sent)
+
+
+def test_a_change_that_was_undone_is_made_again_unasked(board: Board) -> None:
+    agent = of_program(board)
+    agent.ask("Create both", writes="allow")
+    journal = Journal(agent.graph.store, agent.thread)  # type: ignore[arg-type]
+    for entry in journal.entries():
+        journal.note(entry["id"], undone=True)
+    agent.ask("Create both", writes="allow")
+    assert board.calls() == SENT * 2
 
 
 def test_another_thread_and_a_run_without_checkpoints_make_their_own(board: Board) -> None:
