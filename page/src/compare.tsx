@@ -13,7 +13,7 @@ import { Visible } from "./visible";
 
 const MOST_SHOWN = 20;
 /** Names of values that differ between any two runs: ids, times, and what is counted from them. */
-const RANDOM = new Set(["id", "clock", "seed", "elapsed_ms", "seconds", "asked", "restgpt_answered", "digest", "fingerprint", "seen", "baseline", "taken", "endpoint"]);
+const RANDOM = new Set(["id", "clock", "seed", "elapsed_ms", "seconds", "asked", "turn_id", "restgpt_answered", "digest", "fingerprint", "seen", "baseline", "taken", "endpoint"]);
 
 /** The other run: a thread, and the last checkpoint of a fork in it; empty for the newest. */
 const other = signal<{ thread: string; leaf: string } | null>(null);

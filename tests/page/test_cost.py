@@ -32,6 +32,6 @@ def test_the_costs_are_those_of_the_state(tab: Tab, platform: Platform) -> None:
     by_step = rows(page, "By step")
     assert by_step.pop("Sum")[:3] == by_role["Sum"][:3] == ["2", "30", str(usage["requests"])]
     assert abs(float(by_role["Sum"][3]) - usage["seconds"]) < 0.02
-    assert [name for name, cells in by_step.items() if cells[0] == "1"] == ["5 caller", "13 caller"]
+    assert [name for name, cells in by_step.items() if cells[0] == "1"] == ["5 caller", "11 caller"]
     bars = page.get_by_role("table", name="By role").locator("tr").filter(has_text="caller").locator("rect")
     assert bars.first.get_attribute("width") == "100"

@@ -23,7 +23,7 @@ WATCH = """
 """
 VIEWS = {
     "chat": "They have 32999994 characters.",
-    "timeline": f"{2 * (7 + 4 * CHANGES) + 7} steps; the run is over.",
+    "timeline": f"{2 * (7 + 2 * CHANGES) + 7} steps; the run is over.",
     "wire": f"{2 * CHANGES + 1} calls",
     "program": "Program 1 of task 1 in turn 3",
     "cost": "By step",

@@ -48,18 +48,17 @@ def test_the_graph_shows_the_road_taken(tab: Tab, platform: Platform) -> None:
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": CREATE})
     page = tab.open(f"#/thread/{thread}/timeline")
-    expect(page.get_by_role("status")).to_contain_text("approval waits for a person")
-    expect(page.locator("[data-node=approval]")).to_have_class("node work")
+    expect(page.get_by_role("status")).to_contain_text("parser waits for a person")
+    expect(page.locator("[data-node=parser]")).to_have_class("node work")
     platform.run(thread, command=APPROVE)
     expect(page.get_by_role("status")).to_contain_text("the run is over")
     expect(page.locator(".node.work")).to_have_count(0)
     taken = ["__start__ intake", "intake planner", "planner selector", "selector caller", "caller parser"]
-    expected = [*taken, "parser approval", "approval approval", "approval sender", "sender parser"]
-    expected += ["parser planner", "planner __end__"]
-    assert road(page) == dict.fromkeys(expected, 1)
+    expected = dict.fromkeys([*taken, "parser planner", "planner __end__"], 1)
+    assert road(page) == {**expected, "parser parser": 2}
     picture = page.get_by_role("img", name="The graph")
     expect(picture).to_have_accessible_name(
-        re.compile("intake, planner, selector, caller, parser, approval, approval, sender, parser, planner")
+        re.compile("intake, planner, selector, caller, parser, parser, parser, planner")
     )
 
 
