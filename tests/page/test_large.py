@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Response, expect
 
 pytestmark = pytest.mark.slow
 
-STEPS = 200
+STEPS = 120
 BYTES = 33_000_000
 """Nearly the 32 MiB that are read of an answer."""
 MOST_NODES = 1_000
@@ -34,7 +34,7 @@ VIEWS = {
 
 @pytest.fixture
 def thread(platform: Platform) -> str:
-    """A thread of more than 200 steps, whose last answer is huge."""
+    """A thread of more than 120 steps, whose last answer is huge."""
     made = platform.new_thread()
     for _ in range(2):
         ended = platform.run(made, input={"instruction": MANY})
@@ -51,7 +51,7 @@ def longest(page: Page) -> int:
     return int(page.evaluate("Math.round(Math.max(0, ...window.pauses.splice(0)))"))
 
 
-def test_a_thread_of_200_steps_with_a_huge_answer_opens_in_every_view(
+def test_a_thread_of_120_steps_with_a_huge_answer_opens_in_every_view(
     tab: Tab, platform: Platform, thread: str, record_property: Callable[[str, Any], None]
 ) -> None:
     tab.page.add_init_script(WATCH)

@@ -30,7 +30,7 @@ UNFIT = "Give task 101 many hours"
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
 NOTES = 400_000
-CHANGES = 48
+CHANGES = 26
 """How many changes the instruction `MANY` makes, which is two steps of the graph each: it asks about each."""
 HUGE = 9_007_199_254_740_993
 """The first whole number that JavaScript's numbers cannot hold."""
