@@ -5,11 +5,16 @@ from typing import Any
 import pytest
 from board import CALLS, Agent, Board
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from roles import call, end, plan, program, role_of, select
 from scripted import ScriptedModel
+from typing_extensions import TypedDict
 
 from restgpt.calling.journal.journal import Journal
+from restgpt.graph.build import build_graph
 
 CODE = """a = create_task(project_id=1, body={"title": "Moss"})
 b = create_task(project_id=1, body={"title": a["title"] + " and Fern"})
@@ -130,3 +135,27 @@ def test_a_message_that_was_taken_back_in_a_fork_is_another_turn(board: Board) -
     )
     assert "__interrupt__" in result
     assert board.calls() == SENT
+
+
+def test_the_same_words_in_a_graph_around_are_another_turn_that_asks(board: Board) -> None:
+    class Host(TypedDict, total=False):
+        answer: str
+
+    model = model_of(express=program(CODE))
+    inner = build_graph([board.api], model=model, context={"writes": "allow"})
+
+    def work(state: Host) -> Host:
+        return {"answer": inner.invoke({"messages": [("user", "Create both")]})["answer"]}  # type: ignore[typeddict-item]
+
+    builder = StateGraph(Host)
+    builder.add_node("work", work)
+    builder.add_edge(START, "work")
+    host = builder.compile(checkpointer=InMemorySaver(), store=InMemoryStore())
+    config: Any = {"configurable": {"thread_id": "host"}}
+    host.invoke({"answer": ""}, config)
+    assert board.calls() == SENT
+    again = host.invoke({"answer": ""}, config)
+    assert "This very request was sent before." in str(again["__interrupt__"])
+    while "__interrupt__" in again:
+        again = host.invoke(Command(resume="approve"), config)
+    assert board.calls() == SENT * 2
