@@ -14,6 +14,7 @@ from restgpt.nodes.run.events import events_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.tools.text.exits import withholding
+from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]
@@ -64,14 +65,14 @@ def _told(node: Node, services: Services) -> Node:
     @wraps(node)
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
-        tell(services, state, update, runtime, config)
+        tell(state, update, runtime, lambda: Run.open(services, runtime, config).session.redactor())
         return update
 
     return told
 
 
-def tell(services: Services, state: Any, update: Any, runtime: Runtime[Context], config: RunnableConfig) -> None:
+def tell(state: Any, update: Any, runtime: Runtime[Context], redactor: Callable[[], Redactor]) -> None:
     """Write the events of an update of a state to the stream mode `custom`, without secrets."""
-    redactor = cache(lambda: Run.open(services, runtime, config).session.redactor())
-    for event in events_of(state, update, lambda text: redactor().text(text) if text else ""):
+    hide = cache(redactor)
+    for event in events_of(state, update, lambda text: hide().text(text) if text else ""):
         runtime.stream_writer(event)

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 
 from restgpt.calling.record import UNSENT, Request
 from restgpt.graph.node import Node, node_of, tell
-from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, pause_of
+from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, pause_id
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.parser import parse
 from restgpt.nodes.run.context import Context
@@ -58,7 +58,7 @@ def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] |
                 if run.claim is not None:
                     run.claim.check()
                 used = add_usage(state["usage"], run.usage())
-                tell(services, now, {**more, "usage": spent_since(told, used)}, runtime, config)
+                tell(now, {**more, "usage": spent_since(told, used)}, runtime, run.session.redactor)
                 update, now, told = _merged(update, more), {**_merged(now, more), "usage": used}, used
                 if not (waiting or waiting_calls(now)):
                     break
@@ -97,7 +97,7 @@ def _next(run: Run, state: Any, waiting: Sequence[Request], config: RunnableConf
         if run.claim is None:
             raise UnapprovedCallError
         others = [*of["planned"], *of["approved"]]
-        return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_of(config))
+        return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_id(config))
     if of["planned"]:
         return decided_by_rules(run.session, of["planned"])
     return sent(run.session, of["approved"], config)

@@ -59,7 +59,7 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
     return decided
 
 
-def pause_of(config: RunnableConfig) -> str:
+def pause_id(config: RunnableConfig) -> str:
     """Return the id of the pause that `interrupt` makes in this node."""
     return Interrupt.from_ns(None, ns=str(config.get("configurable", {}).get("checkpoint_ns", ""))).id
 
@@ -69,7 +69,7 @@ def decided_by_person(
 ) -> list[Request]:
     """Interrupt until a person has decided on each call that is `asked`.
 
-    Nothing catches the exception that `interrupt` raises. `pause` is the id of this pause (`pause_of`).
+    Nothing catches the exception that `interrupt` raises. `pause` is the id of this pause (`pause_id`).
     """
     readable, outdated = [], []
     for request in asked:

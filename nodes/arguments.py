@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.calling.record import MAX_PAGES, Request, request_of
-from restgpt.nodes.dialogue.answer import found_text
+from restgpt.nodes.dialogue.answer import given_up
 from restgpt.nodes.dialogue.conversation import (
     answered,
     known_words,
@@ -19,7 +19,7 @@ from restgpt.nodes.dialogue.conversation import (
 from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.log import CallerState, ProgramState, made_in_turn
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import PlannedCall, Proposal, spent_since
+from restgpt.nodes.state.records import PlannedCall, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, of_turn, step_of, to_repair
 from restgpt.prompts import fenced, render
@@ -271,8 +271,7 @@ def next_requests(run: Run, state: CallerState, requests: Sequence[Request]) -> 
         return without_requests(run, state, requests, f"No request was made. {error}")
     except ModelReplyError as error:
         remark = f"No request was made. {error}"
-        end: Proposal = {"kind": "end", "text": found_text(remark, of_turn(state)), "fulfilled": False}
-        return {**without_requests(run, state, requests, remark), "proposal": end}
+        return {**without_requests(run, state, requests, remark), "proposal": given_up(remark, of_turn(state))}
     if built:
         return {"requests": built, "hint": "", "usage": run.usage()}
     return _missing(run, state, requests, numbers, missing or "The caller made no request.")

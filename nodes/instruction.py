@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from restgpt.nodes.dialogue.answer import doubt, found_text, is_fulfilled, used_up_text
+from restgpt.nodes.dialogue.answer import doubt, given_up, is_fulfilled, used_up_text
 from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text
@@ -56,7 +56,7 @@ def whole_instruction(run: Run, state: CallerState) -> dict[str, Any]:
     except ModelReplyError as error:
         if error.is_shapeless and run.context.road == "auto":
             return {"road": "roles", **_proposed(run, {"kind": "plan", "text": instruction})}
-        return _proposed(run, {"kind": "end", "text": found_text(str(error), steps), "fulfilled": False})
+        return _proposed(run, given_up(str(error), steps))
     if reply.decision == "functions":
         wish: Look = {"words": reply.text, "thought": reply.thought}
         return {"selection": {**selection, "looks": [*selection["looks"], wish]}, "usage": run.usage()}
@@ -64,8 +64,7 @@ def whole_instruction(run: Run, state: CallerState) -> dict[str, Any]:
         return recipe_program(run, state, chosen(recipes, reply.text))
     before = state.get("program") if steps else None
     if _is_last_program(state, steps, reply):
-        text = found_text("The model wrote the same program again, which would do the same again.", steps)
-        return _proposed(run, {"kind": "end", "text": text, "fulfilled": False})
+        return _proposed(run, given_up("The model wrote the same program again, which would do the same again.", steps))
     if reply.decision == "plan":
         return _proposed(run, {"kind": "plan", "text": reply.text, "thought": reply.thought})
     seen, number = answered_apis(state["steps"], messages=state["messages"]), len(steps) + 1

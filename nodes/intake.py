@@ -7,10 +7,10 @@ from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answered_by
+from restgpt.nodes.run.claims import CLAIM
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
 from restgpt.nodes.state.records import FORMAT, RecipeRun, Usage, no_usage
 from restgpt.nodes.state.text import Given, placed_id
@@ -86,9 +86,8 @@ def _turn_id(config: RunnableConfig, key: str, *, is_placed: bool) -> str:
     id that is of its place and text only tells no turns apart. Such a turn gets an id that no other one has.
     """
     configured = config.get("configurable", {})
-    is_kept = isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver)
     is_inside = "|" in str(configured.get("checkpoint_ns", ""))
-    if not is_kept or (is_placed and is_inside):
+    if CLAIM not in configured or (is_placed and is_inside):
         return uuid4().hex
     return sha256(f"{configured.get('thread_id')} {key}".encode("utf-8", "replace")).hexdigest()[:32]
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.dialogue.answer import found_text
+from restgpt.nodes.dialogue.answer import given_up
 from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
@@ -27,7 +27,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Proposal, Usage, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
@@ -57,8 +57,7 @@ def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
             return _no_call(run, state, round_number, f"No operation was chosen. {error}")
         except ModelReplyError as error:
             remark = f"No operation was chosen. {error}"
-            end: Proposal = {"kind": "end", "text": found_text(remark, of_turn(state)), "fulfilled": False}
-            return {**_no_call(run, state, round_number, remark), "proposal": end}
+            return {**_no_call(run, state, round_number, remark), "proposal": given_up(remark, of_turn(state))}
         if not api_plan["calls"]:
             return _no_call(run, state, round_number, api_plan["reason"])
         chosen = {"api_plan": api_plan, "selection": None, "round": round_number}

@@ -101,6 +101,11 @@ def used_up_text(budget: str, steps: Sequence[Step]) -> str:
     return found_text(f"The budget for this instruction is used up ({budget}), so it could not be finished.", steps)
 
 
+def given_up(reason: str, steps: Sequence[Step]) -> Proposal:
+    """Return the proposal to end the turn for a reason, with what was found until then."""
+    return {"kind": "end", "text": found_text(reason, steps), "fulfilled": False}
+
+
 def found_text(reason: str, steps: Sequence[Step]) -> str:
     """Return the answer of a turn that ends for a reason: what was found until then."""
     found = told_results(steps)

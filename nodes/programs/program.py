@@ -1,8 +1,8 @@
 """Programs: a model's Python makes the calls of a sub-task. It runs as far as its next calls, which the graph sends.
 
-The parser node runs a program. At calls without an answer the program ends with them; approval and sender carry them
-out as they do the calls of an API plan; then the program runs again from its start, with the answers so far. So a
-program waits for a person, or survives a crash, like any other part of a run.
+At calls without an answer the parser carries them out as it does those of an API plan. The program waits in its process
+meanwhile, or, if the node ends, runs again from its start with the answers so far. So it waits for a person, or
+survives a crash, like any other part of a run.
 """
 
 import json
@@ -23,7 +23,7 @@ from restgpt.nodes.state.rounds import of_round
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.sandbox.code import program_code
-from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, VERSION, ProgramRun, run_program
+from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program, sandbox_version
 from restgpt.tools.sandbox.result import Status
 from restgpt.tools.text.storable import storable_text
 from restgpt.tools.tracing.telemetry import annotate
@@ -70,7 +70,7 @@ def written(
         "is_last": is_last,
         "clock": before["clock"] if before else run.now(),
         "seed": before["seed"] if before else run.turn_id,
-        "version": VERSION,
+        "version": sandbox_version(),
         "is_checked": False,
         "taken": {},
         "status": "running",
@@ -115,7 +115,7 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
         if request["status"] == "sent":
             run.learn(request, made_in_turn(state))
     requests = as_read(requests)
-    if requests and program["version"] != VERSION:
+    if requests and program["version"] != sandbox_version():
         return failure(program, requests, OTHER_VERSION, is_final=True)
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}

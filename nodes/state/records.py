@@ -96,10 +96,10 @@ class Program(TypedDict):
 
     `number` counts the programs of the sub-task from 1. `is_last` is set if its report is the answer. `clock` (seconds
     since 1970) and `seed` are the time and the random numbers that it sees in every run, and `version` is that of the
-    sandbox, which has to be the same in every run. `is_checked` is set after its
-    first run. `taken` maps positions to the ids of requests of earlier programs that answered them. `feedback` tells
-    the writer why the program failed. `seen` are the ids of the APIs that had answered when it was written. `end` is
-    set when the program has ended. `functions` are the only functions that it may call; without the key, all of them.
+    sandbox, which has to be the same in every run. `is_checked` is set after its first run. `taken` maps positions to
+    the ids of requests of earlier programs that answered them. `feedback` tells the writer why the program failed.
+    `seen` are the ids of the APIs that had answered when it was written. `end` is set when the program has ended.
+    `functions` are the only functions that it may call; without the key, all of them.
     """
 
     code: str

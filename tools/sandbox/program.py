@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -21,16 +22,17 @@ LIMITS = Limits(wall=10.0)
 MOST_NAMES = 300
 """The maximum number of function names that a check compares a wrong name with."""
 
-VERSION = sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    + version("pydantic-monty").encode()
-).hexdigest()[:16]
-"""A digest of the sandbox: another version may run the same program otherwise."""
-
 _DIVERGED = (
     "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its answer "
     "cannot be used. A program must do the same in every run."
 )
+
+
+@cache
+def sandbox_version() -> str:
+    """Return a digest of the sandbox: another version may run the same program otherwise."""
+    parts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return sha256(b"".join([*parts, version("pydantic-monty").encode()])).hexdigest()[:16]
 
 
 def run_program(
