@@ -14,7 +14,7 @@ from typing import Any
 from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.gather import bound_names, rewritten
 
-GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
+GIVEN = ("gather", "stop", "left", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 _INSTEAD: Mapping[str, str] = {
