@@ -41,7 +41,10 @@ def is_fulfilled(state: Told, steps: Sequence[Step], reply: Any) -> bool:
 
 def is_any_done(requests: Iterable[Request]) -> bool:
     """Return whether a call succeeded, or would have been sent but for a dry run."""
-    return any(succeeded(request) or request["status"] == "held" for request in requests)
+    return any(
+        request["status"] == "held" or (succeeded(request) and not request["response"].get("failure"))
+        for request in requests
+    )
 
 
 def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:

@@ -256,10 +256,18 @@ def traced_draft(
     drafted = replace(drafted, provenance=tuple(_with_headers(drafted, state)))
     if run.rules.verdict(operation) != "allow":
         return drafted
+    earlier = _requests(state["steps"], state["requests"])
+    has_failed = any(_is_failed_twin(request, drafted, given["name"]) for request in earlier)
     # Without checkpoints nobody could answer, and each run of a thread is the first one.
     has_turns = not repeats and run.claim is not None
     is_repeated = has_turns and run.session.journal.has_other(drafted.fingerprint, run.turn_id)
-    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)), confirm=is_repeated)
+    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)), confirm=is_repeated or has_failed)
+
+
+def _is_failed_twin(request: CallRecord, drafted: Draft, name: str) -> bool:
+    """Return whether a request is an equal change whose answer had a status of success and said that it failed."""
+    is_equal = request["operation"] == name and request["arguments"] == drafted.arguments
+    return is_equal and bool(request["response"].get("failure"))
 
 
 def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]]) -> Iterator[str]:

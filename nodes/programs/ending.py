@@ -147,7 +147,8 @@ def report(
     if program["writer"] != "client":
         # A client reads a long report in pages; a model's prompt has no room for it.
         text = shortened(text, run.context.result_budget * 4)
-    text = "\n".join([text, *(f"{LEFT}{one}" for one in left)])
+    failed = [f"({told})" for told in dict.fromkeys(map(_failure, requests)) if told]
+    text = "\n".join([text, *failed, *(f"{LEFT}{one}" for one in left)])
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
     is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
@@ -162,6 +163,13 @@ def report(
         or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
     )
     return Ending("report", text, program, requests, is_answer=not speaks_against, is_part=bool(left))
+
+
+def _failure(request: Request) -> str:
+    """Return what an answer of success says of a failure that the program did not see as an error; else empty."""
+    response = request["response"]
+    told = response.get("failure", "") if not response.get("is_error") else ""
+    return f"{request['operation']} answered {response['status']}, but {told}" if told else ""
 
 
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:

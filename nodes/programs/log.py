@@ -112,7 +112,8 @@ def _is_settled(request: Request) -> bool:
     A change that was rejected, or whose outcome is not known, must not be asked about or made again.
     """
     is_lost = not request["safe"] and (not request["response"] or "outcome_unknown" in request)
-    return succeeded(request) or request["status"] == "held" or is_lost
+    is_made = succeeded(request) and not request["response"].get("failure")
+    return is_made or request["status"] == "held" or is_lost
 
 
 def entry_of(responses: ResponseStore, request: Request, place: CallSite, position: str) -> Entry:
@@ -126,14 +127,15 @@ def entry_of(responses: ResponseStore, request: Request, place: CallSite, positi
     if status == "failed" or not response:
         return Entry(position, key, digest, "error", note=request["note"])
     # A redirect that is not followed is no success either.
-    given: Literal["answer", "error"] = "answer" if is_success(response["status"]) else "error"
+    is_good = is_success(response["status"]) and not response.get("is_error")
+    given: Literal["answer", "error"] = "answer" if is_good else "error"
     try:
         body = responses.open(response["handle"]) if response.get("handle") else None
     except UnknownHandleError:
         return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
     media, raw = _content(body)
     headers = response.get("headers") or {}
-    note = response["notices"][0] if "outcome_unknown" in request else ""
+    note = response["notices"][0] if "outcome_unknown" in request else response.get("failure", "")
     return Entry(position, key, digest, given, response["status"], headers, media, raw, note)
 
 

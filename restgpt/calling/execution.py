@@ -291,11 +291,14 @@ def _page_request(session: Session, draft: Draft, arguments: Mapping[str, Any], 
 def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest: Rest | None = None) -> dict[str, Any]:
     """The record of a reply whose body is in the store, or of its pages as one; `rest` is that of a list."""
     notices = [rest.notice] if rest else []
-    cut_short = {"rest": rest.kind} if rest else {}
+    cut_short: dict[str, Any] = {"rest": rest.kind} if rest else {}
+    values = [reply.content.value if reply.content.kind == "json" else None for reply in replies]
+    failed = session.rules.failure(operation, values) if replies[0].is_success else {}
+    notices += [f"answered {replies[0].status}, but {failed['failure']}"] if failed else []
+    cut_short |= failed
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation if session.compares else None).to_dict()
         return {**record, "pages": 1, "notices": [*_doubt(replies[0]), *record["notices"], *notices], **cut_short}
-    values = [reply.content.value for reply in replies]
     elapsed = sum(reply.elapsed_ms for reply in replies)
     merged = merge_pages(values)
     apart = [APART] if isinstance(merged, list) and merged[:1] == values[:1] else []

@@ -12,7 +12,7 @@ from restgpt.calling.record import FlowRecord, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.entry import MODEL, Decision
+from restgpt.tools.settings.entry import FAILURES, MODEL, Decision
 
 Verdict = Literal["allow", "ask", "deny", "hold"]
 Writes = Literal["ask", "allow", "deny", "dry-run"]
@@ -91,6 +91,14 @@ class Rules:
         """Why a rule of the user denies an operation; empty if none does, or it does not say."""
         found = [entry.rule(operation) for entry in self.settings.rules(operation.api)]
         return next((rule.reason for rule in found if rule is not None and rule.decision == "deny" and rule.reason), "")
+
+    def failure(self, operation: Operation, values: Sequence[Any]) -> dict[str, Any]:
+        """What answers with a status of success say of a failure, and whether the user said that they say so."""
+        entry = self.settings.entry(operation.api)
+        own = (entry.failures,) if entry is not None and entry.failures else ()
+        found = (text for rule in own or FAILURES for value in values if (text := rule.told_by(value)))
+        text = next(found, "")
+        return {"failure": text, "is_error": bool(own)} if text else {}
 
     def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:
         """The other APIs whose values a call may send only after a person was asked, by id with their names."""

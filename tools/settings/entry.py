@@ -1,5 +1,6 @@
 """One API of `apis.yaml`, and its rules on operations: the fields are the keys of the file."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,35 @@ class EffectRule(Rule):
     """The user's word on some operations: they only read, or they change something."""
 
     effect: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How an API says in an answer with a status of success that it failed: `field` has the value `when`.
+
+    `error` is the field that says why.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    field: str
+    when: StrictBool | Annotated[int, Strict()] | str = False
+    error: str = "error"
+
+    def told_by(self, value: Any) -> str:
+        """What an answer says of its failure; empty if it says nothing."""
+        found = value.get(self.field) if isinstance(value, dict) else None
+        if type(found) is not type(self.when) or found != self.when:
+            return ""
+        why = value.get(self.error)
+        return f"{self.field} is {json.dumps(found)}" + (f": {str(why)[:MOST_FAILURE]}" if why else "")
+
+
+FAILURES = (Failure("ok"), Failure("success"))
+"""What is told of answers of an API of which its entry says nothing."""
+
+MOST_FAILURE = 200
+"""The most characters of why an answer of success is a failure."""
 
 
 def _undecided(raw: Any) -> Any:
@@ -169,11 +199,12 @@ class ApiEntry:
     `hosts` are further hosts that redirects may lead to; they get no credentials. `auth_servers` are URLs of token
     servers that may get the API's client secret if its document names them. `ca_file` holds the certificate authorities
     that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
-    are the client certificate. Without `retry_429` a change that the API answers 429 is not sent again. `missing` lists
-    unset environment variables that the secrets need; a request to the API then fails, but the other APIs work. `notes`
-    is the user's own text about the API, which models read. `sources` are the entries whose values requests to this API
-    may hold unasked, and `MODEL`. `hidden` are secrets that another program gave, which are redacted only. All fields
-    but `name`, `missing` and `hidden` are keys of the file.
+    are the client certificate. Without `retry_429` a change that the API answers 429 is not sent again. `failures` says
+    which answers with a status of success are none. `missing` lists unset environment variables that the secrets need;
+    a request to the API then fails, but the other APIs work. `notes` is the user's own text about the API, which models
+    read. `sources` are the entries whose values requests to this API may hold unasked, and `MODEL`. `hidden` are
+    secrets that another program gave, which are redacted only. All fields but `name`, `missing` and `hidden` are keys
+    of the file.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -194,6 +225,7 @@ class ApiEntry:
     allow_private: StrictBool = False
     allow_external: StrictBool = False
     retry_429: StrictBool = True
+    failures: Failure | None = None
     requests_per_second: Annotated[float, Strict(), Field(gt=0)] | None = None
     ca_file: File | None = None
     cert_file: File | None = None

@@ -1,0 +1,102 @@
+"""Guards answers of success that say that they failed: told, never read as a success, never made again."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from roles import by_role, end, program
+from wire.case import Canned
+from wire.echo import EchoServer
+
+from restgpt.graph.build import build_graph
+from restgpt.nodes.run.services import Services
+from restgpt.specs import load_api
+from restgpt.tools.settings import Settings
+from restgpt.tools.settings.entry import ApiEntry, Failure
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Chat", "version": "1"},
+    "paths": {
+        "/channels": {"get": {"operationId": "list_channels", "responses": {}}},
+        "/messages": {"post": {"operationId": "post_message", "requestBody": BODY, "responses": {}}},
+    },
+}
+READ, SENT = "print(len(rows(list_channels())), 'channels')", "post_message(body={'text': 'Moss'})\nprint('Sent.')"
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
+
+
+def answers(echo: EchoServer, *bodies: bytes) -> None:
+    echo.script([Canned(body, headers={"Content-Type": "application/json"}) for body in bodies])
+
+
+def graph_of(echo: EchoServer, script: list[Any], failures: Failure | None = None) -> tuple[Any, Any]:
+    entry = ApiEntry("chat", "chat.yaml", failures=failures)
+    api = load_api(DOCUMENT, base_url=echo.url, entry="chat")
+    model = by_role({"express": script})
+    services = Services([api], model=model, settings=Settings(apis={"chat": entry}))
+    return build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore()), model
+
+
+def ask(graph: Any, writes: str = "ask") -> Any:
+    return graph.invoke({"instruction": "Tell the channels"}, CONFIG, context={"writes": writes})
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"ok": false, "error": "not_in_channel"}', "list_channels answered 200, but ok is false: not_in_channel"),
+        (b'{"success": false, "channels": []}', "list_channels answered 200, but success is false"),
+    ],
+)
+def test_a_failure_inside_a_success_stands_below_the_report_which_is_not_fulfilled(
+    echo: EchoServer, body: bytes, said: str
+) -> None:
+    answers(echo, body)
+    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")])
+    done = ask(graph)
+    assert done["answer"] == f"0 channels\n({said})"
+    assert graph.get_state(CONFIG).values["decision"]["fulfilled"] is False
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"ok": true}', b'{"ok": 0}', b'{"ok": "false"}', b'[{"ok": false}]', b'{"a": {"ok": false}}']
+)
+def test_nothing_else_is_taken_for_a_failure(echo: EchoServer, body: bytes) -> None:
+    answers(echo, body)
+    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")])
+    assert ask(graph)["answer"] == "0 channels"
+
+
+def test_where_the_user_says_so_it_is_an_error_with_the_body(echo: EchoServer) -> None:
+    answers(echo, b'{"state": "bad", "why": "closed"}')
+    code = "try:\n    list_channels()\nexcept ApiError as error:\n    print(error.status, error.body['why'])"
+    graph, _ = graph_of(echo, [program(code)], Failure("state", "bad", "why"))
+    assert ask(graph)["answer"] == "200 closed"
+
+
+def test_with_a_word_of_the_user_nothing_else_is_told(echo: EchoServer) -> None:
+    answers(echo, b'{"ok": false, "state": "good"}')
+    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")], Failure("state", "bad"))
+    assert ask(graph)["answer"] == "0 channels"
+
+
+@pytest.mark.parametrize("failures", [None, Failure("ok")])
+def test_an_equal_change_after_a_failed_one_is_asked_about_though_changes_are_allowed(
+    echo: EchoServer, failures: Failure | None
+) -> None:
+    answers(echo, b'{"ok": false, "error": "rate"}', b'{"ok": true}')
+    first = "try:\n    post_message(body={'text': 'Moss'})\nexcept ApiError:\n    pass\nstop('Not yet.')"
+    graph, _ = graph_of(echo, [program(first), program(SENT), end("Sent.")], failures)
+    paused = ask(graph, "allow")
+    assert paused["__interrupt__"]
+    assert len(echo.arrived) == 1
