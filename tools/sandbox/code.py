@@ -18,7 +18,7 @@ _PYTHON = frozenset({"python", "python3", "py"})
 
 FILENAME = "<code>"
 
-_parsing = Lock()
+PARSING = Lock()
 
 
 def syntax_tree(code: str) -> ast.Module:
@@ -26,7 +26,7 @@ def syntax_tree(code: str) -> ast.Module:
 
     One at a time: Python 3.11 counts the depth of trees that two threads make together, and fails.
     """
-    with _parsing:
+    with PARSING:
         return ast.parse(code, FILENAME)
 
 

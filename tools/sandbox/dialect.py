@@ -6,26 +6,28 @@ here, but evaluates nothing of it.
 
 import ast
 import builtins
+import copy
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.gather import bound_names, rewritten
+from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lacking, part
+from restgpt.tools.sandbox.yields import LACKING, Collecting, collecting, parts
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 _INSTEAD: Mapping[str, str] = {
-    "urllib.parse.urlparse": "take the query with url.partition('?')[2], and parse_qs(query)",
-    "urllib.parse.urlsplit": "take the query with url.partition('?')[2], and parse_qs(query)",
     "enum": "use plain texts",
-    "difflib.SequenceMatcher": "use difflib.get_close_matches(word, texts)",
-    "string.Template": "write an f-string",
     "fractions": "use decimal",
     "collections.abc": "use list, dict and tuple in their place",
     "collections.OrderedDict": "use dict, which keeps its order",
+    "zoneinfo": "a moment has a fixed offset here, such as timezone(timedelta(hours=2))",
 }
 _NAMES: Mapping[str, str] = {
     **dict.fromkeys(("globals", "locals", "vars"), "keep the values in a dict"),
@@ -37,15 +39,15 @@ _NAMES: Mapping[str, str] = {
     "memoryview": "use bytes",
 }
 _LAZY = "a generator makes all its calls at once here: use a list if you want all, else a loop that breaks"
-_TAKERS = frozenset({
-    *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
-})  # fmt: skip
+_TAKERS = frozenset({"dict", "frozenset", "gather", "list", "max", "min", "set", "sorted", "sum", "tuple"})
 _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
+_METHODS = frozenset({"format_map", "isocalendar", "maketrans", "sub", "timetuple", "translate"})
+"""Methods of Python's own types that the prelude has."""
 
-
-PRELUDE = frozenset({"heapq", "io", "ipaddress", "operator"})
-"""The modules that stand in the prelude in part, because they take functions or are gone through item by item."""
+_OF_SEVERAL = frozenset({"difference", "intersection", "union", "update"})
+_VERBOSE = frozenset({"re.VERBOSE", "re.X"})
+_TOKEN = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|[ \t\n\r\f\v]+|#[^\n]*|(.)", re.DOTALL)
 
 Names = Collection[str]
 Place = tuple[int, int]
@@ -79,12 +81,13 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
     In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
     """
-    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
+    bound, modules = {name for node in ast.walk(tree) for name in bound_names(node)}, imported(tree)
+    makers = collecting(tree, functions, _whole(tree))
     hidden = {name: hidden_name(name) for name in functions if name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
     held = _held(tree, functions) if is_dry else set()
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden, held).visit(rewritten(tree)))
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, held, modules, makers).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = syntax_tree(code)
     lines: dict[Place, int] = {}
@@ -99,7 +102,7 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
 def in_dialect(tree: ast.Module) -> ast.Module:
     """Return code that calls no function of an API as Monty runs it; the tree is changed."""
-    found: ast.Module = _Dialect((), {}, ()).visit(tree)
+    found: ast.Module = _Dialect((), {}, (), None, {}).visit(tree)
     return found
 
 
@@ -113,7 +116,10 @@ def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]
     nodes = list(ast.walk(tree))
     bound = {*functions, *(name for node in nodes for name in bound_names(node))}
     calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
-    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound)]  # type: ignore[attr-defined]
+    modules, makers = imported(tree), collecting(tree, functions, _whole(tree))
+    known = {id(part) for node in nodes if id(node) in makers for part in parts(node)}
+    known |= {id(part) for node in nodes if _terse(node, modules) is not None for part in ast.walk(node)}
+    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound, modules, known)]  # type: ignore[attr-defined]
     found += [(node.lineno, _LAZY) for node in nodes if id(node) not in taken and _is_lazy(node, calls)]  # type: ignore[attr-defined]
     return [(line, f"{text}.") for line, text in sorted(set(found))[:20]]
 
@@ -149,10 +155,64 @@ def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     return any(_id(inner) in calls for part in later for inner in ast.walk(part))
 
 
-def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
+def _whole(tree: ast.AST) -> set[int]:
+    """Return the ids of the nodes that are taken whole where they stand, before anything else happens."""
+    taken = [part for node in ast.walk(tree) if _id(getattr(node, "func", node)) not in _FIRST for part in _taken(node)]
+    return {id(part) for part in taken} | {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.YieldFrom)}
+
+
+def imported(tree: ast.AST) -> dict[str, str]:
+    """Return the names that only imports bind, each with the full name of what it is."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            is_whole = isinstance(node, ast.ImportFrom) or alias.asname
+            found[alias.asname or alias.name.partition(".")[0]] = full if is_whole else full.partition(".")[0]
+    others = {name for node in ast.walk(tree) if not isinstance(node, ast.alias) for name in bound_names(node)}
+    return {name: full for name, full in found.items() if name not in others}
+
+
+def _full(node: ast.AST, modules: Mapping[str, str]) -> str:
+    """Return the full name of an imported module, or of a part of it; empty for another node."""
+    if isinstance(node, ast.Attribute):
+        owner = _full(node.value, modules)
+        return owner and f"{owner}.{node.attr}"
+    return modules.get(_id(node), "")
+
+
+def _terse(node: ast.AST, modules: Mapping[str, str]) -> str | None:
+    """Return the regular expression of a call with `re.VERBOSE` without its spaces and comments.
+
+    It has to stand in the call, and what a space separates must not mean something else without it.
+    """
+    if not isinstance(node, ast.Call) or not _full(node.func, modules).startswith("re.") or not node.args:
+        return None
+    others = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+    if not any(_full(part, modules) in _VERBOSE for value in others for part in ast.walk(value)):
+        return None
+    pattern = getattr(node.args[0], "value", None)
+    kept, is_apart = "", False
+    for token in _TOKEN.finditer(pattern) if isinstance(pattern, str) else ():
+        text = token[1] or token[2]
+        if text and is_apart and re.search(r"(?:[(*+?}][?*+{]|\(\?.|[\d{,][\d,}])\Z", kept[-2:] + text[0]):
+            return None
+        kept, is_apart = kept + (text or ""), not text
+    return kept or None
+
+
+def _sentences(
+    node: ast.AST, bound: Collection[str], modules: Mapping[str, str], known: Collection[int]
+) -> Iterator[str]:
     match node:
-        case ast.Yield() | ast.YieldFrom():
-            yield "yield is not here: collect the values in a list and return it"
+        case ast.Yield() | ast.YieldFrom() if id(node) not in known:
+            yield LACKING
+        case ast.Attribute() if _full(node, modules) in _VERBOSE and id(node) not in known:
+            yield "re.VERBOSE is here only in a call with its pattern: write the expression without spaces and comments"
+        case ast.Attribute() if (full := _full(node, modules)) and lacking(full):
+            yield lacking(full)
+        case ast.FunctionDef(name="__bool__" | "__len__" as name):
+            yield f"{name} is not here: write an ordinary method"
         case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
             yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
         case ast.FunctionDef(decorator_list=[ast.Name(id="property" | "staticmethod" | "classmethod" as name), *_]):
@@ -175,6 +235,8 @@ def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
         if way := _INSTEAD.get(name) or _INSTEAD.get(name.partition(".")[0]):
             yield f"{name} is not here: {way}"
+        elif isinstance(node, ast.ImportFrom) and lacking(full):
+            yield lacking(full)
 
 
 def _paired(text: str) -> str:
@@ -231,10 +293,12 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(_name(name), list(arguments), [])
 
 
-def _at(new: ast.expr, old: ast.AST) -> ast.expr:
+def _at(new: _Node, old: ast.AST) -> _Node:
     """Give the parts of a new node that have no place that of the old one."""
     for node in ast.walk(new):
-        if isinstance(node, ast.expr | ast.keyword | ast.arg) and not hasattr(node, "lineno"):
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.excepthandler) and not hasattr(
+            node, "lineno"
+        ):
             ast.copy_location(node, old)
     return new
 
@@ -256,13 +320,16 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
 
 
 def _taken_over(alias: ast.alias, source: str) -> ast.stmt:
-    module, _, name = source.partition(".")
-    value = ast.Attribute(_name(module), name, ast.Load()) if name else _name(module)
-    new = ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], value)
-    for node in ast.walk(new):
-        if isinstance(node, ast.expr | ast.stmt):
-            ast.copy_location(node, alias)
-    return new
+    return _at(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], _name(source)), alias)
+
+
+def _is_lacking(method: str, call: ast.Call) -> bool:
+    """Return whether a method may not be in Monty, or not with these arguments."""
+    if method in ("encode", "decode"):
+        encoding = call.args[0] if call.args else ast.Constant("utf-8")
+        return str(getattr(encoding, "value", "")).lower() not in ("utf-8", "utf8")
+    is_one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    return method in _METHODS or (method in _OF_SEVERAL and not is_one and not call.keywords)
 
 
 def _gone(target: ast.expr) -> ast.stmt:
@@ -274,8 +341,17 @@ def _gone(target: ast.expr) -> ast.stmt:
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Names, hidden: Mapping[str, str], held: Names) -> None:
-        self._bound, self._hidden, self._held = bound, hidden, held
+    def __init__(
+        self,
+        bound: Names,
+        hidden: Mapping[str, str],
+        held: Names,
+        modules: Mapping[str, str] | None,
+        makers: Mapping[int, Collecting],
+    ) -> None:
+        self._bound, self._hidden, self._held, self._makers = bound, hidden, held, makers
+        self._modules, self._is_library = modules or {}, modules is None
+        self._returned: list[ast.expr | None] = []
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Make a function of one of the API that is a value, and look whether there is the answer that a name has."""
@@ -304,9 +380,12 @@ class _Dialect(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
+        full = _full(node, self._modules)
+        if full in PARTS:
+            return _name(part(full))
+        if full in _VERBOSE:
+            return ast.Constant(0)
         self.generic_visit(node)
-        if _id(node.value) == "sys" and node.attr == "exit":
-            return ast.Name("exit", ast.Load())
         if node.attr == "utcnow":
             node.attr = "now"
         if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
@@ -333,13 +412,20 @@ class _Dialect(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("fromtimestamp", "utcfromtimestamp"):
             kind = _id(node.func.value) or getattr(node.func.value, "attr", "")
             node.func = ast.copy_location(_name("_host_day" if kind == "date" else "_host_moment"), node.func)
+        if (pattern := _terse(node, self._modules)) is not None:
+            node.args[0] = ast.copy_location(ast.Constant(pattern), node.args[0])
         name = _id(node.func)
         is_own = name in self._bound or name in self._hidden
         if name in self._hidden:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return _at(self._waits(name, node.args, node.keywords), node)
+        if name == "print":
+            node.keywords = [item for item in node.keywords if _full(item.value, self._modules) != "sys.stdout"]
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and not self._is_library and _is_lacking(node.func.attr, node):
+            node.args.insert(0, node.func.value)
+            node.func = ast.copy_location(_name(f"_host_{node.func.attr}"), node.func)
         match node.args:
             case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
                 return _first(name, made, rest) if _taken(node) else node
@@ -353,16 +439,52 @@ class _Dialect(ast.NodeTransformer):
         return _call("_host_iter", ast.ListComp(test if name == "map" else item, parts))
 
     def visit_Import(self, node: ast.Import) -> Any:
-        """Take a module of the prelude for one that Monty does not have."""
-        there = [alias for alias in node.names if alias.name not in PRELUDE]
-        taken = [_taken_over(alias, f"_host_{alias.name}") for alias in node.names if alias.name in PRELUDE]
-        return [*([ast.Import(there)] if there else []), *taken] if taken else node
+        """Leave out modules that Monty does not have: their parts have other names."""
+        there = [alias for alias in node.names if alias.name.partition(".")[0] not in MODULES - OF_MONTY]
+        return ast.copy_location(ast.Import(there) if there else ast.Pass(), node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """Take names of a module of the prelude for those of one that Monty does not have."""
-        if node.module in PRELUDE:
-            return [_taken_over(alias, f"_host_{node.module}.{alias.name}") for alias in node.names]
+        """Take the parts of modules that Monty does not have under their other names."""
+        full = {f"{node.module}.{alias.name}": alias for alias in node.names}
+        there = [alias for name, alias in full.items() if name not in PARTS and name not in PARTIAL]
+        taken = [_taken_over(alias, part(name)) for name, alias in full.items() if name in PARTS]
+        left = [ast.copy_location(ast.ImportFrom(node.module, there, node.level), node)] if there else []
+        return [*left, *taken] or ast.copy_location(ast.Pass(), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Let a function with `yield` collect its values, and return them as an iterator."""
+        maker = self._makers.get(id(node))
+        ending = ast.Return(_call("_host_yielded", _name("_host_yields"))) if maker else None
+        self._returned.append(ending.value if ending else None)
+        self.generic_visit(node)
+        self._returned.pop()
+        if maker and ending:
+            given = [_name(name) for name in maker.read]
+            body: list[ast.stmt] = [ast.Assign([ast.Name("_host_yields", ast.Store())], _call("_host_begun", *given))]
+            error = ast.Return(_call("_host_yielded", _name("_host_yields"), _name("_host_error")))
+            caught = ast.ExceptHandler(_name("Exception"), "_host_error", [error])
+            body += [ast.Try(node.body, [caught], [], [])] if maker.is_lazy else node.body
+            node.body = [_at(new, node) for new in [*body, ending]]
         return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        """Return what a function with `yield` has collected."""
+        self.generic_visit(node)
+        node.value = copy.deepcopy(self._returned[-1]) if self._returned and self._returned[-1] else node.value
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Collect what a function yields."""
+        given = node.value
+        self.generic_visit(node)
+        if not isinstance(given, ast.Yield | ast.YieldFrom):
+            return node
+        is_one = isinstance(given, ast.Yield)
+        item = _name("_host_item") if isinstance(given, ast.YieldFrom) else given.value or ast.Constant(None)
+        collect = ast.Expr(ast.Call(ast.Attribute(_name("_host_yields"), "append", ast.Load()), [item], []))
+        if is_one:
+            return _at(collect, node)
+        return _at(ast.For(ast.Name("_host_item", ast.Store()), given.value, [collect], []), node)  # type: ignore[arg-type]
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pydantic_monty as monty
@@ -22,7 +23,6 @@ from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.sandbox.dialect import (
     GIVEN,
     LIBRARY,
-    PRELUDE,
     Translation,
     hidden_name,
     lacks,
@@ -58,6 +58,9 @@ API_ERROR, REJECTED = "binascii.Incomplete", "decimal.Clamped"
 
 HELD = "\0held "
 """The beginning of what stands for the answer to a change that a dry run did not send."""
+
+_RAISED = (UnicodeEncodeError, UnicodeDecodeError, SyntaxError, LookupError, ValueError)
+"""The errors of functions of the host that a program may catch; all others are TypeError."""
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _NAMES = {"Incomplete": "ApiError", "Clamped": "Rejected"}
@@ -152,7 +155,7 @@ class Session:
         if given.check:
             stubs, known = {stub["name"]: stub for stub in given.stubs}, {*GIVEN, *LIBRARY, "status", *given.values}
             is_whole = given.check == "fields"
-            found += problems(tree, stubs, given.names, known, MODULES | PRELUDE, fields=is_whole, code=self._code)
+            found += problems(tree, stubs, given.names, known, MODULES, fields=is_whole, code=self._code)
         if found := sorted(set(found))[:20]:
             told = "\n".join(printable(f"Line {line}: {text}"[:600]) for line, text in found)
             error = self._error("NotImplementedError", found[0][1], found[0][0])
@@ -227,14 +230,17 @@ class Session:
                 return {"future": ...}
             function = self._functions.get(name)
             if function is None:
-                return {"return_value": self._outside[name](*positional, **keywords)}
+                value = self._outside[name](*positional, **keywords)
+                if name in host_functions():
+                    json.dumps(value, default=repr, ensure_ascii=False).encode()  # Monty has no halves of pairs
+                return {"return_value": value}
             self._wait(moment.call_id, function, positional, keywords)
             self._unused[moment.call_id] = self._translated.unused.get(place)
             return {"future": ...}
         except Exception as error:  # whatever a program calls by whatever name, its host goes on
             if isinstance(error, _Ended):
                 raise
-            kind = next((kind for kind in (LookupError, ValueError) if isinstance(error, kind)), TypeError)
+            kind = next((kind for kind in _RAISED if isinstance(error, kind)), TypeError)
             return {"exc_type": kind.__name__, "message": str(error)[:MESSAGE]}
 
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -442,12 +448,21 @@ def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _size(value: Any) -> int:
+    """Return the characters of a text, or the digits of a number that has many."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Decimal):  # another number of its size has as many digits as its exponent says
+        return abs(value.adjusted()) + len(value.as_tuple().digits)
+    return value.bit_length() if isinstance(value, int) and value.bit_length() > 64 else 0
+
+
 def _weigh(value: Any, left: int) -> None:
     """Raise TypeError for a value that is too large: one that contains another many times is small in Monty only."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        left -= 1 + (len(item) if isinstance(item, str | bytes) else 0)
+        left -= 1 + _size(item)
         if left < 0:
             raise TypeError("the arguments are too large together")
         if isinstance(item, dict):
