@@ -8,6 +8,7 @@ import fnmatch
 import importlib
 import ipaddress
 import pprint
+import shlex
 import string
 import urllib.parse
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "email.utils": ("parsedate_to_datetime",),
     "hmac": ("compare_digest", "digest"),
     "html": ("escape", "unescape"),
-    "shlex": ("quote", "split"),
+    "shlex": ("quote",),
     "statistics": (
         "fmean", "mean", "median", "median_high", "median_low", "mode", "multimode", "pstdev", "pvariance", "quantiles",
         "stdev", "variance",
@@ -164,7 +165,7 @@ def _server(netloc: str) -> dict[str, Any]:
 
 def _text(value: str) -> str:
     if not isinstance(value, str):
-        raise TypeError("the parts of a URL are texts here")
+        raise TypeError("this takes a text here")
     return value
 
 
@@ -190,6 +191,7 @@ _OURS: Mapping[str, Callable[..., Any]] = {
     "ipaddress._address": _address,
     "ipaddress._network": _network,
     "pprint._pretty": _pretty,
+    "shlex.split": lambda s, comments=False, posix=True: shlex.split(_text(s), comments, posix),  # None is the input
     "urllib.parse._server": _server,
     "urllib.parse._split": _split_url,
     "urllib.parse._url": _url,

@@ -264,6 +264,8 @@ def _host_replaced(pattern, repl, string, count=0):
     for times, match in enumerate(pattern.finditer(string)):
         if count and times == count:
             break
+        if not match[0]:  # Monty finds fewer of them
+            raise ValueError("re.sub with a function is here only with a pattern that matches no empty text")
         made += [string[end:match.start()], repl(match)]
         end = match.end()
     return "".join([*made, string[end:]])

@@ -385,16 +385,15 @@ class Session:
         line = self._translated.code.split("\n")[frame.line - 1]
         text = line[frame.column - 1 : frame.end_column - 1] if frame.end_line == frame.line else ""
         base = text.rpartition("." if kind == "AttributeError" else "[")[0]
-        if not base or "(" in base:
-            return ""
-        try:
-            return f"`{base}` is {self._shape(base)}"
-        except monty.MontyRuntimeError:
-            return ""
+        shape = "" if not base or "(" in base else self._shape(base)
+        return shape and f"`{base}` is {shape}"
 
     def _shape(self, name: str) -> str:
-        """Return the description of a value of the program. Raises MontyRuntimeError."""
-        return printable(self._process.session.feed_run(f"_host_shape({name})"))[:SHAPE]
+        """Return the description of a value of the program; empty if the program cannot give it any more."""
+        try:
+            return printable(self._process.session.feed_run(f"_host_shape({name})"))[:SHAPE]
+        except (monty.MontyError, RuntimeError):
+            return ""
 
     def _error(self, kind: str, message: str, line: int = 0) -> CodeError:
         return CodeError(kind, printable(message)[:MESSAGE], line or None, self.source(line))

@@ -29,9 +29,7 @@ def in_cpython(code: str) -> str:
         "print(up.urlunparse(u._replace(query=up.urlencode({'b': 'c d'}))), up.urlunsplit(('s', 'h', 'p', '', '')))",
         "from urllib import parse\nscheme, host, *rest = parse.urlsplit('//h/p', scheme='http')\nprint(scheme, host, rest)",
         "import re\np = re.compile(r'(?P<a>\\d)b?')\nprint(p.sub(lambda m: f'<{m[\"a\"]}>', '1b2', count=1), p.sub(r'\\1', '1b'))",
-        "import re\nprint(re.sub('x*', lambda m: '-', 'axb'), re.sub(r'(?<=a)b', 'c', 'ab b'), re.sub('A', str.lower, 'xA', flags=re.I))"
-        if False
-        else "import re\nprint(re.sub('x*', lambda m: '-', 'axb'), re.sub(r'(?<=a)b', 'c', 'ab b'))",
+        "import re\nprint(re.sub('x+', lambda m: '-', 'axb'), re.sub(r'(?<=a)b', 'c', 'ab b'))",
         "import re\nprint(re.sub(pattern='a', repl=lambda m: m[0] * 2, string='banana', count=2, flags=re.I))",
         "import re\np = re.compile(r'''[ #]  # a class\n (\\d+) \\ (?: x | y )* # the rest''', re.VERBOSE | re.I)\n"
         "print(p.findall('#12 xY'), re.findall(r'a b', 'ab a b', flags=re.X))",
@@ -43,7 +41,7 @@ def in_cpython(code: str) -> str:
         "for bad in ('$', '$9'):\n    try: Template(bad).substitute()\n    except ValueError as e: print('Invalid' in str(e))\n"
         "try: t.substitute()\nexcept KeyError as e: print(e)",
         "import io, csv\nout = io.StringIO()\nw = csv.writer(out)\nw.writerow(['a', 'b,c'])\nw.writerows([[1, 2]])\nprint(repr(out.getvalue()))\n"
-        "f = io.StringIO('a,b\\r\\n1,\\u2028\\n')\nprint(next(f), list(csv.reader(f)), f.read(), io.StringIO('x\\ny').readlines())\n"
+        "f = io.StringIO('a,b\\r\\n1,\\u2028\\n')\nprint(repr(next(f)), list(csv.reader(f)), f.read(), io.StringIO('x\\ny').readlines())\n"
         "with io.StringIO('n\\n5') as f: print(list(csv.DictReader(f)))",
         "import sys\nprint(sys.stdout.write('a\\n'))\nprint('b', file=sys.stdout, flush=True)\nsys.stdout.flush()",
         "from sys import stdout\nstdout.write('a')",
@@ -81,7 +79,7 @@ def test_what_monty_lacks_prints_what_it_prints_in_python(code: str) -> None:
         ("import statistics\nstatistics.quantiles([1, 2], n=10**9)", "numbers up to 1000 can stand here"),
         ("import statistics, decimal\nstatistics.mean([decimal.Decimal('1e999999999')])", "too large together"),
         ("import statistics\nstatistics.variance([10**400_000, 1])", "too large together"),
-        ("import textwrap\ntextwrap.indent('a\\n' * 50_000, 'x' * 100_000)", "at most 200 characters"),
+        ("import textwrap\ntextwrap.indent('a\\n' * 50_000, 'x' * 1000)", "at most 200 characters"),
         ("import textwrap\ntextwrap.fill('\\t' * 100_000, tabsize=10**7)", "numbers up to 1000"),
         ("import pprint\npprint.pprint([1] * 30_000)", "takes less than this"),
         ("import pprint\nx = []\nfor _ in range(100): x = [x]\npprint.pprint(x)", "takes less than this"),
@@ -95,7 +93,7 @@ def test_what_monty_lacks_prints_what_it_prints_in_python(code: str) -> None:
         ("import ast\nast.literal_eval('9' * 100_000)", ""),
         ("import ast\nast.literal_eval('1j')", "no complex numbers"),
         ("import ast\nast.literal_eval('...')", "no complex numbers"),
-        ("import ast\nast.literal_eval(\"'\\\\\\\\ud800'\")", ""),
+        ('import ast\nast.literal_eval("\'" + chr(92) + "ud800\'")', ""),
         ("import ast\nast.literal_eval(5)", ""),
         ("import ast\nast.literal_eval('foo()')", "malformed node or string"),
         ("('ä' * 10_000).encode('idna')", "label too long"),
@@ -111,20 +109,20 @@ def test_what_monty_lacks_prints_what_it_prints_in_python(code: str) -> None:
         ("import ipaddress\nipaddress.ip_network(10**50)", ""),
         ("import ipaddress\nipaddress.ip_address('1' * 100_000)", ""),
         ("from urllib.parse import urlsplit\nurlsplit('http://[')", ""),
-        ("from urllib.parse import urlsplit\nurlsplit(None)", "texts here"),
+        ("from urllib.parse import urlsplit\nurlsplit(None)", "takes a text here"),
         ("from urllib.parse import urlsplit\nprint(urlsplit('//h:99999').port)", "has no attribute 'port'"),
-        ("from urllib.parse import urlunparse\nurlunparse([1, 2, 3, 4, 5, 6])", "texts here"),
+        ("from urllib.parse import urlunparse\nurlunparse([1, 2, 3, 4, 5, 6])", "takes a text here"),
         ("from email.utils import parsedate_to_datetime\nparsedate_to_datetime('9' * 100_000)", ""),
         ("from email.utils import parsedate_to_datetime\nparsedate_to_datetime('1 Jan 99999999999 00:00:00')", ""),
         ("from email.utils import parsedate_to_datetime\nparsedate_to_datetime(5)", ""),
         ("import shlex\nshlex.split('\"')", ""),
-        ("import shlex\nshlex.split(None)", ""),
+        ("import shlex\nshlex.split(None)", "takes a text here"),
         ("from string import Template\nTemplate('$a' * 100_000).substitute(a='x' * 100_000)", ""),
         ("'{0.__class__.__init__.__globals__}'.format_map({'0': 1})", ""),
         ("import string\nprint(string.__file__)", "string.__file__ is not here"),
-        ("import textwrap\ntextwrap.dedent(lambda: 1)", ""),
+        ("import textwrap\ntextwrap.dedent(1)", ""),
         ("import html\nhtml.escape([1])", ""),
-        ("import urllib.parse\nurllib.parse.urlencode({'a': lambda: 1}, True)", ""),
+        ("import re\nre.sub('x*', lambda m: '-', 'axb')", "matches no empty text"),
     ],
 )
 def test_a_function_of_the_host_ends_soon_with_an_error(code: str, told: str) -> None:
