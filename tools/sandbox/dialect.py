@@ -6,7 +6,6 @@ here, but evaluates nothing of it.
 
 import ast
 import builtins
-import copy
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.gather import bound_names, rewritten
 from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lacking, part
-from restgpt.tools.sandbox.yields import LACKING, Collecting, collecting, parts
+from restgpt.tools.sandbox.yields import LACKING, collecting, parts
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -27,6 +26,7 @@ _INSTEAD: Mapping[str, str] = {
     "fractions": "use decimal",
     "collections.abc": "use list, dict and tuple in their place",
     "collections.OrderedDict": "use dict, which keeps its order",
+    "pprint": "print json.dumps(value, indent=1)",
     "zoneinfo": "a moment has a fixed offset here, such as timezone(timedelta(hours=2))",
 }
 _NAMES: Mapping[str, str] = {
@@ -42,10 +42,11 @@ _LAZY = "a generator makes all its calls at once here: use a list if you want al
 _TAKERS = frozenset({"dict", "frozenset", "gather", "list", "max", "min", "set", "sorted", "sum", "tuple"})
 _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
-_METHODS = frozenset({"format_map", "isocalendar", "maketrans", "sub", "timetuple", "translate"})
+_ATTRIBUTES = frozenset({"status", "body", "__name__", "hostname", "password", "port", "username"})
+_METHODS = frozenset({"format_map", "geturl", "isocalendar", "maketrans", "sub", "timetuple", "translate"})
 """Methods of Python's own types that the prelude has."""
 
-_OF_SEVERAL = frozenset({"difference", "intersection", "union", "update"})
+_OF_SEVERAL = frozenset({"difference", "intersection", "union"})
 _VERBOSE = frozenset({"re.VERBOSE", "re.X"})
 _TOKEN = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|[ \t\n\r\f\v]+|#[^\n]*|(.)", re.DOTALL)
 
@@ -102,7 +103,7 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
 def in_dialect(tree: ast.Module) -> ast.Module:
     """Return code that calls no function of an API as Monty runs it; the tree is changed."""
-    found: ast.Module = _Dialect((), {}, (), None, {}).visit(tree)
+    found: ast.Module = _Dialect((), {}, (), None, ()).visit(tree)
     return found
 
 
@@ -347,11 +348,11 @@ class _Dialect(ast.NodeTransformer):
         hidden: Mapping[str, str],
         held: Names,
         modules: Mapping[str, str] | None,
-        makers: Mapping[int, Collecting],
+        makers: Collection[int],
     ) -> None:
         self._bound, self._hidden, self._held, self._makers = bound, hidden, held, makers
         self._modules, self._is_library = modules or {}, modules is None
-        self._returned: list[ast.expr | None] = []
+        self._ends: list[bool] = []
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Make a function of one of the API that is a value, and look whether there is the answer that a name has."""
@@ -388,7 +389,7 @@ class _Dialect(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr == "utcnow":
             node.attr = "now"
-        if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
+        if node.attr in _ATTRIBUTES and isinstance(node.ctx, ast.Load):
             return _call("_host_getattr", node.value, ast.Constant(node.attr))
         return node
 
@@ -424,8 +425,11 @@ class _Dialect(ast.NodeTransformer):
             node.keywords = [item for item in node.keywords if _full(item.value, self._modules) != "sys.stdout"]
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and not self._is_library and _is_lacking(node.func.attr, node):
-            node.args.insert(0, node.func.value)
-            node.func = ast.copy_location(_name(f"_host_{node.func.attr}"), node.func)
+            method = node.func.attr
+            is_several = method in _OF_SEVERAL
+            node.args = [*([ast.Constant(method)] if is_several else []), node.func.value, *node.args]
+            node.func = _name("_host_several" if is_several else f"_host_{method}")
+            _at(node, node)
         match node.args:
             case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
                 return _first(name, made, rest) if _taken(node) else node
@@ -453,38 +457,30 @@ class _Dialect(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Let a function with `yield` collect its values, and return them as an iterator."""
-        maker = self._makers.get(id(node))
-        ending = ast.Return(_call("_host_yielded", _name("_host_yields"))) if maker else None
-        self._returned.append(ending.value if ending else None)
+        is_maker = id(node) in self._makers
+        self._ends.append(is_maker)
         self.generic_visit(node)
-        self._returned.pop()
-        if maker and ending:
-            given = [_name(name) for name in maker.read]
-            body: list[ast.stmt] = [ast.Assign([ast.Name("_host_yields", ast.Store())], _call("_host_begun", *given))]
-            error = ast.Return(_call("_host_yielded", _name("_host_yields"), _name("_host_error")))
-            caught = ast.ExceptHandler(_name("Exception"), "_host_error", [error])
-            body += [ast.Try(node.body, [caught], [], [])] if maker.is_lazy else node.body
-            node.body = [_at(new, node) for new in [*body, ending]]
+        self._ends.pop()
+        if is_maker:
+            begin = ast.Assign([ast.Name("_host_yields", ast.Store())], ast.List([], ast.Load()))
+            node.body = [_at(begin, node), *node.body, self.visit_Return(_at(ast.Return(), node), is_end=True)]
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
+    def visit_Return(self, node: ast.Return, *, is_end: bool = False) -> ast.Return:
         """Return what a function with `yield` has collected."""
         self.generic_visit(node)
-        node.value = copy.deepcopy(self._returned[-1]) if self._returned and self._returned[-1] else node.value
+        if is_end or (self._ends and self._ends[-1]):
+            node.value = _at(_call("_host_iter", _name("_host_yields")), node)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """Collect what a function yields."""
-        given = node.value
         self.generic_visit(node)
-        if not isinstance(given, ast.Yield | ast.YieldFrom):
-            return node
-        is_one = isinstance(given, ast.Yield)
-        item = _name("_host_item") if isinstance(given, ast.YieldFrom) else given.value or ast.Constant(None)
-        collect = ast.Expr(ast.Call(ast.Attribute(_name("_host_yields"), "append", ast.Load()), [item], []))
-        if is_one:
-            return _at(collect, node)
-        return _at(ast.For(ast.Name("_host_item", ast.Store()), given.value, [collect], []), node)  # type: ignore[arg-type]
+        if isinstance(given := node.value, ast.Yield | ast.YieldFrom):
+            method = "append" if isinstance(given, ast.Yield) else "extend"
+            add = ast.Attribute(_name("_host_yields"), method, ast.Load())
+            node.value = _at(ast.Call(add, [given.value or ast.Constant(None)], []), given)
+        return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         """Write `del d[k]` as `d.pop(k)`, and `del x` as `x = None`."""

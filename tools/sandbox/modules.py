@@ -7,12 +7,11 @@ import difflib
 import fnmatch
 import importlib
 import ipaddress
-import pprint
 import shlex
 import string
+import textwrap
 import urllib.parse
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -29,14 +28,13 @@ OF_MONTY = frozenset({
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "calendar": ("isleap", "monthrange", "weekday"),
     "email.utils": ("parsedate_to_datetime",),
-    "hmac": ("compare_digest", "digest"),
     "html": ("escape", "unescape"),
     "shlex": ("quote",),
     "statistics": (
-        "fmean", "mean", "median", "median_high", "median_low", "mode", "multimode", "pstdev", "pvariance", "quantiles",
-        "stdev", "variance",
+        "fmean", "mean", "median", "median_high", "median_low", "mode", "multimode", "pstdev", "pvariance", "stdev",
+        "variance",
     ),
-    "textwrap": ("dedent", "fill", "indent", "shorten", "wrap"),
+    "textwrap": ("dedent", "shorten"),
     "urllib.parse": (
         "parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin",
     ),
@@ -48,13 +46,10 @@ _VALUES: Mapping[str, Mapping[str, Any]] = {
 }
 
 _PRELUDE: Mapping[str, tuple[str, ...]] = {
-    "dataclasses": ("asdict",),
     "heapq": ("nlargest", "nsmallest"),
-    "hmac": ("new",),
     "io": ("StringIO",),
     "ipaddress": ("ip_address", "ip_network"),
     "operator": ("attrgetter", "itemgetter"),
-    "pprint": ("pformat", "pp", "pprint"),
     "string": ("Template",),
     "sys": ("exit", "stdout"),
     "urllib.parse": ("urlparse", "urlsplit", "urlunparse", "urlunsplit"),
@@ -69,10 +64,7 @@ _ENCODINGS = frozenset({
 # fmt: on
 
 MOST_TEXTS, MOST_TEXT = 2000, 200
-"""The maximum number of texts that are compared with one, and of the characters of a text beside a large one."""
-
-MOST_DEPTH, MOST_ITEMS, MOST_NUMBER = 20, 20_000, 1000
-"""The deepest nesting and the most items of a value that is printed nicely; the largest number of how much to make."""
+"""The maximum number of texts that are compared with one, and of their characters."""
 
 
 def _bound(text: str, texts: list[str]) -> None:
@@ -112,36 +104,14 @@ def _recoded(value: str | bytes, encoding: str, errors: str) -> str | bytes:
     return value.encode(encoding, errors) if isinstance(value, str) else value.decode(encoding, errors)
 
 
-def _pretty(value: Any, indent: int = 1, width: int = 80, depth: int | None = None, **how: bool) -> str:
-    level, size = [value], 0
-    for _ in range(MOST_DEPTH):
-        inner = [[*each.values()] if isinstance(each, dict) else each for each in level]
-        level = [item for each in inner if isinstance(each, list | tuple) for item in each]
-        size += len(level)
-    if level or size > MOST_ITEMS or not 0 <= indent <= MOST_DEPTH:
-        raise ValueError("pprint takes less than this here: use json.dumps(value, indent=1)")
-    return pprint.pformat(value, indent, width, depth, **how)
-
-
-def _address(text: str | int) -> dict[str, Any]:
-    found = ipaddress.ip_address(text)
-    return _described(found, found, found)
-
-
-def _network(text: str, strict: bool = True) -> dict[str, Any]:
-    found = ipaddress.ip_network(text, strict)
-    return {
-        **_described(found, found[0], found[-1]),
-        "prefixlen": found.prefixlen,
-        "num_addresses": found.num_addresses,
+def _described(text: str | int, strict: bool | None = None) -> dict[str, Any]:
+    """Return what an address, or with `strict` a network, says of itself."""
+    found: Any = ipaddress.ip_address(text) if strict is None else ipaddress.ip_network(text, strict)
+    ends = (found, found) if strict is None else (found[0], found[-1])
+    told = {
+        name: getattr(found, name) for name in ("version", "is_private", "is_global", "is_loopback", "is_multicast")
     }
-
-
-def _described(value: Any, first: Any, last: Any) -> dict[str, Any]:
-    kinds = ("private", "global", "loopback", "link_local", "multicast", "reserved", "unspecified")
-    told = {f"is_{kind}": getattr(value, f"is_{kind}") for kind in kinds}
-    shown = {"_text": str(value), "_shown": repr(value), "_first": int(first), "_last": int(last)}
-    return {**shown, "version": value.version, **told}
+    return {**told, "_text": str(found), "_shown": repr(found), "_first": int(ends[0]), "_last": int(ends[1])}
 
 
 def _split_url(url: str, scheme: str, allow_fragments: bool, has_params: bool) -> list[str]:
@@ -149,18 +119,20 @@ def _split_url(url: str, scheme: str, allow_fragments: bool, has_params: bool) -
     return [*split(_text(url), _text(scheme), allow_fragments)]
 
 
-def _url(parts: list[str]) -> str:
+def _url(parts: list[str], count: int = 0) -> str:
+    if len(parts) != (count or len(parts)):
+        raise ValueError(f"a URL has {count} parts here")
     join = urllib.parse.urlunparse if len(parts) == 6 else urllib.parse.urlunsplit
     return join([_text(part) for part in parts])
 
 
-def _server(netloc: str) -> dict[str, Any]:
-    """Return what a URL says of its server; a port that is none is not there."""
-    found = urllib.parse.SplitResult("", netloc, "", "", "")
-    told: dict[str, Any] = {name: getattr(found, name) for name in ("username", "password", "hostname")}
-    with suppress(ValueError):
-        told["port"] = found.port
-    return told
+def _server(netloc: str, name: str) -> Any:
+    return getattr(urllib.parse.SplitResult("", netloc, "", "", ""), name)
+
+
+def _translated(text: str, table: dict[int, str | int | None]) -> str:
+    _bound("", [value for value in table.values() if isinstance(value, str)])
+    return text.translate(table)
 
 
 def _text(value: str) -> str:
@@ -169,29 +141,18 @@ def _text(value: str) -> str:
     return value
 
 
-def _beside(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes one large argument; others say how much it makes of it."""
-
-    def bounded(*given: Any, **named: Any) -> Any:
-        for value in (*given[1:], *named.values()):
-            is_large = isinstance(value, str) and len(value) > MOST_TEXT
-            if is_large or (isinstance(value, int | float) and abs(value) > MOST_NUMBER):
-                raise ValueError(f"at most {MOST_TEXT} characters and numbers up to {MOST_NUMBER} can stand here")
-        return function(*given, **named)
-
-    return bounded
-
-
 _OURS: Mapping[str, Callable[..., Any]] = {
     "ast.literal_eval": _literal,
     "codecs._recoded": _recoded,
     "difflib.get_close_matches": _close_matches,
     "fnmatch.filter": _matching,
     "fnmatch.fnmatch": lambda name, pat: bool(_matching([name], pat)),
-    "ipaddress._address": _address,
-    "ipaddress._network": _network,
-    "pprint._pretty": _pretty,
+    "ipaddress._described": _described,
     "shlex.split": lambda s, comments=False, posix=True: shlex.split(_text(s), comments, posix),  # None is the input
+    "maketrans": lambda owner, *given: str.maketrans(*given),  # that of bytes takes no texts
+    "string._translated": _translated,
+    "textwrap.fill": lambda text, width=70: textwrap.fill(text, width),  # the others repeat what they get
+    "textwrap.wrap": lambda text, width=70: textwrap.wrap(text, width),
     "urllib.parse._server": _server,
     "urllib.parse._split": _split_url,
     "urllib.parse._url": _url,
@@ -210,8 +171,7 @@ def host_functions() -> Mapping[str, Callable[..., Any]]:
     found = {part(full): function for full, function in _OURS.items()}
     for module, names in _FUNCTIONS.items():
         of = importlib.import_module(module)
-        bounded = _beside if module in ("statistics", "textwrap") else lambda function: function
-        found |= {part(f"{module}.{name}"): bounded(getattr(of, name)) for name in names}
+        found |= {part(f"{module}.{name}"): getattr(of, name) for name in names}
     return found
 
 
@@ -219,7 +179,7 @@ HOST_VALUES = {f"{module}.{name}": value for module, of in _VALUES.items() for n
 """The values of modules, by their full names."""
 
 PARTS = frozenset(
-    {full for full in _OURS if "._" not in full}
+    {full for full in _OURS if "." in full and "._" not in full}
     | {f"{module}.{name}" for of in (_FUNCTIONS, _VALUES, _PRELUDE) for module, names in of.items() for name in names}
 )
 """The parts of modules that Monty does not have."""

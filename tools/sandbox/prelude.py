@@ -21,6 +21,7 @@ import decimal as _host_decimal, json as _host_json
 ApiError, Rejected = _host_binascii.Incomplete, _host_decimal.Clamped
 _host_type, _host_own_getattr, _host_own_hasattr, _host_own_round, _host_iter = type, getattr, hasattr, round, iter
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
+_host_urls = ("SplitResult", "ParseResult")
 _host_answers, _host_over = [], []
 def _host_wait(future):
     number, value, is_json = _host_asyncio.run(future)
@@ -64,6 +65,8 @@ def headers(answer=_host_last):
 def _host_getattr(owner, name, *default):
     if isinstance(owner, ApiError) and name in ("status", "body"):
         return _host_error(str(owner), name)
+    if name in ("hostname", "password", "port", "username") and _host_type(owner).__name__ in _host_urls:
+        return _host_urllib_parse__server(owner.netloc, name)
     value = _host_own_getattr(owner, name, *default)
     return {"Incomplete": "ApiError", "Clamped": "Rejected"}.get(value, value) if name == "__name__" else value
 getattr = _host_getattr
@@ -126,21 +129,29 @@ def exit(text=""):
 quit = exit
 """
 
-_HEAPQ = """
+_SOMETIMES = """
+import re as _host_re
+from collections import namedtuple as _host_namedtuple
 def _host_heapq_nlargest(n, items, key=None):
     return sorted(items, key=key, reverse=True)[:n]
 def _host_heapq_nsmallest(n, items, key=None):
     return sorted(items, key=key)[:n]
-"""
-
-_OPERATOR = """
 def _host_operator_itemgetter(*keys):
     return lambda item: item[keys[0]] if len(keys) == 1 else tuple([item[key] for key in keys])
 def _host_operator_attrgetter(name):
     return lambda item: _host_getattr(item, name)
-"""
-
-_RECORD = """
+_host_split = _host_namedtuple("SplitResult", "scheme netloc path query fragment")
+_host_parse = _host_namedtuple("ParseResult", "scheme netloc path params query fragment")
+def _host_urllib_parse_urlsplit(url, scheme="", allow_fragments=True):
+    return _host_split(*_host_urllib_parse__split(url, scheme, allow_fragments, False))
+def _host_urllib_parse_urlparse(url, scheme="", allow_fragments=True):
+    return _host_parse(*_host_urllib_parse__split(url, scheme, allow_fragments, True))
+def _host_geturl(url):
+    return _host_urllib_parse__url(list(url)) if _host_type(url).__name__ in _host_urls else url.geturl()
+def _host_urllib_parse_urlunparse(parts):
+    return _host_urllib_parse__url(list(parts), 6)
+def _host_urllib_parse_urlunsplit(parts):
+    return _host_urllib_parse__url(list(parts), 5)
 class _HostRecord:
     def __init__(self, kind, names, values):
         self._kind, self._names, self._values = kind, names, tuple(values)
@@ -156,100 +167,33 @@ class _HostRecord:
         return hash(self._values)
     def __repr__(self):
         return f"{self._kind}({', '.join([f'{name}={value!r}' for name, value in zip(self._names, self._values)])})"
-"""
-
-_URL = """
-def _host_url(kind, names, values):
-    found = _HostRecord(kind, names, values)
-    def replaced(**new):
-        if set(new) - set(names):
-            raise ValueError(f"Got unexpected field names: {sorted(set(new) - set(names))!r}")
-        return _host_url(kind, names, [new.get(name, value) for name, value in zip(names, values)])
-    found._replace, found.geturl = replaced, lambda: _host_urllib_parse__url(list(values))
-    found._asdict = lambda: dict(zip(names, values))
-    for name, value in _host_urllib_parse__server(values[1]).items():
-        setattr(found, name, value)
-    return found
-def _host_urllib_parse_urlsplit(url, scheme="", allow_fragments=True):
-    names = ("scheme", "netloc", "path", "query", "fragment")
-    return _host_url("SplitResult", names, _host_urllib_parse__split(url, scheme, allow_fragments, False))
-def _host_urllib_parse_urlparse(url, scheme="", allow_fragments=True):
-    names = ("scheme", "netloc", "path", "params", "query", "fragment")
-    return _host_url("ParseResult", names, _host_urllib_parse__split(url, scheme, allow_fragments, True))
-def _host_urllib_parse_urlunsplit(parts):
-    scheme, netloc, path, query, fragment = parts
-    return _host_urllib_parse__url([scheme, netloc, path, query, fragment])
-def _host_urllib_parse_urlunparse(parts):
-    scheme, netloc, path, params, query, fragment = parts
-    return _host_urllib_parse__url([scheme, netloc, path, params, query, fragment])
-"""
-
-_DATE = """
-def _host_is_date(value):
-    return _host_type(value).__name__ in ("date", "datetime")
 def _host_isocalendar(day):
-    if not _host_is_date(day):
+    if _host_type(day).__name__ not in ("date", "datetime"):
         return day.isocalendar()
     values = [int(part) for part in day.strftime("%G %V %u").split()]
     return _HostRecord("datetime.IsoCalendarDate", ("year", "week", "weekday"), values)
 def _host_timetuple(day):
-    if not _host_is_date(day):
+    if _host_type(day).__name__ not in ("date", "datetime"):
         return day.timetuple()
-    names = ("year", "mon", "mday", "hour", "min", "sec", "wday", "yday", "isdst")
-    time = (day.hour, day.minute, day.second) if _host_type(day).__name__ == "datetime" else (0, 0, 0)
-    values = [day.year, day.month, day.day, *time, day.weekday(), int(day.strftime("%j")), -1]
-    return _HostRecord("time.struct_time", tuple([f"tm_{name}" for name in names]), values)
-"""
-
-_TEXT = """
+    names = [f"tm_{name}" for name in "year mon mday hour min sec wday yday".split()]
+    values = [int(part) for part in day.strftime("%Y %m %d %H %M %S %u %j").split()]
+    return _HostRecord("time.struct_time", (*names, "tm_isdst"), (*values[:6], values[6] - 1, values[7], -1))
 def _host_format_map(text, values):
-    if _host_type(text).__name__ != "str":
-        return text.format_map(values)
-    if _host_type(values).__name__ != "dict":
-        raise TypeError("format_map takes a dict here: use format(**values)")
-    return text.format(**values)
-def _host_maketrans(owner, given, to=None, gone=""):
-    if owner is not str and not isinstance(owner, str):
-        raise TypeError("maketrans is here of str only")
-    if to is None:
-        return {ord(mark) if isinstance(mark, str) else mark: new for mark, new in given.items()}
-    if len(given) != len(to):
-        raise ValueError("the first two maketrans arguments must have equal length")
-    return {ord(mark): ord(new) for mark, new in zip(given, to)} | {ord(mark): None for mark in gone}
-def _host_translate(text, *given):
-    if _host_type(text).__name__ != "str":
-        return text.translate(*given)
-    marks = []
-    for mark in text:
-        try:
-            new = given[0][ord(mark)]
-        except LookupError:
-            new = mark
-        marks.append("" if new is None else chr(new) if isinstance(new, int) else new)
-    return "".join(marks)
+    is_plain = _host_type(text).__name__ == "str" and _host_type(values).__name__ == "dict"
+    return text.format(**values) if is_plain else text.format_map(values)
+def _host_translate(text, *table):
+    if _host_type(text).__name__ == "str" and [_host_type(each).__name__ for each in table] == ["dict"]:
+        return _host_string__translated(text, *table)
+    return text.translate(*table)
 def _host_encode(value, encoding, errors="strict"):
     return _host_codecs__recoded(value, encoding, errors)
 _host_decode = _host_encode
-def _host_several(name, one, first, others):
+def _host_several(name, first, *others):
     if _host_type(first).__name__ not in ("set", "frozenset"):
         raise TypeError(f"{name} takes one argument here")
-    for other in others:
-        first = one(first, other)
-    return first
-def _host_union(*sets):
-    return _host_several("union", lambda one, other: one.union(other), sets[0].copy(), sets[1:])
-def _host_intersection(*sets):
-    return _host_several("intersection", lambda one, other: one.intersection(other), sets[0].copy(), sets[1:])
-def _host_difference(*sets):
-    return _host_several("difference", lambda one, other: one.difference(other), sets[0].copy(), sets[1:])
-def _host_update(*sets):
-    def one(first, other):
-        first.update(other)
-        return first
-    _host_several("update", one, sets[0], sets[1:])
-"""
-
-_SUB = """
+    for other in [set(other) for other in others]:
+        first = first | other if name == "union" else first & other if name == "intersection" else first - other
+    return first | set()
 def _host_sub(owner, *given, **named):
     kind = _host_type(owner).__name__
     new = [*given[kind == "module":], named.get("repl")][0]
@@ -269,62 +213,19 @@ def _host_replaced(pattern, repl, string, count=0):
         made += [string[end:match.start()], repl(match)]
         end = match.end()
     return "".join([*made, string[end:]])
-"""
-
-_TEMPLATE = """
-import re as _host_re
 class _HostTemplate:
     def __init__(self, template):
         self.template = template
     def substitute(self, given={}, **named):
-        return self._filled({**given, **named}, False)
-    def safe_substitute(self, given={}, **named):
-        return self._filled({**given, **named}, True)
-    def _filled(self, values, is_safe):
-        made, end, name = [], 0, "[_a-zA-Z][_a-zA-Z0-9]*"
-        for match in _host_re.finditer(r"\\$(?:(\\$)|(" + name + r")|\\{(" + name + r")\\}|)", self.template):
+        values, name = {**given, **named}, "[_a-zA-Z][_a-zA-Z0-9]*"
+        def filled(match):
             key = match[2] or match[3]
-            if not (match[1] or key or is_safe):
+            if not match[1] and not key:
                 raise ValueError("Invalid placeholder in string")
-            filled = match[0] if is_safe and key not in values else str(values[key]) if key else ""
-            made += [self.template[end:match.start()], "$" if match[1] else filled]
-            end = match.end()
-        return "".join([*made, self.template[end:]])
+            return str(values[key]) if key else "$"
+        pattern = _host_re.compile(r"\\$(?:(\\$)|(" + name + r")|\\{(" + name + r")\\}|)")
+        return _host_replaced(pattern, filled, self.template)
 _host_string_Template = _HostTemplate
-"""
-
-_HMAC = """
-class _HostDigest:
-    def __init__(self, found):
-        self._found = found
-    def digest(self):
-        return self._found
-    def hexdigest(self):
-        return self._found.hex()
-def _host_hmac_new(key, msg=None, digestmod=""):
-    name = digestmod if isinstance(digestmod, str) else digestmod(b"").name
-    return _HostDigest(_host_hmac_digest(key, msg or b"", name))
-"""
-
-_PPRINT = """
-def _host_is_pretty(value):
-    kind = _host_type(value).__name__
-    if kind in ("list", "tuple", "set", "frozenset"):
-        return all([_host_is_pretty(item) for item in value])
-    if kind == "dict":
-        return all([_host_is_pretty(item) for pair in value.items() for item in pair])
-    return kind in ("NoneType", "bool", "bytes", "date", "datetime", "float", "int", "str")
-def _host_pprint_pformat(value, indent=1, width=80, depth=None, **how):
-    if not _host_is_pretty(value):
-        raise TypeError("pprint takes plain values here: use print")
-    return _host_pprint__pretty(value, indent, width, depth, **how)
-def _host_pprint_pprint(value, **how):
-    print(_host_pprint_pformat(value, **how))
-def _host_pprint_pp(value, sort_dicts=False, **how):
-    print(_host_pprint_pformat(value, sort_dicts=sort_dicts, **how))
-"""
-
-_ADDRESS = """
 class _HostAddress:
     def __init__(self, told):
         for name, value in told.items():
@@ -340,47 +241,11 @@ class _HostAddress:
     def __repr__(self):
         return self._shown
 def _host_ipaddress_ip_address(text):
-    return _HostAddress(_host_ipaddress__address(text))
+    return _HostAddress(_host_ipaddress__described(text))
 def _host_ipaddress_ip_network(text, strict=True):
-    return _HostAddress(_host_ipaddress__network(text, strict))
-"""
-
-_IO = """
-class _HostText:
-    def __init__(self, text=""):
-        lines = text.split("\\n")
-        self._lines, self._at = [*[line + "\\n" for line in lines[:-1]], *[line for line in lines[-1:] if line]], 0
-        self._is_read = bool(text)
-    def __enter__(self):
-        return self
-    def __exit__(self, *error):
-        pass
-    def __iter__(self):
-        return self
-    def __next__(self):
-        if self._at == len(self._lines):
-            raise StopIteration
-        self._at += 1
-        return self._lines[self._at - 1]
-    def read(self):
-        return "".join(self.readlines())
-    def readline(self):
-        return next(self, "")
-    def readlines(self):
-        left, self._at = self._lines[self._at:], len(self._lines)
-        return left
-    def getvalue(self):
-        return "".join(self._lines)
-    def write(self, text):
-        if self._is_read:
-            raise TypeError("io.StringIO is read or written here, not both: take another one for each")
-        self._lines.append(text)
-        self._at = len(self._lines)
-        return len(text)
-_host_io_StringIO = _HostText
-"""
-
-_SYS = """
+    return _HostAddress(_host_ipaddress__described(text, strict))
+def _host_io_StringIO(text):
+    return _host_re.findall(r"[^\\n]*\\n|[^\\n]+", text)
 class _HostStdout:
     def write(self, text):
         print(text, end="")
@@ -389,59 +254,11 @@ class _HostStdout:
         pass
 _host_sys_stdout, _host_sys_exit = _HostStdout(), exit
 """
-
-_ASDICT = """
-def _host_dataclasses_asdict(value):
-    if _host_own_hasattr(value, "__dataclass_fields__"):
-        return {name: _host_dataclasses_asdict(_host_own_getattr(value, name)) for name in value.__dataclass_fields__}
-    kind = _host_type(value).__name__
-    if kind in ("list", "tuple"):
-        return _host_type(value)([_host_dataclasses_asdict(item) for item in value])
-    if kind == "dict":
-        return {name: _host_dataclasses_asdict(item) for name, item in value.items()}
-    if kind not in ("NoneType", "bool", "bytes", "date", "datetime", "float", "int", "str"):
-        raise TypeError("asdict takes fields with plain values here")
-    return value
-"""
-
-_YIELDS = """
-def _host_begun(*read):
-    for value in read:
-        if _host_type(value).__name__ in ("list_iterator", "reader", "DictReader", "count", "islice", "_HostText"):
-            raise TypeError("a function with yield takes no iterator here: give it a list")
-    return []
-class _HostYielded:
-    def __init__(self, items, error):
-        self._items, self._error = iter(items), error
-    def __iter__(self):
-        return self
-    def __next__(self):
-        for item in self._items:
-            return item
-        error, self._error = self._error, None
-        raise error or StopIteration()
-def _host_yielded(items, error=None):
-    return iter(items) if error is None else _HostYielded(items, error)
-"""
-
-_SOMETIMES = {
-    _HEAPQ: "nlargest nsmallest",
-    _OPERATOR: "itemgetter attrgetter",
-    _RECORD: "urlparse urlsplit urlunparse urlunsplit isocalendar timetuple",
-    _URL: "urlparse urlsplit urlunparse urlunsplit",
-    _DATE: "isocalendar timetuple",
-    _TEXT: "format_map maketrans translate encode decode union intersection difference update",
-    _SUB: "sub",
-    _TEMPLATE: "Template",
-    _HMAC: "hmac",
-    _PPRINT: "pprint",
-    _ADDRESS: "ipaddress",
-    _IO: "StringIO",
-    _SYS: "sys",
-    _ASDICT: "asdict",
-    _YIELDS: "yield",
-}
-"""What stands before a program that has one of some words."""
+_FOR_THESE = frozenset({
+    *("StringIO", "decode", "difference", "encode", "format_map", "heapq", "intersection", "ipaddress", "isocalendar"),
+    *("maketrans", "operator", "string", "sub", "sys", "timetuple", "translate", "union", "urllib"),
+})  # fmt: skip
+"""The words of a program that needs `_SOMETIMES`."""
 
 _FOR_LIBRARY = {
     "Mapping": "dict",
@@ -459,7 +276,7 @@ def prelude(code: str) -> str:
     """Return what stands before a program; the library only if the program has a word of it."""
     words = set(_WORD.findall(code))
     keeps = f"_host_keeps = {'headers' in words}\n"
-    some = [source for source, wanted in _SOMETIMES.items() if not words.isdisjoint(wanted.split())]
+    some = [_SOMETIMES] if words & _FOR_THESE else []
     some += [f"{part(full)} = {value!r}\n" for full, value in HOST_VALUES.items() if full.partition(".")[0] in words]
     return "".join([keeps, _ALWAYS, *some, "" if words.isdisjoint(LIBRARY) else _library()])
 

@@ -45,14 +45,11 @@ def in_cpython(code: str) -> str:
         "def f():\n    yield\n    yield 1\nprint(list(f()), list(zip(f(), 'ab')))",
         "def chunks(items, size):\n    for at in range(0, len(items), size):\n        yield items[at:at + size]\n"
         "for part in chunks([1, 2, 3], 2): print(part)",
-        "def f(rows):\n    for row in rows:\n        yield row['a']\ntry:\n    for x in f([{'a': 1}, {}]): print(x)\n"
-        "except KeyError as e: print('no', e)",
-        "def f():\n    yield 1\n    yield {}['a']\nprint(next(f()))",
         "def f():\n    yield from []\nprint(list(f()), next(f(), 'none'))",
         "def f(x):\n    seen = set()\n    for i in x:\n        if i not in seen:\n            seen.add(i)\n            yield i\n"
-        "for i in f([1, 1, 2]): print(i)",
+        "print(list(f([1, 1, 2])))",
         "def f():\n    print('begun')\n    yield 1\n    print('ended')\nprint(list(f()))",
-        "import re\ndef words(text):\n    for m in re.finditer(r'\\w+', text):\n        yield m[0].lower()\n"
+        "import re\ndef words(text):\n    for m in re.findall(r'\\w+', text):\n        yield m.lower()\n"
         "for w in words('A b'): print(w)",
         "def outer(key):\n    def inner(d):\n        for k in d:\n            yield k, key\n    return list(inner({'a': 1}))\n"
         "print(outer(5))",
@@ -91,17 +88,17 @@ def test_a_function_with_yield_prints_what_it_prints_in_python(code: str) -> Non
         "f = lambda: (yield 1)\nprint(list(f()))",
         "def f():\n    for i in [1, 2]:\n        yield i\n        raise StopIteration\nfor x in f(): print(x)",
         "class A:\n    def tell(self): print('told')\n    def f(self): pass\ndef f(a):\n    yield 1\n    a.tell()\nfor x in f(A()): print(x)",
+        "def f(rows):\n    for row in rows:\n        yield row['a']\ntry:\n    for x in f([{'a': 1}, {}]): print(x)\n"
+        "except KeyError as e: print('no', e)",
+        "def f(rows):\n    for row in rows:\n        yield row\nit = iter([1, 2, 3])\nfor x in f(it): break\nprint(list(it))",
+        "def f(rows):\n    for row in rows:\n        yield row\nit = f([1, 2, 3])\nfor x in f(it): break\nprint(list(it))",
+        "def h():\n    print('h')\n    yield 1\ndef f():\n    yield 0\n    yield from h()\nfor x in f(): print(x)",
         "def f(x):\n    x += [1]\n    yield x\nfor y in f([]): print(y)",
     ],
 )
 def test_where_python_could_print_something_else_it_is_refused(code: str) -> None:
     run = once(code)
     assert (run.kind, LACKING in run.problem) == ("refused", True), run.result.output
-
-
-def test_what_takes_an_iterator_is_refused_when_it_runs() -> None:
-    code = "def f(rows):\n    for row in rows:\n        yield row\nit = iter([1, 2, 3])\nfor x in f(it): break\nprint(list(it))"
-    assert "a function with yield takes no iterator here: give it a list" in once(code).problem
 
 
 def test_calls_in_a_function_with_yield_are_made_where_all_its_values_are_taken() -> None:
