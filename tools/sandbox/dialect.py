@@ -51,6 +51,7 @@ _VERBOSE = frozenset({"re.VERBOSE", "re.X"})
 _TOKEN = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|[ \t\n\r\f\v]+|#[^\n]*|(.)", re.DOTALL)
 
 Names = Collection[str]
+Full = Mapping[str, str]
 Place = tuple[int, int]
 """A line, from 1, and an offset in bytes in it."""
 
@@ -83,7 +84,7 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
     In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
     """
     bound, modules = {name for node in ast.walk(tree) for name in bound_names(node)}, imported(tree)
-    makers = collecting(tree, functions, _whole(tree))
+    makers = collecting(list(ast.walk(tree)), _whole(tree))
     hidden = {name: hidden_name(name) for name in functions if name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
@@ -117,7 +118,7 @@ def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]
     nodes = list(ast.walk(tree))
     bound = {*functions, *(name for node in nodes for name in bound_names(node))}
     calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
-    modules, makers = imported(tree), collecting(tree, functions, _whole(tree))
+    modules, makers = imported(tree), collecting(nodes, _whole(tree))
     known = {id(part) for node in nodes if id(node) in makers for part in parts(node)}
     known |= {id(part) for node in nodes if _terse(node, modules) is not None for part in ast.walk(node)}
     found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound, modules, known)]  # type: ignore[attr-defined]
@@ -320,10 +321,6 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
     return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
 
 
-def _taken_over(alias: ast.alias, source: str) -> ast.stmt:
-    return _at(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], _name(source)), alias)
-
-
 def _is_lacking(method: str, call: ast.Call) -> bool:
     """Return whether a method may not be in Monty, or not with these arguments."""
     if method in ("encode", "decode"):
@@ -342,14 +339,7 @@ def _gone(target: ast.expr) -> ast.stmt:
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(
-        self,
-        bound: Names,
-        hidden: Mapping[str, str],
-        held: Names,
-        modules: Mapping[str, str] | None,
-        makers: Collection[int],
-    ) -> None:
+    def __init__(self, bound: Names, hidden: Full, held: Names, modules: Full | None, makers: Collection[int]) -> None:
         self._bound, self._hidden, self._held, self._makers = bound, hidden, held, makers
         self._modules, self._is_library = modules or {}, modules is None
         self._ends: list[bool] = []
@@ -451,7 +441,11 @@ class _Dialect(ast.NodeTransformer):
         """Take the parts of modules that Monty does not have under their other names."""
         full = {f"{node.module}.{alias.name}": alias for alias in node.names}
         there = [alias for name, alias in full.items() if name not in PARTS and name not in PARTIAL]
-        taken = [_taken_over(alias, part(name)) for name, alias in full.items() if name in PARTS]
+        taken = [
+            _at(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], _name(part(name))), alias)
+            for name, alias in full.items()
+            if name in PARTS
+        ]
         left = [ast.copy_location(ast.ImportFrom(node.module, there, node.level), node)] if there else []
         return [*left, *taken] or ast.copy_location(ast.Pass(), node)
 

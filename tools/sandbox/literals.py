@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from restgpt.tools.sandbox.code import UNPARSABLE, program_code, syntax_tree
@@ -51,17 +51,15 @@ class Parametrized:
 def parametrized(code: str, replacements: Sequence[Replacement]) -> Parametrized:
     """Return the code with `inputs["name"]` in place of literals that have the value of a replacement."""
     cleaned = program_code(code)
-    inputs = [{"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements]
+    inputs = [
+        asdict(item) | ({"value": [*item.value]} if isinstance(item.value, tuple) else {}) for item in replacements
+    ]
     try:
         return _parametrized(cleaned, inputs)
     except UNPARSABLE as error:
         place = f" on line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         reason = getattr(error, "msg", "") or str(error) or "the code is too complex"
         return Parametrized(cleaned, problem=f"The program cannot be parsed{place}: {reason}.")
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrized:

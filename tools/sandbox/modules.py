@@ -11,7 +11,9 @@ import shlex
 import string
 import textwrap
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -50,7 +52,6 @@ _PRELUDE: Mapping[str, tuple[str, ...]] = {
     "io": ("StringIO",),
     "ipaddress": ("ip_address", "ip_network"),
     "operator": ("attrgetter", "itemgetter"),
-    "string": ("Template",),
     "sys": ("exit", "stdout"),
     "urllib.parse": ("urlparse", "urlsplit", "urlunparse", "urlunsplit"),
 }
@@ -62,6 +63,8 @@ _ENCODINGS = frozenset({
     *("shift_jis", "euc_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5"),
 })  # fmt: skip
 # fmt: on
+
+_TIMES = "tm_year tm_mon tm_mday tm_hour tm_min tm_sec tm_wday tm_yday tm_isdst"
 
 MOST_TEXTS, MOST_TEXT = 2000, 200
 """The maximum number of texts that are compared with one, and of their characters."""
@@ -114,6 +117,10 @@ def _described(text: str | int, strict: bool | None = None) -> dict[str, Any]:
     return {**told, "_text": str(found), "_shown": repr(found), "_first": int(ends[0]), "_last": int(ends[1])}
 
 
+def _named(module: str, kind: str, names: str, values: Iterable[int]) -> Any:
+    return namedtuple(kind, names, module=module)(*values)  # type: ignore[misc]
+
+
 def _split_url(url: str, scheme: str, allow_fragments: bool, has_params: bool) -> list[str]:
     split = urllib.parse.urlparse if has_params else urllib.parse.urlsplit
     return [*split(_text(url), _text(scheme), allow_fragments)]
@@ -149,6 +156,10 @@ _OURS: Mapping[str, Callable[..., Any]] = {
     "fnmatch.fnmatch": lambda name, pat: bool(_matching([name], pat)),
     "ipaddress._described": _described,
     "shlex.split": lambda s, comments=False, posix=True: shlex.split(_text(s), comments, posix),  # None is the input
+    "isocalendar": lambda day: _named("datetime", "IsoCalendarDate", "year week weekday", day.isocalendar()),
+    "timetuple": lambda day: _named("time", "struct_time", _TIMES, day.timetuple()),
+    "day": lambda seconds: datetime.fromtimestamp(seconds, UTC).date(),
+    "moment": lambda seconds, tz=None: datetime.fromtimestamp(seconds, tz or UTC).replace(tzinfo=tz),
     "maketrans": lambda owner, *given: str.maketrans(*given),  # that of bytes takes no texts
     "string._translated": _translated,
     "textwrap.fill": lambda text, width=70: textwrap.fill(text, width),  # the others repeat what they get

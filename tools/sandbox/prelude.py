@@ -16,8 +16,7 @@ from restgpt.tools.sandbox.modules import HOST_VALUES, part
 # A branch of `gather` waits in an `asyncio.run` inside of another, which Monty has and CPython has not. It keeps its
 # error until all are at their end, else those that still run would make calls after the error.
 _ALWAYS = """
-import asyncio as _host_asyncio, binascii as _host_binascii, datetime as _host_time
-import decimal as _host_decimal, json as _host_json
+import asyncio as _host_asyncio, binascii as _host_binascii, decimal as _host_decimal, json as _host_json
 ApiError, Rejected = _host_binascii.Incomplete, _host_decimal.Clamped
 _host_type, _host_own_getattr, _host_own_hasattr, _host_own_round, _host_iter = type, getattr, hasattr, round, iter
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
@@ -96,13 +95,6 @@ def _host_shown(value):
         return _host_json.dumps(value, ensure_ascii=False)[:100_000]
     except Exception:
         return None
-def _host_moment(seconds, tz=None):
-    start = _host_time.datetime(1970, 1, 1, tzinfo=_host_time.timezone.utc)
-    part = _host_own_round(seconds % 1 * 1_000_000)
-    moment = start + _host_time.timedelta(seconds=int(seconds // 1), microseconds=int(part))
-    return moment.astimezone(tz) if tz else moment.replace(tzinfo=None)
-def _host_day(seconds):
-    return _host_moment(seconds).date()
 def _host_shape(value):
     kind = _host_type(value).__name__
     if kind == "dict":
@@ -152,32 +144,6 @@ def _host_urllib_parse_urlunparse(parts):
     return _host_urllib_parse__url(list(parts), 6)
 def _host_urllib_parse_urlunsplit(parts):
     return _host_urllib_parse__url(list(parts), 5)
-class _HostRecord:
-    def __init__(self, kind, names, values):
-        self._kind, self._names, self._values = kind, names, tuple(values)
-        for name, value in zip(names, self._values):
-            setattr(self, name, value)
-    def __iter__(self):
-        return iter(self._values)
-    def __getitem__(self, at):
-        return self._values[at]
-    def __eq__(self, other):
-        return self._values == (other._values if _host_type(other).__name__ == "_HostRecord" else other)
-    def __hash__(self):
-        return hash(self._values)
-    def __repr__(self):
-        return f"{self._kind}({', '.join([f'{name}={value!r}' for name, value in zip(self._names, self._values)])})"
-def _host_isocalendar(day):
-    if _host_type(day).__name__ not in ("date", "datetime"):
-        return day.isocalendar()
-    values = [int(part) for part in day.strftime("%G %V %u").split()]
-    return _HostRecord("datetime.IsoCalendarDate", ("year", "week", "weekday"), values)
-def _host_timetuple(day):
-    if _host_type(day).__name__ not in ("date", "datetime"):
-        return day.timetuple()
-    names = [f"tm_{name}" for name in "year mon mday hour min sec wday yday".split()]
-    values = [int(part) for part in day.strftime("%Y %m %d %H %M %S %u %j").split()]
-    return _HostRecord("time.struct_time", (*names, "tm_isdst"), (*values[:6], values[6] - 1, values[7], -1))
 def _host_format_map(text, values):
     is_plain = _host_type(text).__name__ == "str" and _host_type(values).__name__ == "dict"
     return text.format(**values) if is_plain else text.format_map(values)
@@ -213,19 +179,6 @@ def _host_replaced(pattern, repl, string, count=0):
         made += [string[end:match.start()], repl(match)]
         end = match.end()
     return "".join([*made, string[end:]])
-class _HostTemplate:
-    def __init__(self, template):
-        self.template = template
-    def substitute(self, given={}, **named):
-        values, name = {**given, **named}, "[_a-zA-Z][_a-zA-Z0-9]*"
-        def filled(match):
-            key = match[2] or match[3]
-            if not match[1] and not key:
-                raise ValueError("Invalid placeholder in string")
-            return str(values[key]) if key else "$"
-        pattern = _host_re.compile(r"\\$(?:(\\$)|(" + name + r")|\\{(" + name + r")\\}|)")
-        return _host_replaced(pattern, filled, self.template)
-_host_string_Template = _HostTemplate
 class _HostAddress:
     def __init__(self, told):
         for name, value in told.items():
@@ -256,7 +209,7 @@ _host_sys_stdout, _host_sys_exit = _HostStdout(), exit
 """
 _FOR_THESE = frozenset({
     *("StringIO", "decode", "difference", "encode", "format_map", "heapq", "intersection", "ipaddress", "isocalendar"),
-    *("maketrans", "operator", "string", "sub", "sys", "timetuple", "translate", "union", "urllib"),
+    *("operator", "sub", "sys", "timetuple", "translate", "union", "urllib"),
 })  # fmt: skip
 """The words of a program that needs `_SOMETIMES`."""
 

@@ -69,8 +69,6 @@ _WAYS = {
         ("no attribute 'append'", "no attribute 'get'", "no attribute 'extend'", "no attribute 'add'"),
         "{0}; a method is no value here: write a lambda that calls it",
     ),
-    "no attribute 'translate'": "{0}; use replace",
-    "supported in re.sub()": "{0}; write a loop over re.finditer",
     "exceptions can only be called with": "an error takes one text here, such as raise ValueError('no such item')",
     "cannot suspend in this": "the API cannot be called here: call it in a loop first, then use the results",
 }

@@ -37,9 +37,6 @@ def in_cpython(code: str) -> str:
         "from datetime import date, datetime\nfor d in (date(2023, 12, 31), datetime(2021, 1, 1, 5, 6, 7)):\n"
         "    y, w, wd = d.isocalendar()\n    print(y, w, wd, d.isocalendar(), d.isocalendar().week, d.timetuple(), d.timetuple()[7])\n"
         "    print({d.isocalendar()[:2]: 1}, d.isocalendar() == (2023, 52, 7))",
-        "from string import Template\nt = Template('$a ${b}c $$ $d')\nprint(t.substitute({'a': '$b', 'b': 2}, d=3))\n"
-        "for bad in ('$', '$9'):\n    try: Template(bad).substitute()\n    except ValueError as e: print('Invalid' in str(e))\n"
-        "try: t.substitute()\nexcept KeyError as e: print(e)",
         "import io, csv\nf = io.StringIO('a,b\\r\\n1,\\u2028\\n')\nprint(list(csv.reader(f)), list(io.StringIO('x\\n\\ny')))\n"
         "print(list(csv.DictReader(io.StringIO('n\\n5'))))",
         "import sys\nprint(sys.stdout.write('a\\n'))\nprint('b', file=sys.stdout, flush=True)\nsys.stdout.flush()",
@@ -56,10 +53,10 @@ def in_cpython(code: str) -> str:
         "print(a, [a], a.is_private, a.version, n, ip.ip_address('2001:db8::5') in n, a == ip.ip_address('10.0.0.1'))",
         "from email.utils import parsedate_to_datetime as p\nprint(p('Wed, 21 Oct 2015 07:28:00 GMT'), repr(p('1 Jan 2020 00:00:00 +0200')))",
         "sets = [{1, 2}, {2, 3}]\nprint(set().union(*sets), {1, 2, 3}.intersection(*sets), {1, 5}.difference([1], [2]), {1}.union())\n"
-        "print(frozenset([1]).union([2], [3]), {1}.union('ab'))",
+        "print(frozenset([1]).union([2], [3]), sorted({'x'}.union('ab')))",
         "print('{a}'.format_map({'a': 1}))\ntry: '{b}'.format_map({})\nexcept KeyError as e: print(e)",
         "class A:\n    def sub(self, a, b): return a + b\n    def union(self, *a): return a\n    def translate(self): return 't'\n"
-        "    def isocalendar(self): return 'i'\nprint(A().sub(1, 2), A().translate(), A().isocalendar())",
+        "print(A().sub(1, 2), A().translate())",
         "import string, calendar, operator\nprint(string.digits, calendar.day_name[0], sorted([{'n': 2}, {'n': 1}], key=operator.itemgetter('n')))",
     ],
 )
@@ -104,9 +101,7 @@ def test_what_monty_lacks_prints_what_it_prints_in_python(code: str) -> None:
         ("from email.utils import parsedate_to_datetime\nparsedate_to_datetime(5)", ""),
         ("import shlex\nshlex.split('\"')", ""),
         ("import shlex\nshlex.split(None)", "takes a text here"),
-        ("from string import Template\nTemplate('$a' * 100_000).substitute(a='x' * 100_000)", ""),
         ("'{0.__class__.__init__.__globals__}'.format_map({'0': 1})", ""),
-        ("import string\nprint(string.__file__)", "string.__file__ is not here"),
         ("import textwrap\ntextwrap.dedent(1)", ""),
         ("import html\nhtml.escape([1])", ""),
         ("import re\nre.sub('x*', lambda m: '-', 'axb')", "matches no empty text"),

@@ -28,7 +28,10 @@ def told(code: str, **options: Any) -> str:
     ("code", "way"),
     [
         ("l = [1]\ndel l[:1]", "Line 2: del is not here: d.pop(k) takes a key away"),
-        ("def f():\n    x = yield 1", "Line 2: yield is here only in a function that makes no call, prints nothing"),
+        (
+            "def f():\n    x = yield 1",
+            "Line 2: a function with yield gives all its values at once here: write list(...)",
+        ),
         ("class A:\n    def __bool__(self): return False", "Line 2: __bool__ is not here: write an ordinary method"),
         ("class A(Exception): pass", "Line 1: a class cannot inherit here: write it without a base"),
         ("class A:\n    @property\n    def x(self): pass", "@property is not here: write an ordinary method"),
@@ -40,7 +43,9 @@ def told(code: str, **options: Any) -> str:
         ("import zoneinfo", "zoneinfo is not here: a moment has a fixed offset here"),
         ("from collections import OrderedDict", "OrderedDict is not here: use dict"),
         ("for i, x in enumerate(get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
-        ("from string import Formatter", "string.Formatter is not here: string has Template, ascii_letters, "),
+        ("from string import Template", "string.Template is not here: string has ascii_letters, "),
+        ("import string\nprint(string.__file__)", "string.__file__ is not here: string has ascii_letters, "),
+        ("from pprint import pprint", "pprint is not here: print json.dumps(value, indent=1)"),
         ("print(any((m := get(n=n)) for n in [1, 2]), m)", "a generator makes all its calls at once here"),
         ("l = map(get, [1, 2])\nprint(next(l))", "a generator makes all its calls at once here"),
         ("for x in (get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
