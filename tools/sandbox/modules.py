@@ -117,8 +117,8 @@ def _described(text: str | int, strict: bool | None = None) -> dict[str, Any]:
     return {**told, "_text": str(found), "_shown": repr(found), "_first": int(ends[0]), "_last": int(ends[1])}
 
 
-def _named(module: str, kind: str, names: str, values: Iterable[int]) -> Any:
-    return namedtuple(kind, names, module=module)(*values)  # type: ignore[misc]
+def _named(module: str, kind: str, names: str, values: Iterable[Any]) -> Any:
+    return namedtuple(kind, names, module=module)(*values)
 
 
 def _split_url(url: str, scheme: str, allow_fragments: bool, has_params: bool) -> list[str]:

@@ -34,7 +34,8 @@ def in_cpython(code: str) -> str:
         f"{WALK}print(dict(walk(tree)), max(walk(tree)), *walk(tree), sorted(walk(tree)))",
         f"{FIND}print(list(find(tree, 'n')), ','.join(find(tree, 'n')), set(find(tree, 'n')) - {{'a', 'b', 'c'}})",
         "def f(n):\n    for i in range(n):\n        if i == 2:\n            return\n        yield i\nprint(list(f(5)))",
-        "def f(n):\n    while True:\n        yield n\n        n -= 1\n        if n < 0:\n            break\nprint([*f(3)])",
+        "def f(n):\n    while True:\n        yield n\n        n -= 1\n        if n < 0:\n            break\n"
+        "print([*f(3)])",
         "def f():\n    yield\n    yield 1\nprint(list(f()))",
         "def f():\n    yield from []\nprint(list(f()), sum(f()))",
         "def f(n):\n    row = []\n    for i in range(n):\n        row.append(i)\n        yield row\nprint(list(f(2)))",
@@ -43,7 +44,8 @@ def in_cpython(code: str) -> str:
         "def f():\n    print('begun')\n    yield 1\n    print('ended')\nprint(list(f()))",
         "def f():\n    def g(): return 5\n    yield g()\nprint(list(f()))",
         "def f():\n    yield {}['a']\ntry: list(f())\nexcept KeyError as e: print('no', e)",
-        "def outer(key):\n    def inner(d):\n        for k in d:\n            yield k, key\n    return list(inner({'a': 1}))\n"
+        "def outer(key):\n    def inner(d):\n        for k in d:\n            yield k, key\n"
+        "    return list(inner({'a': 1}))\n"
         "print(outer(5))",
     ],
 )
