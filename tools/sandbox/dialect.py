@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from restgpt.tools.sandbox.code import syntax_tree
-from restgpt.tools.sandbox.gather import bound_names, rewritten
+from restgpt.tools.sandbox.gather import bound_names, name_of, rewritten
 from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lacking, part
 from restgpt.tools.sandbox.yields import LACKING, collecting, parts
 
@@ -40,6 +40,7 @@ _NAMES: Mapping[str, str] = {
 }
 _LAZY = "a generator makes all its calls at once here: use a list if you want all, else a loop that breaks"
 _TAKERS = frozenset({"dict", "frozenset", "gather", "list", "max", "min", "set", "sorted", "sum", "tuple"})
+_PASSING = frozenset({"enumerate", "iter", "zip"})
 _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
 _ATTRIBUTES = frozenset({"status", "body", "__name__", "hostname", "password", "port", "username"})
@@ -83,8 +84,9 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
     In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
     """
-    bound, modules = {name for node in ast.walk(tree) for name in bound_names(node)}, imported(tree)
-    makers = collecting(list(ast.walk(tree)), _whole(tree))
+    nodes = list(ast.walk(tree))
+    bound, modules = {name for node in nodes for name in bound_names(node)}, imported(tree)
+    makers = collecting(nodes, _whole(nodes, is_first=False))
     hidden = {name: hidden_name(name) for name in functions if name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
@@ -117,8 +119,8 @@ def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]
     """Return the lines and sentences of what the program uses and Monty does not have, each with a way round it."""
     nodes = list(ast.walk(tree))
     bound = {*functions, *(name for node in nodes for name in bound_names(node))}
-    calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
-    modules, makers = imported(tree), collecting(nodes, _whole(tree))
+    calls, taken = _callers(nodes, functions), _whole(nodes, is_first=True)
+    modules, makers = imported(tree), collecting(nodes, _whole(nodes, is_first=False))
     known = {id(part) for node in nodes if id(node) in makers for part in parts(node)}
     known |= {id(part) for node in nodes if _terse(node, modules) is not None for part in ast.walk(node)}
     found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound, modules, known)]  # type: ignore[attr-defined]
@@ -132,19 +134,19 @@ def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]
     own = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     while len(found) > before:
         before = len(found)
-        found.update(node.name for node in own if any(_id(inner) in found for inner in ast.walk(node)))
+        found.update(node.name for node in own if any(name_of(inner) in found for inner in ast.walk(node)))
     return found
 
 
 def _taken(node: ast.AST) -> Sequence[ast.AST]:
     """Return the parts of a node of which it takes all items at once, or as in Python."""
-    if isinstance(node, ast.Starred):
+    if isinstance(node, ast.Starred | ast.YieldFrom):
         return [node.value]
     if not isinstance(node, ast.Call):
         return []
-    if _id(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+    if name_of(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
         return node.args[:1]
-    return node.args if _id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join" else []
+    return node.args if name_of(node.func) in _TAKERS | _PASSING or getattr(node.func, "attr", "") == "join" else []
 
 
 def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
@@ -152,15 +154,19 @@ def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     later: list[ast.AST] = []
     if isinstance(node, ast.GeneratorExp):  # Python takes the outermost list at once
         later = [node.elt, *node.generators[0].ifs, *node.generators[1:]]
-    elif isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls}:
+    elif isinstance(node, ast.Call) and name_of(node.func) in _EAGER - {*calls}:
         later = [*node.args[:1]]
-    return any(_id(inner) in calls for part in later for inner in ast.walk(part))
+    return any(name_of(inner) in calls for part in later for inner in ast.walk(part))
 
 
-def _whole(tree: ast.AST) -> set[int]:
-    """Return the ids of the nodes that are taken whole where they stand, before anything else happens."""
-    taken = [part for node in ast.walk(tree) if _id(getattr(node, "func", node)) not in _FIRST for part in _taken(node)]
-    return {id(part) for part in taken} | {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.YieldFrom)}
+def _whole(nodes: Collection[ast.AST], *, is_first: bool) -> set[int]:
+    """Return the ids of the nodes of which all items are taken at once; with `is_first` also those inside `next`."""
+    found: set[int] = set()
+    for node in nodes:  # what is around a node comes before it
+        name = name_of(getattr(node, "func", node))
+        if (name not in _PASSING or id(node) in found) and (is_first or name not in _FIRST):
+            found.update(map(id, _taken(node)))
+    return found
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
@@ -180,7 +186,7 @@ def _full(node: ast.AST, modules: Mapping[str, str]) -> str:
     if isinstance(node, ast.Attribute):
         owner = _full(node.value, modules)
         return owner and f"{owner}.{node.attr}"
-    return modules.get(_id(node), "")
+    return modules.get(name_of(node), "")
 
 
 def _terse(node: ast.AST, modules: Mapping[str, str]) -> str | None:
@@ -215,14 +221,16 @@ def _sentences(
             yield lacking(full)
         case ast.FunctionDef(name="__bool__" | "__len__" as name):
             yield f"{name} is not here: write an ordinary method"
-        case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
+        case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(
+            name_of(base) != "object" for base in bases
+        ):
             yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
         case ast.FunctionDef(decorator_list=[ast.Name(id="property" | "staticmethod" | "classmethod" as name), *_]):
             yield f"@{name} is not here: write an ordinary method or function"
         case ast.Delete(targets=targets) if not all(_deleted(target) for target in targets):
             yield "del is not here: d.pop(k) takes a key away; build a new list without the items"
         case ast.Import() | ast.ImportFrom():
-            yield from _of_imports(node)
+            yield from _of_imports(node, modules)
         case ast.Name(id=name) if name in _NAMES and name not in bound:
             yield f"{name} is not here: {_NAMES[name]}"
         case ast.Constant(value=str() as text) if re.search("[\ud800-\udfff]", _paired(text)):
@@ -231,7 +239,7 @@ def _sentences(
             yield f"{name} is a name of the sandbox: give what you write another one"
 
 
-def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _of_imports(node: ast.Import | ast.ImportFrom, modules: Full) -> Iterator[str]:
     for alias in node.names:
         module = alias.name if isinstance(node, ast.Import) else node.module or ""
         name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
@@ -239,6 +247,9 @@ def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
             yield f"{name} is not here: {way}"
         elif isinstance(node, ast.ImportFrom) and lacking(full):
             yield lacking(full)
+        own, is_ours = alias.asname or module.partition(".")[0], module.partition(".")[0] in MODULES - OF_MONTY
+        if isinstance(node, ast.Import) and is_ours and own not in modules:
+            yield f"{own} is a module here: give your other value another name"
 
 
 def _paired(text: str) -> str:
@@ -251,16 +262,12 @@ def _deleted(target: ast.expr) -> bool:
     )
 
 
-def _id(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _held(tree: ast.Module, functions: Collection[str]) -> set[str]:
     """Return the names of answers of calls; one that is changed in its place is read there."""
     nodes = list(ast.walk(tree))
     given = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
-    names = {_id(target) for node in given if _id(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
-    return names - {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
+    names = {name_of(target) for node in given if name_of(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
+    return names - {name_of(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
 
 
 def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]:
@@ -269,22 +276,22 @@ def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]
     The value of a name that the program does not read is not used either; True stands beside such a call.
     """
     nodes = list(ast.walk(tree))
-    read = {_id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
-    read |= {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
+    read = {name_of(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
+    read |= {name_of(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
     for node in nodes:
-        names = {_id(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+        names = {name_of(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
         value: Any = node.value if isinstance(node, ast.Expr) or names else None  # type: ignore[attr-defined]
         value = _within(value, "_host_shown")
         if isinstance(value, ast.Call) and not names & (read - held):
             yield _within(value, "_host_wait"), bool(names)
-        if isinstance(value, ast.Call) and not names & read and _id(value.func) == "gather":
+        if isinstance(value, ast.Call) and not names & read and name_of(value.func) == "gather":
             bodies = [_within(part.body, "_host_wait") for part in ast.walk(value) if isinstance(part, ast.Lambda)]
             yield from ((body, False) for body in bodies if isinstance(body, ast.Call))
 
 
 def _within(value: Any, function: str) -> Any:
     """Return the argument of a call of a function of the prelude; another value as it is."""
-    return value.args[0] if isinstance(value, ast.Call) and _id(value.func) == function else value
+    return value.args[0] if isinstance(value, ast.Call) and name_of(value.func) == function else value
 
 
 def _name(name: str) -> ast.Name:
@@ -333,7 +340,7 @@ def _is_lacking(method: str, call: ast.Call) -> bool:
 def _gone(target: ast.expr) -> ast.stmt:
     if isinstance(target, ast.Subscript):
         return ast.Expr(ast.Call(ast.Attribute(target.value, "pop", ast.Load()), [target.slice], []))
-    return ast.Assign([ast.Name(_id(target), ast.Store())], ast.Constant(None))
+    return ast.Assign([ast.Name(name_of(target), ast.Store())], ast.Constant(None))
 
 
 class _Dialect(ast.NodeTransformer):
@@ -401,11 +408,11 @@ class _Dialect(ast.NodeTransformer):
         The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
         """
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("fromtimestamp", "utcfromtimestamp"):
-            kind = _id(node.func.value) or getattr(node.func.value, "attr", "")
+            kind = name_of(node.func.value) or getattr(node.func.value, "attr", "")
             node.func = ast.copy_location(_name("_host_day" if kind == "date" else "_host_moment"), node.func)
         if (pattern := _terse(node, self._modules)) is not None:
             node.args[0] = ast.copy_location(ast.Constant(pattern), node.args[0])
-        name = _id(node.func)
+        name = name_of(node.func)
         is_own = name in self._bound or name in self._hidden
         if name in self._hidden:
             node.args = [self.visit(argument) for argument in node.args]
@@ -493,6 +500,6 @@ class _Dialect(ast.NodeTransformer):
             return node
         item = ast.Name("_given", ast.Load())
         is_type = isinstance(node.value, ast.Name) and isinstance(getattr(builtins, node.value.id, None), type)
-        owner, arguments = (item, []) if is_type and _id(node.value) not in self._bound else (node.value, [item])
+        owner, arguments = (item, []) if is_type and name_of(node.value) not in self._bound else (node.value, [item])
         parameters = ast.arguments([], [ast.arg("_given")], None, [], [], None, [])
         return ast.Lambda(parameters, ast.Call(ast.Attribute(owner, node.attr, ast.Load()), list(arguments), []))

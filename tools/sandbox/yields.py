@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from restgpt.tools.sandbox.gather import bound_names
+from restgpt.tools.sandbox.gather import bound_names, name_of
 
 LACKING = (
     "a function with yield gives all its values at once here: write list(...) around each call of it, or collect the "
@@ -16,8 +16,8 @@ def collecting(nodes: Collection[ast.AST], whole: Collection[int]) -> set[int]:
     """Return the ids of the functions with `yield` of which each call is one of the nodes that are taken whole."""
     bound = Counter(name for node in nodes for name in bound_names(node))
     methods = {id(part) for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
-    called = Counter(_id(node.func) for node in nodes if isinstance(node, ast.Call) and id(node) in whole)
-    used = Counter(map(_id, nodes))
+    called = Counter(name_of(node.func) for node in nodes if isinstance(node, ast.Call) and id(node) in whole)
+    used = Counter(map(name_of, nodes))
     return {
         id(node)
         for node in nodes
@@ -31,7 +31,7 @@ def _collects(function: ast.FunctionDef) -> bool:
     own = list(parts(function))
     yields = {id(node) for node in own if isinstance(node, ast.Yield | ast.YieldFrom)}
     given = {id(node.value) for node in own if isinstance(node, ast.Expr)}
-    is_more = any(_id(node) == "StopIteration" or (isinstance(node, ast.Return) and node.value) for node in own)
+    is_more = any(name_of(node) == "StopIteration" or (isinstance(node, ast.Return) and node.value) for node in own)
     return bool(yields) and yields <= given and not is_more and not function.decorator_list
 
 
@@ -41,7 +41,3 @@ def parts(function: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             yield from parts(node)
-
-
-def _id(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""

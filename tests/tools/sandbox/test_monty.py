@@ -40,6 +40,7 @@ def told(code: str, **options: Any) -> str:
         ("import heapq as h\nh.heapify([1])", "Line 2: heapq.heapify is not here: heapq has nlargest, nsmallest"),
         ("import re\np = 'a b'\nre.compile(p, re.X)", "re.VERBOSE is here only in a call with its pattern"),
         ("import re\nre.compile('a{1, 2}', re.X)", "re.VERBOSE is here only in a call with its pattern"),
+        ("import html\ndef f(html): return html\nhtml.escape('a')", "Line 1: html is a module here: give your other"),
         ("import zoneinfo", "zoneinfo is not here: a moment has a fixed offset here"),
         ("from collections import OrderedDict", "OrderedDict is not here: use dict"),
         ("for i, x in enumerate(get(n=n) for n in [1, 2]): break", "a generator makes all its calls at once here"),
@@ -74,9 +75,10 @@ def test_what_monty_cannot_run_is_told_with_a_way_round_it(code: str, way: str) 
 def test_generators_that_are_used_up_or_call_nothing_are_as_in_python() -> None:
     code = (
         "def even(n): return n % 2 == 0\nprint(next((n for n in [1, 2] if even(n)), None), all(map(even, [2])))\n"
-        "print(sum(get(n=n) for n in [1, 2]), [*map(get, [3])], ', '.join(str(get(n=n)) for n in [4, 5]))"
+        "print(sum(get(n=n) for n in [1, 2]), [*map(get, [3])], ', '.join(str(get(n=n)) for n in [4, 5]))\n"
+        "print(dict(zip('ab', (get(n=n) for n in [1, 2]))))"
     )
-    assert Host({"get": lambda n: n}).play(code).result.output == "2 True\n3 [3] 4, 5\n"
+    assert Host({"get": lambda n: n}).play(code).result.output == "2 True\n3 [3] 4, 5\n{'a': 1, 'b': 2}\n"
 
 
 @pytest.mark.parametrize(

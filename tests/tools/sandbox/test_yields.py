@@ -59,7 +59,7 @@ def test_a_function_with_yield_whose_values_are_taken_at_once_prints_what_it_pri
     [
         f"{WALK}for d, n in walk(tree): print(n)",
         f"{WALK}print([n for d, n in walk(tree)])",
-        f"{WALK}print(next(walk(tree)))",
+        f"{WALK}print(next(walk(tree)), list(next(walk(tree))))",
         f"{WALK}for i, n in enumerate(walk(tree)): print(n)",
         f"{WALK}made = walk(tree)\nprint(list(made))",
         f"{WALK}take = walk\nprint(list(take(tree)))",
