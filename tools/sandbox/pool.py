@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import pydantic_monty as monty
 from pydantic_monty._binary import find_monty_binary
@@ -50,10 +50,14 @@ class SandboxUnavailableError(RestgptError):
 class Process:
     """The process of one run: what its code printed, how many seconds it ran, the limit for which it was ended."""
 
-    def __init__(self, limits: Limits, session: Any = None, pid: int | None = None) -> None:
-        self.session, self.pid, self._limits = session, pid, limits
-        self.printed, self.ended = bytearray(), cast("Status | None", None)
-        self.seconds = self._began = 0.0
+    def __init__(self, limits: Limits) -> None:
+        self.printed = bytearray()
+        self.ended: Status | None = None
+        self.session: Any = None
+        self._limits = limits
+        self._pid: int | None = None
+        self._began = 0.0
+        self.seconds = 0.0
 
     def write(self, stream: Literal["stdout", "stderr"], text: str) -> None:
         """Keep printed text; the first byte beyond the limit ends the process, because Monty ignores an exception."""
@@ -66,9 +70,9 @@ class Process:
     def end(self, status: Status) -> None:
         """End the process for a limit."""
         self.ended = self.ended or status
-        if self.pid is not None:
+        if self._pid is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.kill(self.pid, _KILL)
+                os.kill(self._pid, _KILL)
 
     def status_of(self, error: Exception) -> Status:
         """Return the status of a run that raised an error of Monty."""
@@ -78,6 +82,17 @@ class Process:
             return Status.TIMEOUT if error.timed_out else Status.CRASHED
         inner = error.exception() if isinstance(error, monty.MontyError) else error
         return _KINDS.get(type(inner).__name__, Status.RUNTIME_ERROR)
+
+    @contextmanager
+    def running(self, session: Any) -> Iterator["Process"]:
+        """Use the session of Monty, whose pool ends it a moment after its time, where Monty looks at no clock."""
+        # Monty tells the process between runs only.
+        self.session, self._pid = session, session.worker_pid
+        try:
+            yield self
+        finally:
+            self.rest()
+            self._pid = None
 
     def work(self) -> None:
         """Begin a time in which the code runs, until `rest`."""
@@ -111,14 +126,8 @@ def process(limits: Limits, *, memory: int, clock: Any = None, seed: Any = None)
     if clock is not None:
         policy |= {"datetime": clock, "random_start": {"seed": seed}}
     options = {"limits": bounds, "assert_message_annotations": False, "os_policy": policy}
-    with _pools.session(**options) as session:
-        # Monty tells the process between runs only.
-        found = Process(limits, session, session.worker_pid)
-        try:
-            yield found
-        finally:
-            found.rest()
-            found.pid = None
+    with _pools.session(**options) as session, Process(limits).running(session) as found:
+        yield found
 
 
 class _Pools:
