@@ -10,8 +10,8 @@ from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_messa
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
-from restgpt.nodes.programs.log import CallerState
-from restgpt.nodes.programs.program import written
+from restgpt.nodes.programs.log import CallerState, left
+from restgpt.nodes.programs.program import program_text, written
 from restgpt.nodes.programs.repetition import remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes
@@ -133,7 +133,7 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
         "instruction",
         run.context.caller_prompt,
         apis=apis_text(run, about, remedy=ASK),
-        program=render("program", report=render("instruction_report")),
+        program=program_text(run, "instruction_report"),
         functions=fenced("document", functions_text(run, selection, instruction)),
     )
     prompt: list[BaseMessage] = [
@@ -142,7 +142,8 @@ def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Al
     ]
     for step, result, remark in zip(steps, bounded_results(steps), remarks(steps), strict=True):
         shown = f"{fenced('result', result)}{remark}"
-        prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown))]
+        more = f" {left(run, state)} requests are left." if step is steps[-1] else ""
+        prompt += [decision_message(step), HumanMessage(render("instruction_again", result=shown) + more)]
     for number, wish in enumerate(selection["looks"], 1):
         asked = offer.schema(thought=wish["thought"], decision="functions", text=wish["words"])
         found = fenced("document", look_text(run, selection, number - 1, about))

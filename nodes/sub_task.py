@@ -10,7 +10,7 @@ from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.log import CallerState
-from restgpt.nodes.programs.program import written
+from restgpt.nodes.programs.program import program_text, written
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall
 from restgpt.nodes.state.results import background
@@ -24,7 +24,7 @@ def sub_task_program(run: Run, state: CallerState) -> dict[str, Any]:
     planned = state["api_plan"]["calls"]
     is_last = state["decision"].get("last", False)
     prompt: list[BaseMessage] = [
-        SystemMessage(render("caller_program", program=render("program", report=render("caller_report")))),
+        SystemMessage(render("caller_program", program=program_text(run, "caller_report"))),
         HumanMessage(
             render(
                 "caller_program_task",

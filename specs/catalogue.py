@@ -20,7 +20,9 @@ from restgpt.specs.search.vectors import VectorSearch
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
 # Names of functions and exceptions that programs have besides the operations.
-RESERVED = frozenset({"gather", "stop", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"})
+RESERVED = frozenset(
+    {"gather", "stop", "left", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"}
+)
 
 
 NEAR = 5

@@ -1,4 +1,7 @@
-"""`python -m lab.readers`: run ten tasks with a model behind an OpenAI-compatible address, or check the tasks."""
+"""`python -m lab.readers`: run thirty tasks with a model behind an OpenAI-compatible address, or check the tasks.
+
+It measures the search on twenty sentences, too.
+"""
 
 import argparse
 import json
@@ -12,9 +15,12 @@ from pydantic import SecretStr
 
 from lab.kit.table import markdown
 from lab.local_model.run import Exchanges
-from lab.readers.run import UnknownTaskError, replay, rows, run_task, tasks
+from lab.readers import sentences
+from lab.readers.run import UnknownTaskError, replay, rows, run_task, tasks, with_document
 from lab.readers.task import MissingDocumentError, Suite, Task
+from restgpt_bench.retrieval.measure import compare
 
+SEARCHED = ("document", "operations", "sentences", "all@5", "all@10", "all@20", "BM25 all@5", "all@10", "all@20")
 COLUMNS = ("task", "right", "model calls", "input tokens", "requests", "why not")
 
 
@@ -27,17 +33,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run.add_argument("--model", default="reader", help="the model's name there (reader)")
     run.add_argument("--out", type=Path, metavar="FILE", help="the file of results; prompts go to a folder beside it")
     check = commands.add_parser("check", help="make the right calls of each task, and none at all, and judge both")
+    commands.add_parser("search", help="measure how many of the operations for twenty sentences the search finds")
     for command in (run, check):
         command.add_argument(
-            "--task", action="append", default=[], metavar="API/KEY", help="one; may be repeated (ten)"
+            "--task", action="append", default=[], metavar="API/KEY", help="one, or API for all on it; repeatable (all)"
         )
     given = parser.parse_args(arguments)
     try:
+        if given.command == "search":
+            return _search()
         chosen = tasks(given.task)
-        return _check(chosen) if given.command == "check" else _run(chosen, given)
+        if given.command == "check":
+            return _check(chosen)
+        present, left_out = with_document(chosen)
+        if left_out:
+            print("\n".join(left_out), file=sys.stderr)
+        return _run(present, given) if present else 2
     except (UnknownTaskError, MissingDocumentError) as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def _search() -> int:
+    table: list[list[object]] = []
+    for suite in sentences.suites():
+        try:
+            row = compare(sentences.part(suite))
+        except MissingDocumentError as error:
+            print(f"The sentences over {suite.name} are left out: {error}.", file=sys.stderr)
+            continue
+        shares = [f"{share:.2f}" for one in (row.ours, row.plain) for share in one.whole.values()]
+        table.append([row.name, row.operations, row.ours.tasks, *shares])
+    print("\n".join(markdown(SEARCHED, table)))
+    return 0 if table else 2
 
 
 def _check(chosen: Sequence[tuple[Suite, Task]]) -> int:
@@ -51,8 +79,6 @@ def _check(chosen: Sequence[tuple[Suite, Task]]) -> int:
 
 
 def _run(chosen: Sequence[tuple[Suite, Task]], given: argparse.Namespace) -> int:
-    for suite, _ in chosen:
-        suite.document()
     outcomes = []
     for suite, task in chosen:
         model = _model(given.model, given.base_url, given.out, f"{suite.name}-{task.key}")

@@ -10,14 +10,16 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from lab.readers.box import BOX
+from lab.readers.directory_tasks import DIRECTORY
 from lab.readers.harbor import HARBOR
 from lab.readers.server import served
-from lab.readers.task import Suite, Task
+from lab.readers.task import MissingDocumentError, Suite, Task
+from lab.readers.xero_tasks import XERO
 from restgpt import build_graph, load_api
 from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import Settings
 
-SUITES = (BOX, HARBOR)
+SUITES = (BOX, HARBOR, XERO, DIRECTORY)
 TODAY = "2026-03-02"
 
 
@@ -26,13 +28,33 @@ class UnknownTaskError(Exception):
 
 
 def tasks(named: Iterable[str] = ()) -> list[tuple[Suite, Task]]:
-    """Return the tasks of these names (API/KEY), or all ten; raises `UnknownTaskError`."""
+    """Return the tasks of these names (API/KEY, or API for all on it), or all thirty; raises `UnknownTaskError`."""
     every = {f"{suite.name}/{task.key}": (suite, task) for suite in SUITES for task in suite.tasks}
-    given = list(named) or list(every)
-    for name in given:
-        if name not in every:
+    found: list[tuple[Suite, Task]] = []
+    for name in list(named) or [suite.name for suite in SUITES]:
+        fitting = [one for key, one in every.items() if name in (key, one[0].name)]
+        if not fitting:
             raise UnknownTaskError(f"There is no task {name}; there are {', '.join(every)}.")
-    return [every[name] for name in given]
+        found += fitting
+    return found
+
+
+def with_document(chosen: Sequence[tuple[Suite, Task]]) -> tuple[list[tuple[Suite, Task]], list[str]]:
+    """Leave out the tasks on a document with a variable of its own that is not there; say so in sentences.
+
+    Raises `MissingDocumentError` for the other documents.
+    """
+    missing: dict[str, str] = {}
+    for suite in SUITES:
+        if all(one.name != suite.name for one, _ in chosen):
+            continue
+        try:
+            suite.document()
+        except MissingDocumentError as error:
+            if not suite.variable:
+                raise
+            missing[suite.name] = f"The tasks on {suite.name} are left out: {error}."
+    return [one for one in chosen if one[0].name not in missing], list(missing.values())
 
 
 def replay(suite: Suite, task: Task, doing: Callable[[str], str] | None = None) -> list[str]:
@@ -50,7 +72,7 @@ def run_task(suite: Suite, task: Task, model: BaseChatModel) -> dict[str, Any]:
     config: RunnableConfig = {"configurable": {"thread_id": f"{suite.name}/{task.key}"}}
     store, began, error = InMemoryStore(), time.monotonic(), ""
     with served(world) as url:
-        api = load_api(suite.document(), base_url=url, name=suite.name)
+        api = load_api(suite.document(), base_url=url, name=suite.name, given=suite.given)
         services = Services([api], model=model, settings=Settings(), recipes=(), store=store).with_defaults(**context)
         graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
         try:

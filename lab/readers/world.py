@@ -119,6 +119,9 @@ class World:
             reply = route(self, Call(method, parts.path, query, body, headers, ids))
         except Refusal as refusal:
             reply = Reply(refusal.status, self.error(refusal))
+        except (AttributeError, KeyError, TypeError) as error:
+            # A body of another form than the route expects.
+            reply = Reply(400, self.error(Refusal(400, f"Malformed request: {error!r}")))
         entry = {"method": method, "path": parts.path, "query": query, "body": body, "status": reply.status}
         self.log.append(entry)
         return reply

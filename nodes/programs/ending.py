@@ -14,7 +14,7 @@ from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
-from restgpt.nodes.state.records import Program, ProgramEnd, Proposal
+from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step
 from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
 from restgpt.nodes.state.rounds import of_turn, step_of
 from restgpt.tools.response.store import UnknownHandleError
@@ -39,6 +39,9 @@ HEALED = frozenset({"shifted", "stopped", "failed"})
 NOTHING_CALLED = "(The program called no function of the APIs, so this is no answer of theirs.)"
 """What the planner is told of a report that rests on no answer."""
 
+LEFT = "Not done: "
+"""The beginning of a line about something that a program left undone."""
+
 CLIENT_PROBLEM = 3000
 """The maximum number of characters of an error of a client's program, with what it had printed."""
 
@@ -51,7 +54,7 @@ class Ending:
     """How a program ended, and what it said last, with its requests as they came out.
 
     `is_final` says of a program that failed that no other one does better, `is_answer` of a report that nothing speaks
-    against it.
+    against it, and `is_part` that it does not fulfil all.
     """
 
     kind: ProgramEnd
@@ -60,6 +63,7 @@ class Ending:
     requests: Sequence[Request]
     is_final: bool = False
     is_answer: bool = False
+    is_part: bool = False
 
 
 def program_of(state: ProgramState) -> Program:
@@ -101,7 +105,7 @@ def _proposal(
         # What a program prints about changes that a dry run held back is not so.
         is_held = any(request["status"] == "held" for request in requests)
         made = [*made_in_turn(state), *requests]
-        fulfilled = program["writer"] != "caller" or may_be_fulfilled(state, made)
+        fulfilled = not ending.is_part and (program["writer"] != "caller" or may_be_fulfilled(state, made))
         return {"kind": "end", "text": "" if is_held else ending.text, "fulfilled": fulfilled}
     if ending.kind == "unknown" and program["is_last"] and not _doubts(requests):
         return {"kind": "end", "text": "", "fulfilled": True, "remark": f"\n{ending.text}"}
@@ -126,15 +130,24 @@ def failure(program: Program, requests: Sequence[Request], problem: str, *, is_f
 
 
 def report(
-    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], text: str, *, is_raw: bool = False
+    run: Run,
+    state: ProgramState,
+    program: Program,
+    requests: Sequence[Request],
+    text: str,
+    *,
+    left: Sequence[str] = (),
+    is_raw: bool = False,
 ) -> Ending:
     """Return the end of a program with its report, and whether that is the answer: if nothing speaks against it.
 
-    A raw report is the answer of a call as it came, which a model has to read.
+    What the program `left` undone stands below the report. A raw report is the answer of a call as it came, which a
+    model has to read.
     """
     if program["writer"] != "client":
         # A client reads a long report in pages; a model's prompt has no room for it.
         text = shortened(text, run.context.result_budget * 4)
+    text = "\n".join([text, *(f"{LEFT}{one}" for one in left)])
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
     is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
@@ -148,7 +161,7 @@ def report(
         # The result says that the list goes on, so the planner decides whether that matters.
         or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
     )
-    return Ending("report", text, program, requests, is_answer=not speaks_against)
+    return Ending("report", text, program, requests, is_answer=not speaks_against, is_part=bool(left))
 
 
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
@@ -255,16 +268,22 @@ def _summary(requests: Sequence[Request], said_last: str) -> str:
     return "\n".join(lines)
 
 
-def shapes(requests: Sequence[Request]) -> str:
-    """Return the shapes of the responses, one for each operation, for a model that did not see them."""
+def shapes(requests: Sequence[Request], *, shown: Sequence[Step] = (), room: int = SHAPES * SHAPE) -> str:
+    """Return the shapes of the responses, one for each operation, for a model that did not see them.
+
+    Those that the results of earlier steps have `shown` are left out, and those that `room` characters do not hold.
+    """
     shapes: dict[str, str] = {}
     for request in requests:
         sketch = request["response"].get("sketch")
         if sketch:
             shapes[f"{request['operation']} (status {request['response']['status']})"] = _cut(str(sketch))
-    if not shapes:
-        return ""
-    return f"\n{SHAPES_HEAD}\n" + "\n".join(f"{name}: {text}" for name, text in list(shapes.items())[-SHAPES:])
+    lines: list[str] = []
+    for line in reversed([f"{name}: {text}" for name, text in shapes.items()][-SHAPES:]):
+        room -= len(line)
+        if room >= 0 and not any(line in step["result"] for step in shown):
+            lines.insert(0, line)
+    return "\n".join(["", SHAPES_HEAD, *lines]) if lines else ""
 
 
 def _cut(shape: str) -> str:

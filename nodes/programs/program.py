@@ -19,7 +19,9 @@ from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Writer, spent_since
-from restgpt.nodes.state.rounds import of_round
+from restgpt.nodes.state.results import shortened
+from restgpt.nodes.state.rounds import of_round, of_turn
+from restgpt.prompts import render
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.sandbox.code import program_code
@@ -41,6 +43,9 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w*)\(", re.ASCII)
 
 OTHER_VERSION = "The program began under another version of RestGPT, which may run it otherwise, so it does not go on."
 """Why a program ends that was resumed after an upgrade, if calls of it were answered."""
+
+NOTHING_DONE = "Nothing could be done."
+"""The report of a program that printed nothing but left something undone."""
 
 UNREPAIRABLE = frozenset({Status.SANDBOX_UNAVAILABLE, Status.INTERNAL_ERROR})
 """Sandbox failures that another program cannot avoid."""
@@ -78,6 +83,12 @@ def written(
         "seen": sorted(seen),
     }
     return program if functions is None else {**program, "functions": list(functions)}
+
+
+def program_text(run: Run, report: str) -> str:
+    """Return how a program is written, for a prompt; `report` is the prompt on what it prints."""
+    shown = 4 * run.context.result_budget
+    return render("program", report=render(report), requests=f"{run.context.max_requests:,}", shown=f"{shown:,}")
 
 
 def is_running(program: Program | None) -> bool:
@@ -128,16 +139,20 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
         case "calls":
             return _handed_over(run, state, program, requests, found)
         case "finished" if found.result.ok:
-            return report(run, state, program, requests, found.result.output.strip())
+            return report(run, state, program, requests, found.result.output.strip(), left=found.left)
         case "finished" | "failed" if found.result.status is Status.NO_OUTPUT:
             value, changes = found.result.output.strip(), changes_text(state, program, requests)
             if text := "\n".join(filter(None, [changes, value])):
                 is_raw = not changes and value.startswith(("{", "["))
-                return report(run, state, program, requests, text, is_raw=is_raw)
+                return report(run, state, program, requests, text, left=found.left, is_raw=is_raw)
+            if found.left:
+                return report(run, state, program, requests, NOTHING_DONE, left=found.left)
         case "stopped":
-            shown = f"\nIt shows: {found.value}" if found.value else ""
+            room = run.context.result_budget * 4
+            shown = f"\nIt shows: {shortened(found.value, room)}" if found.value else ""
             before = f"\nIt had printed: {printed}" if (printed := found.result.output.strip()) else ""
-            text = f"The program stopped: {found.text}{shown}{before}{shapes(requests)}"
+            text = f"The program stopped: {found.text}{shown}{shortened(before, max(0, room - len(shown)))}"
+            text += shapes(requests, shown=of_turn(state), room=max(0, room - len(text)))
             return Ending("stopped", text, program, requests)
         case "unknown":
             text = (

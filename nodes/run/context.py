@@ -114,7 +114,7 @@ class Context(BaseModel):
     max_steps: int = Field(
         default=15, ge=1, le=MAX_STEPS, description="Maximum number of API plans for one instruction."
     )
-    max_requests: int = Field(default=60, ge=1, le=1000, description="Maximum number of requests for one instruction.")
+    max_requests: int = Field(default=200, ge=1, le=1000, description="Maximum number of requests for one instruction.")
     max_tokens: int = Field(default=500_000, ge=1000, description="Maximum number of model tokens for one instruction.")
     max_reply_tokens: int = Field(
         default=8192,

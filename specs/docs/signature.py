@@ -7,11 +7,10 @@ A star marks required arguments and fields, a question mark a value that may be 
 type is a text. Of a long result the fields that programs need come first, the names of the others after an ellipsis.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
@@ -47,8 +46,6 @@ PAGING = frozenset({"page", "offset", "limit", "cursor", "next", "skip", "start"
 LIST_DEPTH = 2
 # Words in the names of arguments that only a list in pages has.
 TURNING = frozenset({"page", "offset", "cursor"})
-# How many changes on the same path, or below it, are searched for the values of a filter.
-SIBLINGS_MOST = 3
 # What is said of an argument for the version of a resource, by its header in lower case.
 CONDITIONS = {
     "if-match": "is not sent by itself; where a change must meet the version that was read, pass "
@@ -68,8 +65,6 @@ SUMMARY_MOST, SUMMARY_LEAST = 120, 40
 NOTED_MOST = 400
 # Characters for the enumerated values of a required and of an optional argument, from generous to few.
 VALUES_MOST = ((400, 400), (120, 60), (120, 30), (30, 12))
-_NULL = re.compile(r"\b([A-Za-z_]\w*)\??: null(?![\w |])", re.ASCII)
-_ALWAYS_NULL = re.compile(r"always null: ([\w?]+(?:, [\w?]+)*)(?=[},])", re.ASCII)
 
 
 class Types(NamedTuple):
@@ -113,7 +108,7 @@ def signature(
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
         writer = _Writer(operation, name, found, types, is_read=reads(operation), shared=shared)
-        shown = writer.with_types(shown) + (f"\n  Note: {plain_text(noted, NOTED_MOST)}." if noted else "")
+        shown += f"\n  Note: {plain_text(noted, NOTED_MOST)}." if noted else ""
         room -= len(shown)
         ruled = room // RULES_PART if rules is None else rules
         text = writer.text(room, ruled, max(room, (asked or 0) * TOKEN))
@@ -249,73 +244,7 @@ class _Writer:
     def _argument(self, item: Keyword, values: int) -> str:
         shape = self._shape(item)
         kind = argument_type(shape, self._relevance, values)
-        if kind in ("str", "[str]") and item.location == "query" and (known := self._values.get(item.field)):
-            listed = "|".join(map(repr, known))
-            if len(listed) <= values:
-                kind = f"[{listed}]" if kind == "[str]" else listed
         return argument(item.name, kind, shape, is_required=item.required)
-
-    @cached_property
-    def _values(self) -> Mapping[str, tuple[Any, ...]]:
-        """The enumerated texts of the fields by name, which hold for a filter of the same name, too."""
-        found = {name: (shape.items or shape).values for name, shape in self._fields.items()}
-        return {
-            name: values
-            for name, values in found.items()
-            if len(values) > 1 and all(isinstance(value, str) for value in values)
-        }
-
-    @cached_property
-    def _fields(self) -> Mapping[str, Shape]:
-        """The fields of the answer and of the bodies of changes by name; one with values before one without."""
-        found: dict[str, Shape] = {}
-        for shape in (*self._answered(), *self._changed()):
-            for name, inner in islice(shape.fields.items(), REACHED_MOST):
-                if name not in found or not (found[name].items or found[name]).values:
-                    found[name] = inner
-        return found
-
-    def with_types(self, seen: str) -> str:
-        """Write the types, if the document has them, of fields that were always null in a learned shape."""
-
-        def typed(name: str, before: str) -> str:
-            kind = type_of(self._fields[name], FIELD_VALUES) if name in self._fields else "any"
-            return before if kind == "any" else f"{before} (else {kind})"
-
-        def listed(match: re.Match[str]) -> str:
-            names = match[1].split(", ")
-            return f"always null: {', '.join(typed(name.rstrip('?'), name) for name in names)}"
-
-        seen = _ALWAYS_NULL.sub(listed, seen)
-        return _NULL.sub(lambda match: typed(match[1], match[0]), seen)
-
-    def _answered(self) -> Iterator[Shape]:
-        """Yield the objects of the answer: itself or its items, and the items of its lists."""
-        response = self._operation.response()
-        media = response.preferred if response is not None else None
-        if media is None:
-            return
-        shape = Shape(self._operation.document, media.schema)
-        shape = shape.items or shape
-        yield shape
-        for inner in islice(shape.fields.values(), REACHED_MOST):
-            if inner.items is not None:
-                yield inner.items
-
-    def _changed(self) -> Iterator[Shape]:
-        """Yield the bodies of changes on the path of a read, or of an item below it."""
-        path = self._operation.path.rstrip("/")
-        if not self._is_read:
-            return
-        below = (
-            item
-            for item in self._operation.api.near_path(path)
-            if item.method in ("POST", "PUT", "PATCH") and (item.path == path or item.path.startswith(f"{path}/{{"))
-        )
-        for item in islice(below, SIBLINGS_MOST):
-            shape = body_shape(item)
-            if shape is not None:
-                yield shape
 
     def _body(self, room: int) -> tuple[str, Value | None]:
         shape = body_shape(self._operation)

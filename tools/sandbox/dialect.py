@@ -18,7 +18,7 @@ from restgpt.tools.sandbox.yields import LACKING, collecting, parts
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
-GIVEN = ("gather", "stop", "headers", "ApiError", "Rejected")
+GIVEN = ("gather", "stop", "left", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 _INSTEAD: Mapping[str, str] = {

@@ -20,7 +20,7 @@ import pydantic_monty as monty
 from pydantic_monty._binary import find_monty_binary
 
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.sandbox.lock import launcher
+from restgpt.tools.sandbox.lock import LACKS, launcher
 from restgpt.tools.sandbox.result import Limits, Status
 
 MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions in one run; its time ends it long before
@@ -48,7 +48,7 @@ class SandboxUnavailableError(RestgptError):
 
 
 class Process:
-    """The process of one run: what its code printed, how many seconds it ran, the limit for which it was ended."""
+    """The process of one run: what its code printed, the limit for which it was ended."""
 
     def __init__(self, limits: Limits) -> None:
         self.printed = bytearray()
@@ -56,8 +56,7 @@ class Process:
         self.session: Any = None
         self._limits = limits
         self._pid: int | None = None
-        self._began = 0.0
-        self.seconds = 0.0
+        self._began = self._rested = 0.0
 
     def write(self, stream: Literal["stdout", "stderr"], text: str) -> None:
         """Keep printed text; the first byte beyond the limit ends the process, because Monty ignores an exception."""
@@ -99,15 +98,18 @@ class Process:
         self._began = time.monotonic()
 
     @property
+    def seconds(self) -> float:
+        """How long the code has run until now."""
+        return self._rested + (time.monotonic() - self._began if self._began else 0.0)
+
+    @property
     def is_late(self) -> bool:
         """Whether the run has taken more than its time, though its code ran only between many calls of the host."""
-        return self.seconds + time.monotonic() - self._began > self._limits.wall + _GRACE
+        return self.seconds > self._limits.wall + _GRACE
 
     def rest(self) -> None:
         """End a time in which the code runs."""
-        if self._began:
-            self.seconds += time.monotonic() - self._began
-            self._began = 0.0
+        self._rested, self._began = self.seconds, 0.0
 
 
 @contextmanager
@@ -164,9 +166,7 @@ class _Pools:
             stack.push(spare.__exit__)
             with suppress(monty.MontyError):  # something has ended it while it waited
                 return stack.enter_context(spare.checkout(**options))
-        pool = _opened(self._binary)
-        stack.push(pool.__exit__)
-        return stack.enter_context(pool.checkout(**options))
+        return _checked_out(stack, self._binary, **options)
 
     def _refill(self) -> None:
         with self._lock, suppress(SandboxUnavailableError):
@@ -203,21 +203,31 @@ def _opened(binary: str) -> monty.Monty:
         raise SandboxUnavailableError(f"the program monty cannot be started: {error}") from error
 
 
+def _checked_out(stack: ExitStack, binary: str, **options: Any) -> Any:
+    pool = _opened(binary)
+    stack.push(pool.__exit__)
+    return stack.enter_context(pool.checkout(**options))
+
+
 def _locked_binary(folder: Path) -> str:
-    """Return the program to start: the launcher, or, where the system takes no lock, Monty itself, with a warning."""
+    """Return the program to start: the launcher, or, where the system takes no lock, Monty itself.
+
+    A warning says what is open to it then.
+    """
     binary = find_monty_binary()
-    try:
-        locked = launcher(binary, folder)
-        pool = _opened(locked)
+    for lacks, kept in LACKS.items():
         try:
-            with pool.checkout() as session:
-                session.feed_run("1 + 1")
-        finally:
-            pool.__exit__(None, None, None)
-    except (OSError, SandboxUnavailableError, monty.MontyError) as error:
-        _logger.warning("generated code runs in Monty without the lock of the kernel around it: %s", error)
-        return binary
-    return locked
+            locked = launcher(binary, folder, lacks)
+            with ExitStack() as stack:
+                _checked_out(stack, locked).feed_run("1 + 1")
+        except (OSError, KeyError, SandboxUnavailableError, monty.MontyError) as error:
+            reason = error
+            continue
+        if lacks:
+            _logger.warning("%s is not here: Monty alone keeps generated code from %s", lacks, kept)
+        return locked
+    _logger.warning("generated code runs in Monty without the lock of the kernel around it: %s", reason)
+    return binary
 
 
 _pools = _Pools()

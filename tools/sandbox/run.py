@@ -47,8 +47,9 @@ class ProgramRun:
 
     `taken` maps positions to the keys of entries of earlier programs that answered them; the next run gets these
     entries at these positions. `problem` is what the model can repair, `line` the place of the end, `text` a sentence
-    of the program, `value` a value that it shows. The output of a program that finished without printing anything is
-    the value of its last expression; the status of its result remains `NO_OUTPUT`.
+    of the program, `value` a value that it shows, `left` what it says it left undone. The output of a program that
+    finished without printing anything is the value of its last expression; the status of its result remains
+    `NO_OUTPUT`.
     """
 
     kind: Kind
@@ -61,6 +62,7 @@ class ProgramRun:
     function: str = ""
     text: str = ""
     value: str = ""
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

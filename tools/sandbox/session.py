@@ -7,6 +7,7 @@ does in its own process: it can deceive itself only.
 
 from __future__ import annotations
 
+import ast
 import json
 import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -52,6 +53,9 @@ MOST_VALUES = 200_000
 
 SOURCE, SHOWN, MESSAGE, SHAPE = 300, 2000, 2048, 800
 """The maximum number of characters of a sentence, a shown value, the message of an error, a description of a value."""
+
+MOST_LEFT = 20
+"""The maximum number of things that a program says it left."""
 
 API_ERROR, REJECTED = "binascii.Incomplete", "decimal.Clamped"
 """The exceptions of Monty that stand for errors of calls: no function that a program can call raises them."""
@@ -112,10 +116,12 @@ class Session:
         self._errors: dict[str, tuple[int, Any]] = {}
         self._answers: list[tuple[int, Entry]] = []
         self._halves = Halves()
+        self._left: list[str] = []
         self._outside: dict[str, Callable[..., Any]] = {
             **{hidden_name(name): _nothing for name in given.functions},
             **host_functions(),
             "stop": self._stop,
+            "left": self._leave,
             "status": lambda: self._status,
             "_host_headers": self._headers_of,
             "_host_error": lambda message, name: self._errors[message][name == "body"],
@@ -314,8 +320,19 @@ class Session:
         return dict(found[0][1])
 
     def _stop(self, text: object = "", value: object = None) -> None:
-        shown = "" if value is None else _cut(repr(value))
+        shown = "" if value is None else _cut(repr(value), self._limits.shown, self._shown_by("stop"))
         raise _Ended(replace(self._ended("stopped"), text=printable(_cut(str(text))), value=printable(shown)))
+
+    def _leave(self, text: object) -> None:
+        if len(self._left) < MOST_LEFT:
+            self._left.append(printable(_cut(str(text))))
+
+    def _shown_by(self, function: str) -> str:
+        """Return the second argument of the call of a function on the current line; empty without one."""
+        calls = [node for node in ast.walk(syntax_tree(self._code)) if isinstance(node, ast.Call)]
+        here = [node for node in calls if node.lineno <= self._line <= (node.end_lineno or 0) and node.args[1:]]
+        found = [ast.unparse(node.args[1]) for node in here if getattr(node.func, "id", "") == function]
+        return found[0][:100] if found else ""
 
     # How it ended
 
@@ -340,8 +357,8 @@ class Session:
         if result.status is Status.NO_OUTPUT:
             kind: Kind = "finished" if value else "failed"
             problem = "" if value else result.feedback(of_program=True)
-            return ProgramRun(kind, replace(result, output=printable(value)), problem=problem)
-        return ProgramRun("finished", result)
+            return ProgramRun(kind, replace(result, output=printable(value)), problem=problem, left=tuple(self._left))
+        return ProgramRun("finished", result, left=tuple(self._left))
 
     def _failed(self, status: Status, error: CodeError | None = None, about: str = "") -> ProgramRun:
         result = self._result(status, error, about)
@@ -418,12 +435,13 @@ def _short(text: object) -> str:
     return str(text)[: library.MOST_TEXT]
 
 
-def _cut(text: str) -> str:
-    """Return the beginning of a text that a model reads, with what is missing."""
-    if len(text) <= SHOWN:
+def _cut(text: str, most: int = SHOWN, expression: str = "") -> str:
+    """Return the beginning of a text that a model reads, with what is missing and how to see it."""
+    if len(text) <= most:
         return text
-    kept = text[: SHOWN - 60]
-    return f"{kept}… ({len(text) - len(kept)} characters more: show a part of it)"
+    kept = text[: most - 400]
+    rest = f"`repr({expression})[{len(kept)}:]` is the rest" if expression else "show a part of it"
+    return f"{kept}… ({len(text) - len(kept)} characters more: {rest})"
 
 
 def _told(value: Any) -> str:

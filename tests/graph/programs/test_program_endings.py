@@ -86,6 +86,37 @@ def test_what_was_printed_before_a_stop_is_told_too(board: Board) -> None:
     assert "The program stopped: Which one?\nIt had printed: Two are known." in said(agent)
 
 
+def test_a_long_value_of_a_stop_has_the_room_and_a_shape_is_shown_once(board: Board) -> None:
+    first = 'found = list_projects()\nstop("Which?", "timetable " * 700)'
+    agent = programmer(board, first, first.replace("Which?", "And which?"), end("Which project?"))
+    agent.ask("Delete the project")
+    told = [str(message.text) for message in prompts_of(agent.model, "express")[-1]]
+    one, other = [text for text in told if "The program stopped: " in text]
+    assert one.count("timetable ") == other.count("timetable ") == 700
+    assert "list_projects (status 200)" in one
+    assert "list_projects (status 200)" not in other
+
+
+def test_a_value_of_a_stop_that_is_too_long_says_how_to_see_the_rest(board: Board) -> None:
+    agent = programmer(board, 'list_projects()\nstop("Which?", "timetable " * 1000)', end("Which project?"))
+    agent.ask("Delete the project")
+    assert "`repr('timetable ' * 1000)[" in said(agent)
+
+
+def test_what_a_program_left_undone_is_listed_in_its_answer_which_is_not_fulfilled(board: Board) -> None:
+    change = "update_project(project_id=1, body={'name': 'Moss'})"
+    code = f"{change}\nleft('Project Fern: none has this name')\nprint('Renamed.')"
+    agent = programmer(board, code, writes="allow")
+    done = agent.ask("Name project 1 Moss, and archive Fern")
+    assert done["answer"] == "Renamed.\nNot done: Project Fern: none has this name"
+    assert agent.state["decision"]["fulfilled"] is False
+
+
+def test_a_program_that_only_left_something_says_so(board: Board) -> None:
+    agent = programmer(board, "list_projects()\nleft('archive Fern: none has this name')")
+    assert agent.ask("Archive Fern")["answer"] == "Nothing could be done.\nNot done: archive Fern: none has this name"
+
+
 def test_a_name_that_fits_nothing_stops_the_program_before_the_change(board: Board) -> None:
     code = 'found = one(list_projects()["items"], name="Moss")\ndelete_project(project_id=found["id"])\nprint("Gone")'
     agent = programmer(board, code, end("There is no Moss."))

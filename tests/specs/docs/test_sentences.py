@@ -203,20 +203,8 @@ VERSIONED: dict[str, Any] = {
 }
 
 
-def test_the_values_of_a_change_stand_at_the_filter_of_the_same_name() -> None:
-    assert "state: 'open'|'done'" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
-
-
 def test_a_list_whose_answer_nobody_describes_has_pages() -> None:
     assert "pages=1" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
-
-
-def test_a_field_seen_only_as_null_has_the_type_that_a_change_tells() -> None:
-    operation = load_api(VERSIONED).operation("list_jobs")
-    text = signature(operation, "list_jobs", budget=100, seen="[{id, priority: null}]")
-    assert "priority: null (else int)" in text
-    text = signature(operation, "list_jobs", budget=100, seen="[{id, always null: priority, other}]")
-    assert "always null: priority (else int), other}" in text
 
 
 def test_functions_that_take_a_version_say_once_where_it_comes_from() -> None:

@@ -289,7 +289,7 @@ def test_stop_in_a_branch_comes_after_the_calls_of_the_branches_before_it() -> N
 def test_stop_ends_the_program_with_a_sentence_and_a_value() -> None:
     run = once("print('before')\nstop('which one?', {'a': 'x' * 9999})\nprint('never')")
     assert (run.kind, run.text, run.line) == ("stopped", "which one?", 2)
-    assert run.value.endswith("x… (8068 characters more: show a part of it)")
+    assert run.value.endswith("x… (2216 characters more: `repr({'a': 'x' * 9999})[7792:]` is the rest)")
     assert run.result.output == "before\n"
 
 

@@ -43,6 +43,16 @@ def test_data_arrives_as_json_whatever_its_form(data: object, seen: object) -> N
     assert json.loads(result.output) == seen
 
 
+@pytest.mark.parametrize("end", ["print(total)", "total", "total / 0"])
+def test_a_result_has_the_time_that_its_code_ran(end: str) -> None:
+    assert run(f"total = 0\nfor number in range(10**5):\n    total += number\n{end}").elapsed_ms > 0
+
+
+def test_code_that_took_too_long_ran_for_its_time() -> None:
+    result = run("while True: pass", limits=Limits(wall=0.2))
+    assert (result.status, result.elapsed_ms >= 200) == (Status.TIMEOUT, True)
+
+
 def test_numbers_that_json_does_not_know_are_read() -> None:
     assert run("print(data)", b"[NaN, Infinity, -Infinity, 1e999]").output == "[nan, inf, -inf, inf]\n"
 
