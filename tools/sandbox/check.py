@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from restgpt.tools.sandbox.gather import bound_names
+from restgpt.tools.sandbox.gather import bound_names, name_of
 from restgpt.tools.sandbox.library import listed, nearest, short
 
 Stub = Mapping[str, Any]
@@ -324,7 +324,7 @@ def _ids(nodes: Iterable[ast.AST]) -> set[int]:
 
 def _called_name(node: ast.AST | None) -> str:
     """Return the name of the function that a node calls; empty if it is no call of a function by its name."""
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return name_of(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _constant_text(node: ast.AST | None) -> str | None:

@@ -3,7 +3,6 @@
 import ast
 import re
 import textwrap
-from collections.abc import Iterable
 from threading import Lock
 
 from restgpt.tools.text.fence import fence_around
@@ -12,13 +11,15 @@ UNPARSABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryErro
 """What `ast.parse` raises for code that is wrong, too deep or too large; the last of them by a fault of Python 3.11."""
 
 _STATEMENT = re.compile(r"(?:import|from|def|for|if|with|class) \w|print\(|\w+ = ", re.ASCII)
-_FENCE = "```"
+_BLOCK = re.compile(r"^[ \t]*```([^\n]*)(?:\n|\Z)(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+"""A block between fences; the last one may be unclosed."""
+
 _PYTHON = frozenset({"python", "python3", "py"})
 
 
 FILENAME = "<code>"
 
-_parsing = Lock()
+PARSING = Lock()
 
 
 def syntax_tree(code: str) -> ast.Module:
@@ -26,18 +27,18 @@ def syntax_tree(code: str) -> ast.Module:
 
     One at a time: Python 3.11 counts the depth of trees that two threads make together, and fails.
     """
-    with _parsing:
+    with PARSING:
         return ast.parse(code, FILENAME)
 
 
 def clean_code(text: str) -> str:
     """Return the Python in a model's reply, without byte order mark, Markdown and common indentation."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    outside, blocks = _split(text.split("\n"))
+    blocks: list[tuple[str, str]] = _BLOCK.findall(text)
     # Statements outside of the fences mean plain code with a fence inside a string, which is not changed.
-    if blocks and not any(_STATEMENT.match(line.lstrip()) for line in outside):
-        python = [lines for language, lines in blocks if language in _PYTHON]
-        text = "\n".join("\n".join(lines) for lines in python or [blocks[0][1]])
+    if blocks and not any(_STATEMENT.match(line.lstrip()) for line in _BLOCK.sub("", text).split("\n")):
+        python = [code for language, code in blocks if language.strip().lower() in _PYTHON]
+        text = "\n".join(code.removesuffix("\n") for code in python or [blocks[0][1]])
     return textwrap.dedent(text).rstrip("\n")
 
 
@@ -49,20 +50,3 @@ def program_code(text: str) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     fence = fence_around(text)
     return textwrap.dedent(text if fence is None else fence.text).rstrip("\n")
-
-
-def _split(lines: Iterable[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the lines outside of fences, and each fenced block as language and lines; the last may be unclosed."""
-    outside: list[str] = []
-    blocks: list[tuple[str, list[str]]] = []
-    current = outside
-    for line in lines:
-        mark = line.strip()
-        if current is outside and mark.startswith(_FENCE):
-            current = []
-            blocks.append((mark.removeprefix(_FENCE).strip().lower(), current))
-        elif current is not outside and mark == _FENCE:
-            current = outside
-        else:
-            current.append(line)
-    return outside, blocks

@@ -9,23 +9,25 @@ import builtins
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from restgpt.tools.sandbox.code import syntax_tree
-from restgpt.tools.sandbox.gather import bound_names, rewritten
+from restgpt.tools.sandbox.gather import bound_names, name_of, rewritten
+from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lacking, part
+from restgpt.tools.sandbox.yields import LACKING, collecting, parts
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 GIVEN = ("gather", "stop", "left", "headers", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 _INSTEAD: Mapping[str, str] = {
-    "urllib.parse.urlparse": "take the query with url.partition('?')[2], and parse_qs(query)",
-    "urllib.parse.urlsplit": "take the query with url.partition('?')[2], and parse_qs(query)",
     "enum": "use plain texts",
-    "difflib.SequenceMatcher": "use difflib.get_close_matches(word, texts)",
-    "string.Template": "write an f-string",
     "fractions": "use decimal",
     "collections.abc": "use list, dict and tuple in their place",
     "collections.OrderedDict": "use dict, which keeps its order",
+    "pprint": "print json.dumps(value, indent=1)",
+    "zoneinfo": "a moment has a fixed offset here, such as timezone(timedelta(hours=2))",
 }
 _NAMES: Mapping[str, str] = {
     **dict.fromkeys(("globals", "locals", "vars"), "keep the values in a dict"),
@@ -37,17 +39,20 @@ _NAMES: Mapping[str, str] = {
     "memoryview": "use bytes",
 }
 _LAZY = "a generator makes all its calls at once here: use a list if you want all, else a loop that breaks"
-_TAKERS = frozenset({
-    *("list", "tuple", "set", "frozenset", "dict", "sorted", "sum", "max", "min", "gather", "zip", "enumerate", "iter"),
-})  # fmt: skip
+_TAKERS = frozenset({"dict", "frozenset", "gather", "list", "max", "min", "set", "sorted", "sum", "tuple"})
+_PASSING = frozenset({"enumerate", "iter", "zip"})
 _EAGER = frozenset({"map", "filter"})
 _FIRST = frozenset({"next", "any", "all"})
+_ATTRIBUTES = frozenset({"status", "body", "__name__", "hostname", "password", "port", "username"})
+_METHODS = frozenset({"format_map", "geturl", "isocalendar", "maketrans", "sub", "timetuple", "translate"})
+"""Methods of Python's own types that the prelude has."""
 
-
-PRELUDE = frozenset({"heapq", "io", "ipaddress", "operator"})
-"""The modules that stand in the prelude in part, because they take functions or are gone through item by item."""
+_OF_SEVERAL = frozenset({"difference", "intersection", "union"})
+_VERBOSE = frozenset({"re.VERBOSE", "re.X"})
+_TOKEN = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|[ \t\n\r\f\v]+|#[^\n]*|(.)", re.DOTALL)
 
 Names = Collection[str]
+Full = Mapping[str, str]
 Place = tuple[int, int]
 """A line, from 1, and an offset in bytes in it."""
 
@@ -79,12 +84,14 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
     In a dry run the program asks, where it reads a name that it gave to the answer of a call, whether there is one.
     """
-    bound = {name for node in ast.walk(tree) for name in bound_names(node)}
+    nodes = list(ast.walk(tree))
+    bound, modules = {name for node in nodes for name in bound_names(node)}, imported(tree)
+    makers = collecting(nodes, _whole(nodes, is_first=False))
     hidden = {name: hidden_name(name) for name in functions if name not in bound}
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         last.value = ast.copy_location(_call("_host_shown", last.value), last.value)
     held = _held(tree, functions) if is_dry else set()
-    tree = ast.fix_missing_locations(_Dialect(bound, hidden, held).visit(rewritten(tree)))
+    tree = ast.fix_missing_locations(_Dialect(bound, hidden, held, modules, makers).visit(rewritten(tree)))
     code = ast.unparse(tree)
     new = syntax_tree(code)
     lines: dict[Place, int] = {}
@@ -99,7 +106,7 @@ def translation(tree: ast.Module, functions: Collection[str], *, is_dry: bool = 
 
 def in_dialect(tree: ast.Module) -> ast.Module:
     """Return code that calls no function of an API as Monty runs it; the tree is changed."""
-    found: ast.Module = _Dialect((), {}, ()).visit(tree)
+    found: ast.Module = _Dialect((), {}, (), None, ()).visit(tree)
     return found
 
 
@@ -112,8 +119,11 @@ def lacks(tree: ast.Module, functions: Collection[str]) -> list[tuple[int, str]]
     """Return the lines and sentences of what the program uses and Monty does not have, each with a way round it."""
     nodes = list(ast.walk(tree))
     bound = {*functions, *(name for node in nodes for name in bound_names(node))}
-    calls, taken = _callers(nodes, functions), {id(part) for node in nodes for part in _taken(node)}
-    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound)]  # type: ignore[attr-defined]
+    calls, taken = _callers(nodes, functions), _whole(nodes, is_first=True)
+    modules, makers = imported(tree), collecting(nodes, _whole(nodes, is_first=False))
+    known = {id(part) for node in nodes if id(node) in makers for part in parts(node)}
+    known |= {id(part) for node in nodes if _terse(node, modules) is not None for part in ast.walk(node)}
+    found = [(node.lineno, text) for node in nodes for text in _sentences(node, bound, modules, known)]  # type: ignore[attr-defined]
     found += [(node.lineno, _LAZY) for node in nodes if id(node) not in taken and _is_lazy(node, calls)]  # type: ignore[attr-defined]
     return [(line, f"{text}.") for line, text in sorted(set(found))[:20]]
 
@@ -124,19 +134,19 @@ def _callers(nodes: Collection[ast.AST], functions: Collection[str]) -> set[str]
     own = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     while len(found) > before:
         before = len(found)
-        found.update(node.name for node in own if any(_id(inner) in found for inner in ast.walk(node)))
+        found.update(node.name for node in own if any(name_of(inner) in found for inner in ast.walk(node)))
     return found
 
 
 def _taken(node: ast.AST) -> Sequence[ast.AST]:
     """Return the parts of a node of which it takes all items at once, or as in Python."""
-    if isinstance(node, ast.Starred):
+    if isinstance(node, ast.Starred | ast.YieldFrom):
         return [node.value]
     if not isinstance(node, ast.Call):
         return []
-    if _id(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+    if name_of(node.func) in _FIRST and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
         return node.args[:1]
-    return node.args if _id(node.func) in _TAKERS or getattr(node.func, "attr", "") == "join" else []
+    return node.args if name_of(node.func) in _TAKERS | _PASSING or getattr(node.func, "attr", "") == "join" else []
 
 
 def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
@@ -144,23 +154,83 @@ def _is_lazy(node: ast.AST, calls: Collection[str]) -> bool:
     later: list[ast.AST] = []
     if isinstance(node, ast.GeneratorExp):  # Python takes the outermost list at once
         later = [node.elt, *node.generators[0].ifs, *node.generators[1:]]
-    elif isinstance(node, ast.Call) and _id(node.func) in _EAGER - {*calls}:
+    elif isinstance(node, ast.Call) and name_of(node.func) in _EAGER - {*calls}:
         later = [*node.args[:1]]
-    return any(_id(inner) in calls for part in later for inner in ast.walk(part))
+    return any(name_of(inner) in calls for part in later for inner in ast.walk(part))
 
 
-def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
+def _whole(nodes: Collection[ast.AST], *, is_first: bool) -> set[int]:
+    """Return the ids of the nodes of which all items are taken at once; with `is_first` also those inside `next`."""
+    found: set[int] = set()
+    for node in nodes:  # what is around a node comes before it
+        name = name_of(getattr(node, "func", node))
+        if (name not in _PASSING or id(node) in found) and (is_first or name not in _FIRST):
+            found.update(map(id, _taken(node)))
+    return found
+
+
+def imported(tree: ast.AST) -> dict[str, str]:
+    """Return the names that only imports bind, each with the full name of what it is."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            is_whole = isinstance(node, ast.ImportFrom) or alias.asname
+            found[alias.asname or alias.name.partition(".")[0]] = full if is_whole else full.partition(".")[0]
+    others = {name for node in ast.walk(tree) if not isinstance(node, ast.alias) for name in bound_names(node)}
+    return {name: full for name, full in found.items() if name not in others}
+
+
+def _full(node: ast.AST, modules: Mapping[str, str]) -> str:
+    """Return the full name of an imported module, or of a part of it; empty for another node."""
+    if isinstance(node, ast.Attribute):
+        owner = _full(node.value, modules)
+        return owner and f"{owner}.{node.attr}"
+    return modules.get(name_of(node), "")
+
+
+def _terse(node: ast.AST, modules: Mapping[str, str]) -> str | None:
+    """Return the regular expression of a call with `re.VERBOSE` without its spaces and comments.
+
+    It has to stand in the call, and what a space separates must not mean something else without it.
+    """
+    if not isinstance(node, ast.Call) or not _full(node.func, modules).startswith("re.") or not node.args:
+        return None
+    others = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+    if not any(_full(part, modules) in _VERBOSE for value in others for part in ast.walk(value)):
+        return None
+    pattern = getattr(node.args[0], "value", None)
+    kept, is_apart = "", False
+    for token in _TOKEN.finditer(pattern) if isinstance(pattern, str) else ():
+        text = token[1] or token[2]
+        if text and is_apart and re.search(r"(?:[(*+?}][?*+{]|\(\?.|[\d{,][\d,}])\Z", kept[-2:] + text[0]):
+            return None
+        kept, is_apart = kept + (text or ""), not text
+    return kept or None
+
+
+def _sentences(
+    node: ast.AST, bound: Collection[str], modules: Mapping[str, str], known: Collection[int]
+) -> Iterator[str]:
     match node:
-        case ast.Yield() | ast.YieldFrom():
-            yield "yield is not here: collect the values in a list and return it"
-        case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(_id(base) != "object" for base in bases):
+        case ast.Yield() | ast.YieldFrom() if id(node) not in known:
+            yield LACKING
+        case ast.Attribute() if _full(node, modules) in _VERBOSE and id(node) not in known:
+            yield "re.VERBOSE is here only in a call with its pattern: write the expression without spaces and comments"
+        case ast.Attribute() if (full := _full(node, modules)) and lacking(full):
+            yield lacking(full)
+        case ast.FunctionDef(name="__bool__" | "__len__" as name):
+            yield f"{name} is not here: write an ordinary method"
+        case ast.ClassDef(bases=bases, keywords=keywords) if keywords or any(
+            name_of(base) != "object" for base in bases
+        ):
             yield "a class cannot inherit here: write it without a base, and raise ValueError(text) for an error"
         case ast.FunctionDef(decorator_list=[ast.Name(id="property" | "staticmethod" | "classmethod" as name), *_]):
             yield f"@{name} is not here: write an ordinary method or function"
         case ast.Delete(targets=targets) if not all(_deleted(target) for target in targets):
             yield "del is not here: d.pop(k) takes a key away; build a new list without the items"
         case ast.Import() | ast.ImportFrom():
-            yield from _of_imports(node)
+            yield from _of_imports(node, modules)
         case ast.Name(id=name) if name in _NAMES and name not in bound:
             yield f"{name} is not here: {_NAMES[name]}"
         case ast.Constant(value=str() as text) if re.search("[\ud800-\udfff]", _paired(text)):
@@ -169,12 +239,17 @@ def _sentences(node: ast.AST, bound: Collection[str]) -> Iterator[str]:
             yield f"{name} is a name of the sandbox: give what you write another one"
 
 
-def _of_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def _of_imports(node: ast.Import | ast.ImportFrom, modules: Full) -> Iterator[str]:
     for alias in node.names:
         module = alias.name if isinstance(node, ast.Import) else node.module or ""
         name = full if (full := f"{module}.{alias.name}") in _INSTEAD else module
         if way := _INSTEAD.get(name) or _INSTEAD.get(name.partition(".")[0]):
             yield f"{name} is not here: {way}"
+        elif isinstance(node, ast.ImportFrom) and lacking(full):
+            yield lacking(full)
+        own, is_ours = alias.asname or module.partition(".")[0], module.partition(".")[0] in MODULES - OF_MONTY
+        if isinstance(node, ast.Import) and is_ours and own not in modules:
+            yield f"{own} is a module here: give your other value another name"
 
 
 def _paired(text: str) -> str:
@@ -187,16 +262,12 @@ def _deleted(target: ast.expr) -> bool:
     )
 
 
-def _id(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _held(tree: ast.Module, functions: Collection[str]) -> set[str]:
     """Return the names of answers of calls; one that is changed in its place is read there."""
     nodes = list(ast.walk(tree))
     given = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
-    names = {_id(target) for node in given if _id(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
-    return names - {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
+    names = {name_of(target) for node in given if name_of(node.value.func) in functions for target in node.targets}  # type: ignore[attr-defined]
+    return names - {name_of(node.target) for node in nodes if isinstance(node, ast.AugAssign)} - {""}
 
 
 def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]:
@@ -205,22 +276,22 @@ def _unused(tree: ast.Module, held: set[str]) -> Iterator[tuple[ast.Call, bool]]
     The value of a name that the program does not read is not used either; True stands beside such a call.
     """
     nodes = list(ast.walk(tree))
-    read = {_id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
-    read |= {_id(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
+    read = {name_of(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)}
+    read |= {name_of(node.target) for node in nodes if isinstance(node, ast.AugAssign)} | {""}
     for node in nodes:
-        names = {_id(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+        names = {name_of(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
         value: Any = node.value if isinstance(node, ast.Expr) or names else None  # type: ignore[attr-defined]
         value = _within(value, "_host_shown")
         if isinstance(value, ast.Call) and not names & (read - held):
             yield _within(value, "_host_wait"), bool(names)
-        if isinstance(value, ast.Call) and not names & read and _id(value.func) == "gather":
+        if isinstance(value, ast.Call) and not names & read and name_of(value.func) == "gather":
             bodies = [_within(part.body, "_host_wait") for part in ast.walk(value) if isinstance(part, ast.Lambda)]
             yield from ((body, False) for body in bodies if isinstance(body, ast.Call))
 
 
 def _within(value: Any, function: str) -> Any:
     """Return the argument of a call of a function of the prelude; another value as it is."""
-    return value.args[0] if isinstance(value, ast.Call) and _id(value.func) == function else value
+    return value.args[0] if isinstance(value, ast.Call) and name_of(value.func) == function else value
 
 
 def _name(name: str) -> ast.Name:
@@ -231,10 +302,12 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(_name(name), list(arguments), [])
 
 
-def _at(new: ast.expr, old: ast.AST) -> ast.expr:
+def _at(new: _Node, old: ast.AST) -> _Node:
     """Give the parts of a new node that have no place that of the old one."""
     for node in ast.walk(new):
-        if isinstance(node, ast.expr | ast.keyword | ast.arg) and not hasattr(node, "lineno"):
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.excepthandler) and not hasattr(
+            node, "lineno"
+        ):
             ast.copy_location(node, old)
     return new
 
@@ -255,27 +328,28 @@ def _first(name: str, items: ast.ListComp, default: Sequence[ast.expr]) -> ast.e
     return _call("_host_first", ast.Lambda(ast.arguments([], [], None, [], [], None, []), items), *default)
 
 
-def _taken_over(alias: ast.alias, source: str) -> ast.stmt:
-    module, _, name = source.partition(".")
-    value = ast.Attribute(_name(module), name, ast.Load()) if name else _name(module)
-    new = ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], value)
-    for node in ast.walk(new):
-        if isinstance(node, ast.expr | ast.stmt):
-            ast.copy_location(node, alias)
-    return new
+def _is_lacking(method: str, call: ast.Call) -> bool:
+    """Return whether a method may not be in Monty, or not with these arguments."""
+    if method in ("encode", "decode"):
+        encoding = call.args[0] if call.args else ast.Constant("utf-8")
+        return str(getattr(encoding, "value", "")).lower() not in ("utf-8", "utf8")
+    is_one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    return method in _METHODS or (method in _OF_SEVERAL and not is_one and not call.keywords)
 
 
 def _gone(target: ast.expr) -> ast.stmt:
     if isinstance(target, ast.Subscript):
         return ast.Expr(ast.Call(ast.Attribute(target.value, "pop", ast.Load()), [target.slice], []))
-    return ast.Assign([ast.Name(_id(target), ast.Store())], ast.Constant(None))
+    return ast.Assign([ast.Name(name_of(target), ast.Store())], ast.Constant(None))
 
 
 class _Dialect(ast.NodeTransformer):
     """Writes what Monty does not have in its other words; each new node has the place of the old one."""
 
-    def __init__(self, bound: Names, hidden: Mapping[str, str], held: Names) -> None:
-        self._bound, self._hidden, self._held = bound, hidden, held
+    def __init__(self, bound: Names, hidden: Full, held: Names, modules: Full | None, makers: Collection[int]) -> None:
+        self._bound, self._hidden, self._held, self._makers = bound, hidden, held, makers
+        self._modules, self._is_library = modules or {}, modules is None
+        self._ends: list[bool] = []
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Make a function of one of the API that is a value, and look whether there is the answer that a name has."""
@@ -304,12 +378,15 @@ class _Dialect(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Read what an error of a call has, which Monty's errors do not have; its clock is in UTC."""
+        full = _full(node, self._modules)
+        if full in PARTS:
+            return _name(part(full))
+        if full in _VERBOSE:
+            return ast.Constant(0)
         self.generic_visit(node)
-        if _id(node.value) == "sys" and node.attr == "exit":
-            return ast.Name("exit", ast.Load())
         if node.attr == "utcnow":
             node.attr = "now"
-        if node.attr in ("status", "body", "__name__") and isinstance(node.ctx, ast.Load):
+        if node.attr in _ATTRIBUTES and isinstance(node.ctx, ast.Load):
             return _call("_host_getattr", node.value, ast.Constant(node.attr))
         return node
 
@@ -331,15 +408,25 @@ class _Dialect(ast.NodeTransformer):
         The arguments of a call of the API become plain values, because others leave Monty as their descriptions.
         """
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("fromtimestamp", "utcfromtimestamp"):
-            kind = _id(node.func.value) or getattr(node.func.value, "attr", "")
+            kind = name_of(node.func.value) or getattr(node.func.value, "attr", "")
             node.func = ast.copy_location(_name("_host_day" if kind == "date" else "_host_moment"), node.func)
-        name = _id(node.func)
+        if (pattern := _terse(node, self._modules)) is not None:
+            node.args[0] = ast.copy_location(ast.Constant(pattern), node.args[0])
+        name = name_of(node.func)
         is_own = name in self._bound or name in self._hidden
         if name in self._hidden:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return _at(self._waits(name, node.args, node.keywords), node)
+        if name == "print":
+            node.keywords = [item for item in node.keywords if _full(item.value, self._modules) != "sys.stdout"]
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and not self._is_library and _is_lacking(node.func.attr, node):
+            method = node.func.attr
+            is_several = method in _OF_SEVERAL
+            node.args = [*([ast.Constant(method)] if is_several else []), node.func.value, *node.args]
+            node.func = _name("_host_several" if is_several else f"_host_{method}")
+            _at(node, node)
         match node.args:
             case [ast.Call(ast.Name("_host_iter"), [ast.ListComp() as made]), *rest] if name in _FIRST and not is_own:
                 return _first(name, made, rest) if _taken(node) else node
@@ -353,15 +440,47 @@ class _Dialect(ast.NodeTransformer):
         return _call("_host_iter", ast.ListComp(test if name == "map" else item, parts))
 
     def visit_Import(self, node: ast.Import) -> Any:
-        """Take a module of the prelude for one that Monty does not have."""
-        there = [alias for alias in node.names if alias.name not in PRELUDE]
-        taken = [_taken_over(alias, f"_host_{alias.name}") for alias in node.names if alias.name in PRELUDE]
-        return [*([ast.Import(there)] if there else []), *taken] if taken else node
+        """Leave out modules that Monty does not have: their parts have other names."""
+        there = [alias for alias in node.names if alias.name.partition(".")[0] not in MODULES - OF_MONTY]
+        return ast.copy_location(ast.Import(there) if there else ast.Pass(), node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """Take names of a module of the prelude for those of one that Monty does not have."""
-        if node.module in PRELUDE:
-            return [_taken_over(alias, f"_host_{node.module}.{alias.name}") for alias in node.names]
+        """Take the parts of modules that Monty does not have under their other names."""
+        full = {f"{node.module}.{alias.name}": alias for alias in node.names}
+        there = [alias for name, alias in full.items() if name not in PARTS and name not in PARTIAL]
+        taken = [
+            _at(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], _name(part(name))), alias)
+            for name, alias in full.items()
+            if name in PARTS
+        ]
+        left = [ast.copy_location(ast.ImportFrom(node.module, there, node.level), node)] if there else []
+        return [*left, *taken] or ast.copy_location(ast.Pass(), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Let a function with `yield` collect its values, and return them as an iterator."""
+        is_maker = id(node) in self._makers
+        self._ends.append(is_maker)
+        self.generic_visit(node)
+        self._ends.pop()
+        if is_maker:
+            begin = ast.Assign([ast.Name("_host_yields", ast.Store())], ast.List([], ast.Load()))
+            node.body = [_at(begin, node), *node.body, self.visit_Return(_at(ast.Return(), node), is_end=True)]
+        return node
+
+    def visit_Return(self, node: ast.Return, *, is_end: bool = False) -> ast.Return:
+        """Return what a function with `yield` has collected."""
+        self.generic_visit(node)
+        if is_end or (self._ends and self._ends[-1]):
+            node.value = _at(_call("_host_iter", _name("_host_yields")), node)
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Collect what a function yields."""
+        self.generic_visit(node)
+        if isinstance(given := node.value, ast.Yield | ast.YieldFrom):
+            method = "append" if isinstance(given, ast.Yield) else "extend"
+            add = ast.Attribute(_name("_host_yields"), method, ast.Load())
+            node.value = _at(ast.Call(add, [given.value or ast.Constant(None)], []), given)
         return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:
@@ -381,6 +500,6 @@ class _Dialect(ast.NodeTransformer):
             return node
         item = ast.Name("_given", ast.Load())
         is_type = isinstance(node.value, ast.Name) and isinstance(getattr(builtins, node.value.id, None), type)
-        owner, arguments = (item, []) if is_type and _id(node.value) not in self._bound else (node.value, [item])
+        owner, arguments = (item, []) if is_type and name_of(node.value) not in self._bound else (node.value, [item])
         parameters = ast.arguments([], [ast.arg("_given")], None, [], [], None, [])
         return ast.Lambda(parameters, ast.Call(ast.Attribute(owner, node.attr, ast.Load()), list(arguments), []))

@@ -10,8 +10,9 @@ def rewritten(tree: ast.Module) -> ast.Module:
     `gather(f(x), g(y))` becomes `gather(lambda: f(x), lambda: g(y))`. In `gather(*[f(x) for x in xs])` and
     `gather([f(x) for x in xs])` each lambda keeps its own `x`. Branches that await, yield or assign stay as they are.
     """
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_gather(node)]
-    if calls and "gather" not in _bound(tree):
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and name_of(node.func) == "gather"]
+    if calls and not any(name == "gather" for node in nodes for name in bound_names(node)):
         for call in calls:
             call.args = [_branch(argument) for argument in branches(call)]
     return tree
@@ -35,13 +36,9 @@ def branches(call: ast.Call) -> list[ast.expr]:
     ]
 
 
-def _is_gather(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id == "gather"
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Return all names that the program binds anywhere."""
-    return {name for node in ast.walk(tree) for name in bound_names(node)}
+def name_of(node: ast.AST | None) -> str:
+    """Return the name that a node is; empty for another node."""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:

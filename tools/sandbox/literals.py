@@ -4,10 +4,11 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from restgpt.tools.sandbox.code import UNPARSABLE, program_code, syntax_tree
+from restgpt.tools.sandbox.gather import name_of
 
 MOST_LITERALS, MOST_WORDS = 500, 5000
 """The maximum numbers of literals and of words that are told of a program."""
@@ -51,17 +52,15 @@ class Parametrized:
 def parametrized(code: str, replacements: Sequence[Replacement]) -> Parametrized:
     """Return the code with `inputs["name"]` in place of literals that have the value of a replacement."""
     cleaned = program_code(code)
-    inputs = [{"name": item.name, "value": _listed(item.value), "keyword": item.keyword} for item in replacements]
+    inputs = [
+        asdict(item) | ({"value": [*item.value]} if isinstance(item.value, tuple) else {}) for item in replacements
+    ]
     try:
         return _parametrized(cleaned, inputs)
     except UNPARSABLE as error:
         place = f" on line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         reason = getattr(error, "msg", "") or str(error) or "the code is too complex"
         return Parametrized(cleaned, problem=f"The program cannot be parsed{place}: {reason}.")
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrized:
@@ -191,7 +190,7 @@ def _words(nodes: Sequence[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.keyword):
             sent.add(id(node.value))
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "one":
+        if isinstance(node, ast.Call) and name_of(node.func) == "one":
             yield from (item.arg for item in node.keywords if item.arg)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in sent:
             yield from {node.value, *re.split(r"[./]", node.value)} if len(node.value) < MOST_WORD else ()
@@ -199,7 +198,7 @@ def _words(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 def _prints_a_value(node: ast.AST) -> bool:
     """Return whether a call prints more than literals."""
-    is_print = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "table")
+    is_print = isinstance(node, ast.Call) and name_of(node.func) in ("print", "table")
     return is_print and any(isinstance(inner, ast.Name) for item in node.args for inner in ast.walk(item))  # type: ignore[attr-defined]
 
 
@@ -207,7 +206,7 @@ def _takes_one(node: ast.AST) -> bool:
     """Return whether an expression takes one item of a list by its place."""
     if isinstance(node, ast.Subscript):
         return isinstance(_literal(node.slice), int)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "next"
+    return isinstance(node, ast.Call) and name_of(node.func) == "next"
 
 
 class _Inputs(ast.NodeTransformer):

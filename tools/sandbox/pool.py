@@ -21,7 +21,6 @@ from pydantic_monty._binary import find_monty_binary
 
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.sandbox.lock import LACKS, launcher
-from restgpt.tools.sandbox.modules import host_modules
 from restgpt.tools.sandbox.result import Limits, Status
 
 MOST_SUSPENSIONS = 1_000_000  # the calls of outside functions in one run; its time ends it long before
@@ -129,7 +128,6 @@ def process(limits: Limits, *, memory: int, clock: Any = None, seed: Any = None)
     if clock is not None:
         policy |= {"datetime": clock, "random_start": {"seed": seed}}
     options = {"limits": bounds, "assert_message_annotations": False, "os_policy": policy}
-    options["external_modules"] = host_modules()
     with _pools.session(**options) as session, Process(limits).running(session) as found:
         yield found
 

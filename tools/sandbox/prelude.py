@@ -11,15 +11,16 @@ from textwrap import indent
 from restgpt.tools.sandbox.code import syntax_tree
 from restgpt.tools.sandbox.dialect import LIBRARY, in_dialect
 from restgpt.tools.sandbox.gather import bound_names
+from restgpt.tools.sandbox.modules import HOST_VALUES, part
 
 # A branch of `gather` waits in an `asyncio.run` inside of another, which Monty has and CPython has not. It keeps its
 # error until all are at their end, else those that still run would make calls after the error.
 _ALWAYS = """
-import asyncio as _host_asyncio, binascii as _host_binascii, datetime as _host_time
-import decimal as _host_decimal, json as _host_json
+import asyncio as _host_asyncio, binascii as _host_binascii, decimal as _host_decimal, json as _host_json
 ApiError, Rejected = _host_binascii.Incomplete, _host_decimal.Clamped
 _host_type, _host_own_getattr, _host_own_hasattr, _host_own_round, _host_iter = type, getattr, hasattr, round, iter
 _host_functions = ("function", "builtin_function_or_method", "method", "type")
+_host_urls = ("SplitResult", "ParseResult")
 _host_answers, _host_over = [], []
 def _host_wait(future):
     number, value, is_json = _host_asyncio.run(future)
@@ -63,6 +64,8 @@ def headers(answer=_host_last):
 def _host_getattr(owner, name, *default):
     if isinstance(owner, ApiError) and name in ("status", "body"):
         return _host_error(str(owner), name)
+    if name in ("hostname", "password", "port", "username") and _host_type(owner).__name__ in _host_urls:
+        return _host_urllib_parse__server(owner.netloc, name)
     value = _host_own_getattr(owner, name, *default)
     return {"Incomplete": "ApiError", "Clamped": "Rejected"}.get(value, value) if name == "__name__" else value
 getattr = _host_getattr
@@ -92,46 +95,6 @@ def _host_shown(value):
         return _host_json.dumps(value, ensure_ascii=False)[:100_000]
     except Exception:
         return None
-def _host_moment(seconds, tz=None):
-    start = _host_time.datetime(1970, 1, 1, tzinfo=_host_time.timezone.utc)
-    part = _host_own_round(seconds % 1 * 1_000_000)
-    moment = start + _host_time.timedelta(seconds=int(seconds // 1), microseconds=int(part))
-    return moment.astimezone(tz) if tz else moment.replace(tzinfo=None)
-def _host_day(seconds):
-    return _host_moment(seconds).date()
-class _HostModule:
-    pass
-_host_operator, _host_heapq, _host_io, _host_ipaddress = [_HostModule() for _ in range(4)]
-def _host_items(*keys):
-    return lambda item: item[keys[0]] if len(keys) == 1 else tuple([item[key] for key in keys])
-_host_operator.itemgetter = _host_items
-_host_operator.attrgetter = lambda name: lambda item: _host_getattr(item, name)
-_host_heapq.nlargest = lambda n, items, key=None: sorted(items, key=key, reverse=True)[:n]
-_host_heapq.nsmallest = lambda n, items, key=None: sorted(items, key=key)[:n]
-class _HostAddress:
-    def __init__(self, text):
-        parts = str(text).split(".")
-        if len(parts) != 4 or not all([part.isdigit() and len(part) < 4 and int(part) < 256 for part in parts]):
-            raise ValueError(f"{text!r} is no IPv4 address; others are not read here")
-        self.number, self.text = sum([int(part) << 8 * (3 - at) for at, part in enumerate(parts)]), str(text)
-    def __str__(self):
-        return self.text
-class _HostNetwork:
-    def __init__(self, text, strict=True):
-        base, _, size = str(text).partition("/")
-        if not (size or "32").isdigit() or int(size or "32") > 32:
-            raise ValueError(f"{text!r} is no IPv4 network; others are not read here")
-        self.rest, self.text = 32 - int(size or "32"), str(text)
-        self.first = _HostAddress(base).number
-        if strict and self.first >> self.rest << self.rest != self.first:
-            raise ValueError(f"{text} has host bits set")
-    def __contains__(self, address):
-        return address.number >> self.rest == self.first >> self.rest
-    def __str__(self):
-        return self.text
-_host_ipaddress.ip_address = _host_ipaddress.IPv4Address = lambda text: _HostAddress(text)
-_host_ipaddress.ip_network = _host_ipaddress.IPv4Network = lambda text, strict=True: _HostNetwork(text, strict)
-_host_io.StringIO = lambda text="": text.splitlines(True)
 def _host_shape(value):
     kind = _host_type(value).__name__
     if kind == "dict":
@@ -158,6 +121,98 @@ def exit(text=""):
 quit = exit
 """
 
+_SOMETIMES = """
+import re as _host_re
+from collections import namedtuple as _host_namedtuple
+def _host_heapq_nlargest(n, items, key=None):
+    return sorted(items, key=key, reverse=True)[:n]
+def _host_heapq_nsmallest(n, items, key=None):
+    return sorted(items, key=key)[:n]
+def _host_operator_itemgetter(*keys):
+    return lambda item: item[keys[0]] if len(keys) == 1 else tuple([item[key] for key in keys])
+def _host_operator_attrgetter(name):
+    return lambda item: _host_getattr(item, name)
+_host_split = _host_namedtuple("SplitResult", "scheme netloc path query fragment")
+_host_parse = _host_namedtuple("ParseResult", "scheme netloc path params query fragment")
+def _host_urllib_parse_urlsplit(url, scheme="", allow_fragments=True):
+    return _host_split(*_host_urllib_parse__split(url, scheme, allow_fragments, False))
+def _host_urllib_parse_urlparse(url, scheme="", allow_fragments=True):
+    return _host_parse(*_host_urllib_parse__split(url, scheme, allow_fragments, True))
+def _host_geturl(url):
+    return _host_urllib_parse__url(list(url)) if _host_type(url).__name__ in _host_urls else url.geturl()
+def _host_urllib_parse_urlunparse(parts):
+    return _host_urllib_parse__url(list(parts), 6)
+def _host_urllib_parse_urlunsplit(parts):
+    return _host_urllib_parse__url(list(parts), 5)
+def _host_format_map(text, values):
+    is_plain = _host_type(text).__name__ == "str" and _host_type(values).__name__ == "dict"
+    return text.format(**values) if is_plain else text.format_map(values)
+def _host_translate(text, *table):
+    if _host_type(text).__name__ == "str" and [_host_type(each).__name__ for each in table] == ["dict"]:
+        return _host_string__translated(text, *table)
+    return text.translate(*table)
+def _host_encode(value, encoding, errors="strict"):
+    return _host_codecs__recoded(value, encoding, errors)
+_host_decode = _host_encode
+def _host_several(name, first, *others):
+    if _host_type(first).__name__ not in ("set", "frozenset"):
+        raise TypeError(f"{name} takes one argument here")
+    for other in [set(other) for other in others]:
+        first = first | other if name == "union" else first & other if name == "intersection" else first - other
+    return first | set()
+def _host_sub(owner, *given, **named):
+    kind = _host_type(owner).__name__
+    new = [*given[kind == "module":], named.get("repl")][0]
+    if kind not in ("module", "Pattern") or _host_type(new).__name__ not in _host_functions:
+        return owner.sub(*given, **named)
+    if kind == "module":
+        named = {**dict(zip(("pattern", "repl", "string", "count", "flags"), given)), **named}
+        owner, given = owner.compile(named.pop("pattern"), named.pop("flags", 0)), ()
+    return _host_replaced(owner, *given, **named)
+def _host_replaced(pattern, repl, string, count=0):
+    made, end = [], 0
+    for times, match in enumerate(pattern.finditer(string)):
+        if count and times == count:
+            break
+        if not match[0]:  # Monty finds fewer of them
+            raise ValueError("re.sub with a function is here only with a pattern that matches no empty text")
+        made += [string[end:match.start()], repl(match)]
+        end = match.end()
+    return "".join([*made, string[end:]])
+class _HostAddress:
+    def __init__(self, told):
+        for name, value in told.items():
+            setattr(self, name, value)
+    def __contains__(self, address):
+        return self.version == address.version and self._first <= address._first <= self._last
+    def __eq__(self, other):
+        return _host_type(other).__name__ == "_HostAddress" and self._shown == other._shown
+    def __hash__(self):
+        return hash(self._shown)
+    def __str__(self):
+        return self._text
+    def __repr__(self):
+        return self._shown
+def _host_ipaddress_ip_address(text):
+    return _HostAddress(_host_ipaddress__described(text))
+def _host_ipaddress_ip_network(text, strict=True):
+    return _HostAddress(_host_ipaddress__described(text, strict))
+def _host_io_StringIO(text):
+    return _host_re.findall(r"[^\\n]*\\n|[^\\n]+", text)
+class _HostStdout:
+    def write(self, text):
+        print(text, end="")
+        return len(text)
+    def flush(self):
+        pass
+_host_sys_stdout, _host_sys_exit = _HostStdout(), exit
+"""
+_FOR_THESE = frozenset({
+    *("StringIO", "decode", "difference", "encode", "format_map", "heapq", "intersection", "ipaddress", "isocalendar"),
+    *("operator", "sub", "sys", "timetuple", "translate", "union", "urllib"),
+})  # fmt: skip
+"""The words of a program that needs `_SOMETIMES`."""
+
 _FOR_LIBRARY = {
     "Mapping": "dict",
     "Iterable": "(tuple, set, frozenset, range, *map(type, ({}.keys(), {}.values(), {}.items(), iter([]))))",
@@ -174,7 +229,9 @@ def prelude(code: str) -> str:
     """Return what stands before a program; the library only if the program has a word of it."""
     words = set(_WORD.findall(code))
     keeps = f"_host_keeps = {'headers' in words}\n"
-    return keeps + _ALWAYS + ("" if words.isdisjoint(LIBRARY) else _library())
+    some = [_SOMETIMES] if words & _FOR_THESE else []
+    some += [f"{part(full)} = {value!r}\n" for full, value in HOST_VALUES.items() if full.partition(".")[0] in words]
+    return "".join([keeps, _ALWAYS, *some, "" if words.isdisjoint(LIBRARY) else _library()])
 
 
 @lru_cache(maxsize=1)

@@ -153,8 +153,8 @@ _HINTS: Mapping[Status, str] = {
     Status.NO_OUTPUT: "print the answer to standard output; an expression alone on the last line shows nothing.",
     Status.SYNTAX_ERROR: "send only Python source, no prose and no Markdown.",
     Status.IMPORT_ERROR: (
-        "only pure standard-library modules can be imported, such as json, re, datetime, collections, math, "
-        "statistics, itertools, csv, html, urllib.parse, xml.etree.ElementTree."
+        "only common modules of the standard library can be imported, such as json, re, datetime, collections, math, "
+        "statistics, itertools, csv, html, urllib.parse."
     ),
     Status.TIMEOUT: "go over the data once, without waiting and without scans inside scans.",
     Status.MEMORY_LIMIT: "keep only what the answer needs instead of large copies.",

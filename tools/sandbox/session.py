@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pydantic_monty as monty
@@ -23,7 +24,6 @@ from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.sandbox.dialect import (
     GIVEN,
     LIBRARY,
-    PRELUDE,
     Translation,
     hidden_name,
     lacks,
@@ -63,6 +63,9 @@ API_ERROR, REJECTED = "binascii.Incomplete", "decimal.Clamped"
 HELD = "\0held "
 """The beginning of what stands for the answer to a change that a dry run did not send."""
 
+_RAISED = (UnicodeEncodeError, UnicodeDecodeError, SyntaxError, LookupError, ValueError)
+"""The errors of functions of the host that a program may catch; all others are TypeError."""
+
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _NAMES = {"Incomplete": "ApiError", "Clamped": "Rejected"}
 _WAYS = {
@@ -70,8 +73,6 @@ _WAYS = {
         ("no attribute 'append'", "no attribute 'get'", "no attribute 'extend'", "no attribute 'add'"),
         "{0}; a method is no value here: write a lambda that calls it",
     ),
-    "no attribute 'translate'": "{0}; use replace",
-    "supported in re.sub()": "{0}; write a loop over re.finditer",
     "exceptions can only be called with": "an error takes one text here, such as raise ValueError('no such item')",
     "cannot suspend in this": "the API cannot be called here: call it in a loop first, then use the results",
 }
@@ -158,7 +159,7 @@ class Session:
         if given.check:
             stubs, known = {stub["name"]: stub for stub in given.stubs}, {*GIVEN, *LIBRARY, "status", *given.values}
             is_whole = given.check == "fields"
-            found += problems(tree, stubs, given.names, known, MODULES | PRELUDE, fields=is_whole, code=self._code)
+            found += problems(tree, stubs, given.names, known, MODULES, fields=is_whole, code=self._code)
         if found := sorted(set(found))[:20]:
             told = "\n".join(printable(f"Line {line}: {text}"[:600]) for line, text in found)
             error = self._error("NotImplementedError", found[0][1], found[0][0])
@@ -233,14 +234,17 @@ class Session:
                 return {"future": ...}
             function = self._functions.get(name)
             if function is None:
-                return {"return_value": self._outside[name](*positional, **keywords)}
+                value = self._outside[name](*positional, **keywords)
+                if name in host_functions():
+                    json.dumps(value, default=repr, ensure_ascii=False).encode()  # Monty has no halves of pairs
+                return {"return_value": value}
             self._wait(moment.call_id, function, positional, keywords)
             self._unused[moment.call_id] = self._translated.unused.get(place)
             return {"future": ...}
         except Exception as error:  # whatever a program calls by whatever name, its host goes on
             if isinstance(error, _Ended):
                 raise
-            kind = next((kind for kind in (LookupError, ValueError) if isinstance(error, kind)), TypeError)
+            kind = next((kind for kind in _RAISED if isinstance(error, kind)), TypeError)
             return {"exc_type": kind.__name__, "message": str(error)[:MESSAGE]}
 
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -396,16 +400,15 @@ class Session:
         line = self._translated.code.split("\n")[frame.line - 1]
         text = line[frame.column - 1 : frame.end_column - 1] if frame.end_line == frame.line else ""
         base = text.rpartition("." if kind == "AttributeError" else "[")[0]
-        if not base or "(" in base:
-            return ""
-        try:
-            return f"`{base}` is {self._shape(base)}"
-        except monty.MontyRuntimeError:
-            return ""
+        shape = "" if not base or "(" in base else self._shape(base)
+        return shape and f"`{base}` is {shape}"
 
     def _shape(self, name: str) -> str:
-        """Return the description of a value of the program. Raises MontyRuntimeError."""
-        return printable(self._process.session.feed_run(f"_host_shape({name})"))[:SHAPE]
+        """Return the description of a value of the program; empty if the program cannot give it any more."""
+        try:
+            return printable(self._process.session.feed_run(f"_host_shape({name})"))[:SHAPE]
+        except (monty.MontyError, RuntimeError):
+            return ""
 
     def _error(self, kind: str, message: str, line: int = 0) -> CodeError:
         return CodeError(kind, printable(message)[:MESSAGE], line or None, self.source(line))
@@ -460,12 +463,21 @@ def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _size(value: Any) -> int:
+    """Return the characters of a text, or the digits of a number that has many."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Decimal):  # another number of its size has as many digits as its exponent says
+        return abs(value.adjusted()) + len(value.as_tuple().digits)
+    return value.bit_length() if isinstance(value, int) and value.bit_length() > 64 else 0
+
+
 def _weigh(value: Any, left: int) -> None:
     """Raise TypeError for a value that is too large: one that contains another many times is small in Monty only."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        left -= 1 + (len(item) if isinstance(item, str | bytes) else 0)
+        left -= 1 + _size(item)
         if left < 0:
             raise TypeError("the arguments are too large together")
         if isinstance(item, dict):

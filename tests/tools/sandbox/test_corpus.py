@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 CORPUS = Path(__file__).with_name("corpus")
 BENIGN = sorted(path.stem for path in (CORPUS / "benign").glob("*.py"))
 HOSTILE = sorted(path.stem for path in (CORPUS / "hostile").glob("*.py"))
-RUNNING = 89
+RUNNING = 104
 VARIABLE = "SANDBOX_CANARY"
 PATIENT = Limits(wall=30.0)
 SHORT = Limits(wall=0.4, memory=256 << 20)

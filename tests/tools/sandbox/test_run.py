@@ -142,6 +142,7 @@ def test_memory_that_ran_out_inside_many_objects_is_still_reported() -> None:
     code = "print('start')\nkept = []\nwhile True:\n    kept.append({'n': len(kept)})"
     result = run(code, limits=Limits(wall=30.0, memory=128 << 20))
     assert (result.status, result.output) == (Status.MEMORY_LIMIT, "start\n")
+    assert run("''.join(['x' * 10**5] * 10**4)").status is Status.MEMORY_LIMIT  # at once, by which Monty ends
 
 
 def test_output_before_a_kill_is_kept() -> None:
