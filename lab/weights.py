@@ -19,8 +19,6 @@ from restgpt_bench.retrieval.instructions import WORLDS, Part, Task, read_part, 
 
 STEPS = (0.6, 0.8, 1.25, 1.6)
 DEPTH, SLOPE, SEEN = 10, 2.0, 30
-# The weight of vectors is not learned: the tasks are ranked by words.
-FIXED = ("vector",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def learn(samples: Sequence[Sample], start: Weights = WEIGHTS, rounds: int = 2) 
     best, most = start, objective(start)
     for _ in range(rounds):
         before = most
-        for name in (item.name for item in fields(Weights) if item.name not in FIXED):
+        for name in (item.name for item in fields(Weights)):
             for step in STEPS:
                 tried = replace(best, **{name: round(getattr(best, name) * step, 3)})
                 value = objective(tried)

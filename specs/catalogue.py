@@ -15,7 +15,6 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.reading.unique_names import UniqueNames
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.search.vectors import VectorSearch
 
 # The divisor of the budget for a list that was searched: the needed operations are near its head.
 SEARCHED_PART = 2
@@ -30,14 +29,10 @@ NEAR = 5
 
 
 class Catalogue:
-    """The operations of several APIs; a name is qualified as `api.name` only if two APIs share it.
+    """The operations of several APIs; a name is qualified as `api.name` only if two APIs share it."""
 
-    `vectors` adds an embedding model to the search.
-    """
-
-    def __init__(self, apis: Sequence[Api], vectors: VectorSearch | None = None) -> None:
+    def __init__(self, apis: Sequence[Api]) -> None:
         self.apis = tuple(apis)
-        self._vectors = vectors
         self._operations = tuple(operation for api in self.apis for operation in api.operations)
 
     def __len__(self) -> int:
@@ -131,8 +126,7 @@ class Catalogue:
 
     def search(self, text: str, k: int = 10) -> list[Operation]:
         """Return the `k` operations of all APIs that fit a text best."""
-        similarities = self._vectors.similarities(self.apis, text) if self._vectors is not None else None
-        found = self._search.find(text, k, similarities)
+        found = self._search.find(text, k)
         return [self.apis[place].operations[number] for place, number in found]
 
     @cached_property

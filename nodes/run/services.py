@@ -20,7 +20,6 @@ from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import FolderError, SettingsError
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.model.embeddings import vector_search
 from restgpt.tools.model.provider import bounded, resolve_model
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.wrapped import ChatModel, chat_model
@@ -127,7 +126,7 @@ class Services:
         settings = self.settings
         with self._lock:
             if key not in self._catalogues:
-                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings), vector_search(settings))
+                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings))
             return self._catalogues[key]
 
     def recipes(self) -> Sequence[Recipe]:

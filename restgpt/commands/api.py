@@ -83,12 +83,11 @@ def find(
     with reported(terminal):
         from restgpt.sources import Sources
         from restgpt.specs import Catalogue
-        from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
         apis = Sources.given(names, specs, None).or_all(settings).load(settings)
-        catalogue = Catalogue(apis, vector_search(settings))
+        catalogue = Catalogue(apis)
         found = catalogue.search(text, k)
         terminal.document(
             {

@@ -6,7 +6,7 @@ score to the operations that yield its identifiers (`producers.py`), and a neste
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import exp
 from operator import itemgetter
 
@@ -34,27 +34,17 @@ class Search:
         self._collection = Collection(indexes)
         self._weights = weights
 
-    def find(
-        self, text: str, k: int = 10, similarities: Mapping[tuple[int, int], float] | None = None
-    ) -> list[tuple[int, int]]:
-        """Return the best `k` operations as pairs of the number of the index and the number in it, best first.
-
-        `similarities` says for some operations how similar their texts are to the query, from 0 to 1.
-        """
+    def find(self, text: str, k: int = 10) -> list[tuple[int, int]]:
+        """Return the best `k` operations as pairs of the number of the index and the number in it, best first."""
         query = read_query(text)
         most = max(CANDIDATES, 2 * k)
-        starts = self._collection.starts
-        similar = {starts[place] + number: value for (place, number), value in (similarities or {}).items()}
         matches = find_matches(self._collection, query, self._weights, most)
         fit = _Fit(self._collection, query, matches, self._weights)
-        scores = {
-            number: fit.score(number, similar.get(number, 0.0) if similarities is not None else None)
-            for number in matches.whole.keys() | similar.keys()
-        }
+        scores = {number: fit.score(number) for number in matches.whole}
         best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
         flowed = self._at_home(self._flow(best, query, max(SOURCES, k)))
         places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
-        return [(place, number - starts[place]) for place, number in places]
+        return [(place, number - self._collection.starts[place]) for place, number in places]
 
     def _flow(self, scores: Scores, query: Query, most: int) -> Scores:
         """Pass the scores of the best `most` on to their producers; an operation keeps its own if that is higher.
@@ -138,8 +128,8 @@ class _Fit:
         self._asked = frozenset().union(*(clause.methods for clause in query.clauses))
         self._rarities: dict[str, tuple[float, float]] = {}
 
-    def score(self, number: int, similarity: float | None = None) -> float:
-        """Return the score of an operation: its share of words, by its fit; a similarity of vectors is mixed in."""
+    def score(self, number: int) -> float:
+        """Return the score of an operation: its share of words, by its fit."""
         weights = self._weights
         best, clause = 0.0, 0
         for at, shares in enumerate(self._matches.clauses):
@@ -147,8 +137,6 @@ class _Fit:
             if share > best:
                 best, clause = share, at
         words = (1 - weights.clause) * self._matches.whole.get(number, 0.0) + weights.clause * best
-        if similarity is not None:
-            words = (1 - weights.vector) * words + weights.vector * similarity
         facts = self._collection.facts[number]
         return words * exp(self._effect(facts, clause) - self._foreign(facts))
 

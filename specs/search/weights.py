@@ -10,7 +10,6 @@ class Weights:
     synonym: float = 0.5
     person: float = 2.0
     clause: float = 0.288
-    vector: float = 0.5
     path: float = 0.75
     last: float = 0.16
     title: float = 0.32

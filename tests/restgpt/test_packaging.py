@@ -43,7 +43,6 @@ EXTRA_OF = {
     "restgpt/commands/ui/": "ui",
     # LangGraph's server brings the package.
     "restgpt/server/": "ui",
-    "specs/search/vectors.py": "embeddings",
     "tools/tracing/export.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""

@@ -44,7 +44,7 @@ They expect the server to keep its contract, so a missing or wrong member of its
 def model_failures(model: object) -> tuple[type[BaseException], ...]:
     """The exception classes of a call of `model` that failed: those of providers, and `UNREADABLE` for their packages.
 
-    From a model of anybody else, such as the embedding program, `UNREADABLE` are faults of that program.
+    From a model of anybody else `UNREADABLE` are faults of that program.
     """
     return (*provider_errors(), *(UNREADABLE if _is_packaged(model) else ()))
 

@@ -36,7 +36,6 @@ class Settings:
     data: Path | None = None
     home: Path = field(default_factory=lambda: Path.home() / ".restgpt")
     database_url: Secret | None = None
-    embeddings: str | None = None
     auth: Mapping[str, Secret] = field(default_factory=dict)
     apis: Mapping[str, ApiEntry] = field(default_factory=dict)
     beside: frozenset[tuple[str, str | None]] = frozenset()
@@ -90,7 +89,6 @@ class Settings:
             data=path("RESTGPT_DATA"),
             home=home,
             database_url=secret("RESTGPT_DATABASE_URL"),
-            embeddings=values.get("RESTGPT_EMBEDDINGS"),
             auth={
                 name.removeprefix(AUTH_PREFIX).upper(): Secret(value)
                 for name, value in values.items()

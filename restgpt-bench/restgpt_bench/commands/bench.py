@@ -321,7 +321,6 @@ def retrieval(
     """Measure without a model how many needed operations the search finds for raw instructions, beside plain BM25."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.tools.model.embeddings import vector_search
         from restgpt.tools.settings import Settings
         from restgpt_bench.packages import CACHE
         from restgpt_bench.retrieval.instructions import PARTS, RESTBENCH, open_part
@@ -337,12 +336,12 @@ def retrieval(
                 raise UsageError("RESTGPT_DATA is not set. Set it to the folder that holds restbench/.")
             terminal.note("RESTGPT_DATA is not set, so RestBench is skipped.")
             chosen.remove(RESTBENCH)
-        folder, vectors = cache or CACHE, vector_search(settings)
+        folder = cache or CACHE
         others = list(foreign_apis(foreign, folder)) if foreign else []
         rows: dict[str, list[Row]] = {}
         with _bar(terminal, "searching", len(chosen)) as advance:
             for name in chosen:
-                rows[name] = [compare(part, others, vectors) for part in open_part(name, data, folder)]
+                rows[name] = [compare(part, others) for part in open_part(name, data, folder)]
                 advance()
     lines = [line for name, found in rows.items() for line in (*found, total(f"{name}, all", found))]
     _show(terminal, [_retrieval_table(lines)])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from restgpt.specs import Api, Catalogue, Operation, load_api
-from restgpt.specs.search.vectors import VectorSearch
 from restgpt_bench.packages import directory_documents
 from restgpt_bench.retrieval.instructions import Part, Task
 from restgpt_bench.retrieval.plain_bm25 import PlainBm25
@@ -45,12 +44,9 @@ class Row:
         return {"operations": self.operations, "ours": self.ours.document(), "bm25": self.plain.document()}
 
 
-def compare(part: Part, others: Sequence[Api] = (), vectors: VectorSearch | None = None) -> Row:
-    """Score our search and plain BM25 on the tasks of a document, among the operations of other APIs if there are.
-
-    `vectors` adds an embedding model to our search.
-    """
-    catalogue = Catalogue([part.api, *others], vectors)
+def compare(part: Part, others: Sequence[Api] = ()) -> Row:
+    """Score our search and plain BM25 on the tasks of a document, among the operations of other APIs if there are."""
+    catalogue = Catalogue([part.api, *others])
     for api in catalogue.apis:
         # Built on first use; a query is timed without it.
         _ = api.search_index
