@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,7 +12,6 @@ from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step
 from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
@@ -45,7 +44,6 @@ LEFT = "Not done: "
 CLIENT_PROBLEM = 3000
 """The maximum number of characters of an error of a client's program, with what it had printed."""
 
-_COUNTS = re.compile(r"\b(?:len|sum|Counter)\(", re.ASCII)
 _INDEX = re.compile(r"/\d+")
 
 
@@ -151,25 +149,30 @@ def report(
     text = "\n".join([text, *failed, *(f"{LEFT}{one}" for one in left)])
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
-    is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
     invented = program["writer"] == "caller" and not (requests or program["taken"])
     speaks_against = (
         not program["is_last"]
         or is_raw
         or (invented and rests_on_nothing(state, of_turn(state)))
-        or _doubts(_behind(state, program, requests))
+        or _doubts(request for request in _behind(state, program, requests) if not _is_told(request, requests))
         or _is_cut(run, state, requests)
-        # The result says that the list goes on, so the planner decides whether that matters.
-        or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
     )
     return Ending("report", text, program, requests, is_answer=not speaks_against, is_part=bool(left))
 
 
 def _failure(request: Request) -> str:
-    """Return what an answer of success says of a failure that the program did not see as an error; else empty."""
+    """Return what failed though the report may not say so: a change, or an answer of success that says so."""
     response = request["response"]
     told = response.get("failure", "") if not response.get("is_error") else ""
-    return f"{request['operation']} answered {response['status']}, but {told}" if told else ""
+    if told:
+        return f"{request['operation']} answered {response['status']}, but {told}"
+    is_failed = bool(response) and not seems_to_read(request) and not succeeded(request)
+    return f"{request['operation']} was not done: the API answered {response['status']}" if is_failed else ""
+
+
+def _is_told(request: Request, own: Sequence[Request]) -> bool:
+    """Return whether a program has seen the failure of a change of its own, which stands below its report too."""
+    return request in own and bool(request["response"]) and "outcome_unknown" not in request
 
 
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
@@ -181,7 +184,7 @@ def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
     return ""
 
 
-def _doubts(requests: Sequence[Request]) -> bool:
+def _doubts(requests: Iterable[Request]) -> bool:
     """Return whether a change did not succeed, so that the planner has to word the answer."""
     return any(
         not (_is_answered_read(request) or succeeded(request) or request["status"] == "held") for request in requests
@@ -222,14 +225,6 @@ def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
         for request in requests
     ]
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
-
-
-def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:
-    """Return whether a program seems to count in the first page of a list, although the whole list was asked about."""
-    if not (wants_whole(state["instruction"]) and _COUNTS.search(program["code"])):
-        return False
-    lists = Counter(request["operation"] for request in requests)
-    return any(is_first_page(request) and lists[request["operation"]] == 1 for request in requests)
 
 
 def as_read(requests: Sequence[Request]) -> list[Request]:

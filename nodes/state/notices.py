@@ -31,12 +31,6 @@ def wants_whole(text: str) -> bool:
     return _WHOLE.search(text) is not None
 
 
-def is_first_page(request: Request) -> bool:
-    """Return whether the answer is the first page of a list that goes on, of no search and no small page."""
-    is_unread = request["pages"] == 1 and request["response"].get("rest") == "unread"
-    return is_unread and not _is_narrow(request["arguments"].get("query"))
-
-
 def _wants_few(request: Request) -> bool:
     """Return whether the first items were wanted, or the best matches of a search, or an item that was found."""
     wanted = request["output_instruction"]

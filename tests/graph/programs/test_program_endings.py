@@ -29,14 +29,14 @@ def test_the_report_of_a_program_is_the_answer_with_one_model_call(board: Board)
     assert [call["operation"] for call in step["api_plan"]["calls"]] == ["create_task"]
 
 
-def test_the_planner_words_the_answer_where_a_change_did_not_succeed(board: Board) -> None:
+def test_a_report_is_final_with_a_line_about_a_change_that_failed(board: Board) -> None:
     code = (
         'try:\n    update_project(project_id=99, body={"owner": "Noor"})\nexcept ApiError:\n    pass\nprint("All done")'
     )
-    agent = programmer(board, code, end("There is no project 99.", fulfilled=False), writes="allow")
-    assert agent.ask("Let Noor own project 99")["answer"] == "There is no project 99."
-    assert "status 404" in said(agent)
-    assert "All done" in said(agent)
+    agent = programmer(board, code, writes="allow")
+    told = "All done\n(update_project was not done: the API answered 404)"
+    assert agent.ask("Let Noor own project 99")["answer"] == told
+    assert agent.state["decision"]["fulfilled"] is False
 
 
 def test_a_denied_change_reaches_the_program_as_a_rejection(board: Board) -> None:
@@ -61,6 +61,10 @@ def test_the_planner_words_the_answer_after_a_change_that_an_earlier_program_cou
     done = agent.ask("Delete task 101")
     if writes == "ask":
         done = decide(agent, "reject")
+    if (writes, second) == ("allow", CAUGHT):
+        # Its own change failed: its report is final, and says so.
+        assert done["answer"] == "Task 101 is gone.\n(delete_task was not done: the API answered 403)"
+        return
     assert done["answer"] == "It is still there."
     assert "Task 101 is gone." in said(agent)
 

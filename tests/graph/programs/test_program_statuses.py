@@ -14,14 +14,12 @@ except ApiError as error:
     print(f"failed: {error.status}")
 """
 
-END = {"thought": "", "decision": "end", "text": "It failed.", "fulfilled": False}
-
 
 @pytest.mark.parametrize("status", [302, 304, 404])
 def test_a_status_that_is_no_success_is_an_error_in_a_program(status: int) -> None:
     with served_board() as board:
         board.world.faults.replace([Fault(status=status)])
-        agent = board.agent(ScriptedModel([{"thought": "", "decision": "program", "text": CODE}, END]))
-        agent.ask("Make a project.", writes="allow", road="program")
-        assert f"failed: {status}" in agent.model.texts[-1]
+        agent = board.agent(ScriptedModel([{"thought": "", "decision": "program", "text": CODE}]))
+        told = agent.ask("Make a project.", writes="allow", road="program")["answer"]
+        assert told == f"failed: {status}\n(create_project was not done: the API answered {status})"
         assert board.calls() == [f"POST /projects {status}"]
