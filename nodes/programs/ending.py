@@ -163,8 +163,7 @@ def report(
 def _failure(request: Request) -> str:
     """Return what failed though the report may not say so: a change, or an answer of success that says so."""
     response = request["response"]
-    told = response.get("failure", "") if not response.get("is_error") else ""
-    if told:
+    if (told := response.get("failure", "")) and not response.get("is_error"):
         return f"{request['operation']} answered {response['status']}, but {told}"
     is_failed = bool(response) and not seems_to_read(request) and not succeeded(request)
     return f"{request['operation']} was not done: the API answered {response['status']}" if is_failed else ""

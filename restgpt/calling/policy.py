@@ -96,8 +96,7 @@ class Rules:
         """What answers with a status of success say of a failure, and whether the user said that they say so."""
         entry = self.settings.entry(operation.api)
         own = (entry.failures,) if entry is not None and entry.failures else ()
-        found = (text for rule in own or FAILURES for value in values if (text := rule.told_by(value)))
-        text = next(found, "")
+        text = next((text for rule in own or FAILURES for value in values if (text := rule.told_by(value))), "")
         return {"failure": text, "is_error": bool(own)} if text else {}
 
     def crossing(self, operation: Operation, flow: FlowRecord | None) -> dict[str, str]:

@@ -243,8 +243,7 @@ class _Writer:
 
     def _argument(self, item: Keyword, values: int) -> str:
         shape = self._shape(item)
-        kind = argument_type(shape, self._relevance, values)
-        return argument(item.name, kind, shape, is_required=item.required)
+        return argument(item.name, argument_type(shape, self._relevance, values), shape, is_required=item.required)
 
     def _body(self, room: int) -> tuple[str, Value | None]:
         shape = body_shape(self._operation)
