@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from restgpt.calling.decision import ANSWERED, REJECTED
 from restgpt.calling.record import Request, succeeded
 from restgpt.nodes.state.records import Step
 from restgpt.nodes.state.results import RECEIVED
@@ -42,8 +43,16 @@ def repeated(steps: Sequence[Step]) -> str:
 
 
 def remarks(steps: Sequence[Step]) -> list[str]:
-    """Return for each round the remark below its result: that it was the second of its kind, or nothing."""
-    return [f"\n{render('planner_repeated')}" if count == MOST_EQUAL - 1 else "" for count in times(steps)]
+    """Return for each round the remark below its result: what the user said, and that it was the second of its kind."""
+    again = (f"\n{render('planner_repeated')}" if count == MOST_EQUAL - 1 else "" for count in times(steps))
+    return [f"{_said(step)}{text}" for step, text in zip(steps, again, strict=True)]
+
+
+def _said(step: Step) -> str:
+    """Return what a person said to the questions of a round: words of the user, which are no data."""
+    noted = [(item["operation"], item["note"]) for item in step["requests"] if item["status"] == "rejected"]
+    told = [pair for pair in noted if pair[1].startswith((REJECTED, ANSWERED)) and pair[1] != REJECTED]
+    return "".join(f"\nOf {name}: {note}" for name, note in told)
 
 
 def changes(step: Step) -> bool:

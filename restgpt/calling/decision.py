@@ -16,6 +16,9 @@ NAMED = 20
 ONLY_READS = "only_reads"
 """The key of an approval that confirms a read. Only an answer at a pause has it: no prompt and no model can set it."""
 
+REJECTED, ANSWERED = "The user rejected it.", "The user answered instead:"
+"""How the note of a call begins that a person rejected, or answered with words; a reason follows, or the words."""
+
 NOT_OFFERED = (
     "this request cannot be confirmed as a read. Approve it without only_reads, or add a rule under `effects` in "
     "apis.yaml"
@@ -106,9 +109,9 @@ def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
             reason = _not_between(ask.action["flow"]["sources"].values(), ask.action["flow"]["to"])
             return Done(ask.draft, "rejected", f"{reason} {message}".strip())
         case "reject":
-            return Done(ask.draft, "rejected", f"The user rejected it. {message}".strip())
+            return Done(ask.draft, "rejected", f"{REJECTED} {message}".strip())
         case "respond":
-            return Done(ask.draft, "rejected", f"The user answered instead: {message}")
+            return Done(ask.draft, "rejected", f"{ANSWERED} {message}")
     return _edited(ask, answer.get("edited_action"))
 
 

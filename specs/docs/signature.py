@@ -260,7 +260,6 @@ class _Writer:
             self._types.sent,
             request=True,
             whole=True,
-            sized=bool(self._pages),
             described=self._described.arguments,
         )
         return head + value.text(max(RESULT_LEAST, room - len(head))), value

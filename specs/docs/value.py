@@ -53,8 +53,6 @@ TYPED_SHARE, TYPED_SENT_SHARE = 0.6, 0.85
 SENT_SHARE = 0.7
 # How many times the room required fields may take: a body without one of them is refused.
 REQUIRED_MOST = 4
-# Words in the name of a page's size.
-SIZES = frozenset({"limit", "size", "per"})
 # Names of fields that programs need, and of those that they rarely do, besides `ALWAYS`.
 USEFUL = frozenset(
     words(
@@ -77,8 +75,8 @@ NOISE = frozenset(
 # touches), and each point of its score takes off; such a field inherits a part of the score of its object.
 KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = 0, 8, 10, 12, 20, 30
 LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
-# The rank of a field that a body must have, and of the size of a page in the body for a list: before all.
-NEEDED_RANK, SIZE = -50, -100
+# The rank of a field that a body must have: before all.
+NEEDED_RANK = -50
 # What a note on a required field is worth more than one on an optional one.
 NEEDED = 10.0
 # More lists of objects than these are details; fewer are what was asked for.
@@ -174,16 +172,14 @@ class Value:
         *,
         request: bool,
         whole: bool = False,
-        sized: bool = False,
         received: Any = None,
         is_typed: bool = False,
         described: Mapping[str, str] = UNNAMED,
     ) -> None:
         """Write a value; with `whole`, also the fields of one whose schema is among `types`.
 
-        With `sized`, it is the body for a list in pages, whose size comes first. Of a body that was `received`, only
-        the names in it are written. With `is_typed`, an answer has all that a body has but the limits. `described`
-        holds what is said elsewhere of the outermost fields.
+        Of a body that was `received`, only the names in it are written. With `is_typed`, an answer has all that a body
+        has but the limits. `described` holds what is said elsewhere of the outermost fields.
         """
         self._shape = shape
         objects = (item for item in values_in(received) if isinstance(item, dict))
@@ -195,7 +191,6 @@ class Value:
         self._relevance = relevance
         self._types = types
         self._request = request
-        self._sized = sized
 
     def _begin(self) -> None:
         self._root = self._entry("", self._shape)
@@ -321,8 +316,6 @@ class Value:
                 rank += LEVEL * parent.depth
             if entry.is_needed:
                 rank = NEEDED_RANK + LEVEL * parent.depth
-            if self._sized and _is_size(entry):
-                rank = SIZE
             heappush(waiting, (rank, next(number), parent, entry))
 
     def _written(self, entry: _Entry, values: int = 0) -> str:
@@ -378,11 +371,6 @@ def _variants(shape: Shape) -> str:
     more = ["…"] if found[VARIANTS_MOST:] else []
     by = f", chosen by {chooser['propertyName']}" if isinstance(chooser.get("propertyName"), str) else ""
     return f"{VALUES}{' | '.join([*texts, *more])}{by}"
-
-
-def _is_size(entry: _Entry) -> bool:
-    """Tell whether a field of a body is the size of a page, which has the list come in fewer requests."""
-    return entry.depth == 1 and "integer" in entry.core.kinds and not SIZES.isdisjoint(words(entry.name))
 
 
 def _rank(entry: _Entry, lists: int) -> int:

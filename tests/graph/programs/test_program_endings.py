@@ -1,5 +1,6 @@
 """Guards the end of a program: its report is the answer, unless a change failed or it says that it cannot go on."""
 
+import re
 from typing import Any
 
 import pytest
@@ -74,6 +75,14 @@ def test_a_change_that_a_better_program_makes_needs_no_more_words_of_the_planner
     agent = programmer(board, wrong, wrong.replace("99", "1"), writes="allow")
     assert agent.ask("Name project 1 Moss, or project 99")["answer"] == "Renamed."
     assert [line.split()[-1] for line in board.calls() if "PATCH" in line] == ["404", "200"]
+
+
+def test_the_reason_of_a_rejection_is_the_users_words_and_no_data(board: Board) -> None:
+    agent = programmer(board, CODE, end("Not now.", fulfilled=False))
+    agent.ask(WISH)
+    assert decide(agent, {"type": "reject", "message": "Ask Noor first."})["answer"] == "Not now."
+    outside = re.sub(r"<result-(\w+)>.*?</result-\1>", "", said(agent), flags=re.DOTALL)
+    assert "Of create_task: The user rejected it. Ask Noor first." in outside
 
 
 def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) -> None:

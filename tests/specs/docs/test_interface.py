@@ -116,12 +116,6 @@ def test_a_body_without_the_fields_that_only_answers_have_is_written_in_place() 
     assert "Key = {id, title, bits: int}" in bodies()
 
 
-def test_the_size_of_a_page_comes_first_in_the_body_for_a_list() -> None:
-    [search] = [line for line in bodies(budget=120) if line.startswith("search")]
-    assert search.startswith("search_keys(body*: {limit: int ≤1000, ")
-    assert search.endswith(", pages=1) -> [Key]")
-
-
 def written(budget: int = 400, seen: str = "") -> str:
     catalogue = Catalogue([load_api(SHARED)])
     return interface(
