@@ -6,13 +6,16 @@ those of `apis.yaml`. Any other `auth` object of requests signs each request whe
 
 import base64
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
 from requests.auth import HTTPBasicAuth, HTTPDigestAuth, HTTPProxyAuth
 
-from restgpt.specs.api import Api
+from restgpt.nodes.run.services import Services
+from restgpt.specs.api import Api, load_api
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.http.client import USER_AGENT, HttpClient
 from restgpt.tools.network.addresses import GuardedAdapter, Origin, origin_of, origins_of
@@ -35,6 +38,24 @@ class Wrapper(Protocol):
     headers: dict[str, str] | None
     auth: Any
     verify: bool
+
+
+def services_of(
+    source: str | Path | bytes | Mapping[str, Any],
+    requests_wrapper: Wrapper,
+    *,
+    base_url: str | None = None,
+    **given: Any,
+) -> Services:
+    """Return the services of a graph over one API, whose requests have the credentials of a wrapper.
+
+    `source` and `base_url` are what `load_api` takes, and `given` what `Services` takes, such as `model`. Raises
+    `ValueError` for a wrapper that cannot be used, and what `load_api` raises.
+    """
+    name = load_api(source).name
+    settings = replace(Settings.from_env(is_allowed=True), apis={name: (entry := entry_of(requests_wrapper, name))})
+    api = load_api(source, base_url=base_url, name=name, entry=name, given=entry.given)
+    return Services([api], settings=settings, http=client_of(requests_wrapper, api, settings), **given)
 
 
 def entry_of(wrapper: Wrapper, name: str) -> ApiEntry:

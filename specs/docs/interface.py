@@ -48,6 +48,9 @@ ASKED_MOST = (1400, 700, 400)
 # most characters of it.
 COMMON_PART, COMMON_LEAST, COMMON_MOST = 4, 3, 160
 
+# The part of a sample of the operations of an API, and how many at least, that have an argument which stands once.
+EVERYWHERE_SHARE, EVERYWHERE_LEAST, SAMPLE = 0.8, 8, 40
+
 CUT = "…"
 """The mark of what is left out of a signature."""
 
@@ -97,8 +100,10 @@ def interface(
         *_definitions(shared, types, int(free * TYPES_SHARE), share, focus),
         *_conditions(operations),
     ]
-    common = _common(operations)
-    definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in sorted(common)]
+    common, everywhere = _common(operations), _everywhere(operations)
+    told = [(name, text) for name, text in sorted(common) if name not in everywhere]
+    definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in told]
+    definitions += [f"Nearly every function also takes: {', '.join(sorted(everywhere))}."] if everywhere else []
     apis = {id(item.api): item.api for item in operations}.values()
     definitions += [f"In any function: {text}" for api in apis for text in api.common_sentences if is_common_rule(text)]
     ruled = _ruled(operations, int(free * RULES_SHARE))
@@ -127,6 +132,7 @@ def interface(
             rules=rules,
             asked=max(asked.get(id(operation), 0), share // TOKEN),
             shared=common,
+            hidden=everywhere,
         )
 
     return "\n".join([*_signatures(operations, written, room, most, first), *definitions])
@@ -142,6 +148,19 @@ def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
     )
     least = max(COMMON_LEAST, len(operations) // COMMON_PART)
     return frozenset(key for key, count in seen.items() if count >= least and DECIDING.search(key[1]))
+
+
+def _everywhere(operations: Sequence[Operation]) -> frozenset[str]:
+    """Return the optional arguments that nearly all operations of an API have, such as the format of the answer."""
+    found: set[str] = set()
+    for api in {id(item.api): item.api for item in operations}.values():
+        sample = api.operations[:: max(1, len(api.operations) // SAMPLE)]
+        names = Counter(
+            item.name for one in sample for item in keywords(one) if item.location == "query" and not item.required
+        )
+        least = max(EVERYWHERE_LEAST, EVERYWHERE_SHARE * len(sample))
+        found.update(name for name, count in names.items() if count >= least)
+    return frozenset(found)
 
 
 def _own_sentences(operation: Operation) -> Iterator[Sentence]:

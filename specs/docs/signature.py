@@ -91,12 +91,13 @@ def signature(
     rules: int | None = None,
     asked: int | None = None,
     shared: frozenset[tuple[str, str]] = frozenset(),
+    hidden: frozenset[str] = frozenset(),
 ) -> str:
     """Write an operation as a typed function in about `budget` tokens of four characters.
 
     The sentences that state a rule come first; they take at most `rules` characters, if None half of the budget. What
     has to be sent may take `asked` tokens, if that is more. `shared` are arguments, by name and description, whose
-    description stands elsewhere.
+    description stands elsewhere; those among `hidden` are not shown.
 
     A long result keeps the fields that match the words of `focus`. `seen`, the shape of earlier answers as text, is
     appended, and so is `noted`, what the server demanded beyond its document. `types` names the schemas
@@ -107,7 +108,7 @@ def signature(
     shown = f"\n  seen: {plain_text(seen, room // 2)}" if seen else ""
     found = relevance or Relevance(operation.document, focus_of(focus))
     with within(STEPS_MOST, operation.document.allowance):
-        writer = _Writer(operation, name, found, types, is_read=reads(operation), shared=shared)
+        writer = _Writer(operation, name, found, types, is_read=reads(operation), shared=shared, hidden=hidden)
         shown += f"\n  Note: {plain_text(noted, NOTED_MOST)}." if noted else ""
         room -= len(shown)
         ruled = room // RULES_PART if rules is None else rules
@@ -127,6 +128,7 @@ class _Writer:
         *,
         is_read: bool,
         shared: frozenset[tuple[str, str]],
+        hidden: frozenset[str],
     ) -> None:
         self._operation = operation
         self._described = docstring(operation.description)
@@ -135,7 +137,7 @@ class _Writer:
         self._name = name
         self._relevance = relevance
         self._types = types
-        self._keywords = keywords(operation)
+        self._keywords = [item for item in keywords(operation) if item.name not in hidden]
         self._families = fold(self._keywords, self._type_of)
         self._listed = [
             item

@@ -41,7 +41,7 @@ STAGES = {
     "the documents": "import restgpt.specs",
     "a single call": "import restgpt.calls",
     "build_graph": "from restgpt import build_graph; assert build_graph.__module__ == 'restgpt.graph.build'",
-    "community": "from restgpt.community import create_openapi_agent",
+    "community": "from restgpt.community import services_of",
     "the agent": "import restgpt.graph.agent",
     "the server": "import restgpt.graph.server",
 }
@@ -116,7 +116,7 @@ def test_importing_build_graph_loads_no_heavy_package(loaded: dict[str, Loaded])
     assert sorted(packages & LATE) == []
 
 
-def test_the_agent_of_the_community_is_imported_without_langchain_community(loaded: dict[str, Loaded]) -> None:
+def test_the_wrapper_of_the_community_is_read_without_langchain_community(loaded: dict[str, Loaded]) -> None:
     assert sorted(loaded["community"].packages & {"langchain_community", "aiohttp"}) == []
 
 

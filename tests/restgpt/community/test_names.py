@@ -18,19 +18,18 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_agent_works_where_langchain_community_is_not_installed(tmp_path: Path) -> None:
+def test_the_services_need_no_langchain_community(tmp_path: Path) -> None:
     program = (
         f"{ABSENT}from types import SimpleNamespace\n"
         "from langchain_core.language_models import FakeListChatModel\n"
-        "from restgpt.community import create_openapi_agent\n"
+        "from restgpt.community import services_of\n"
         "wrapper = SimpleNamespace(headers={'A': 'b'}, auth=None, verify=True)\n"
-        "servers, endpoints = [{'url': 'https://a.test'}], [('GET /a', None, {})]\n"
-        "spec = SimpleNamespace(servers=servers, description='', endpoints=endpoints)\n"
-        "agent = create_openapi_agent(spec, wrapper, FakeListChatModel(responses=[]), allow_dangerous_requests=True)\n"
-        "print(type(agent).__name__)"
+        "document = {'openapi': '3.1.0', 'info': {'title': 'a', 'version': '1'}, 'paths': {'/a': {'get': {}}}}\n"
+        "found = services_of(document, wrapper, model=FakeListChatModel(responses=[]), base_url='https://a.test')\n"
+        "print(type(found).__name__)"
     )
     done = run(program, tmp_path)
-    assert (done.returncode, done.stdout) == (0, "OpenAPIAgent\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "Services\n"), done.stderr
 
 
 @pytest.mark.parametrize("name", restgpt.community.THEIRS)
@@ -42,11 +41,10 @@ def test_a_name_of_langchain_community_that_is_not_installed_names_the_extra(nam
 
 
 def test_the_names_of_langchain_community_are_its_own() -> None:
-    spec = pytest.importorskip(
-        "langchain_community.agent_toolkits.openapi.spec", reason="langchain-community is not installed"
+    theirs = pytest.importorskip(
+        "langchain_community.utilities.requests", reason="langchain-community is not installed"
     )
-    assert restgpt.community.reduce_openapi_spec is spec.reduce_openapi_spec
-    assert restgpt.community.ReducedOpenAPISpec is spec.ReducedOpenAPISpec
-    assert {"create_openapi_agent", *restgpt.community.THEIRS} <= set(dir(restgpt.community))
+    assert restgpt.community.RequestsWrapper is theirs.RequestsWrapper
+    assert {"services_of", *restgpt.community.THEIRS} <= set(dir(restgpt.community))
     with pytest.raises(AttributeError, match="no attribute 'unknown'"):
         _ = restgpt.community.unknown

@@ -69,25 +69,13 @@ OLD: dict[str, tuple[Callable[[str], list[Reply]], str, list[str]]] = {
 """The replies of the model, the answer and the requests of each old block."""
 
 NEW = {
-    "planner": ("print(get_projects_by_project_id(project_id=1)['name'])", NAME, [GET]),
-    "document": (READ, NAME, [GET]),
-    "approval": ("print(create_project(body={'name': 'Roof garden'})['name'])", "Roof garden", ["POST /projects 201"]),
+    "planner": (READ, NAME, [GET]),
     "requests": (READ, NAME, [GET]),
     "toolkit": (READ, NAME, [GET]),
     "nla": ("print(rows(list_projects())[0]['name'], 'and others')", f"{NAME} and others", [LISTED]),
     "chain": (READ, NAME, [GET]),
 }
 """The program of the model, the answer and the requests of each new block."""
-
-
-MADE = '{"url": "URL/projects", "data": {"name": "Roof garden"}, "output_instructions": "the name"}'
-OLD_CHANGE: list[Reply] = [
-    "Action: api_controller\nAction Input: 1. POST /projects to make it",
-    f"Action: requests_post\nAction Input: {MADE}",
-    "Roof garden",
-    "Final Answer: Roof garden",
-    "Final Answer: Roof garden",
-]
 
 
 def run(block: str, board: Board, llm: Any) -> Any:
@@ -122,12 +110,3 @@ def test_the_new_call_answers_the_same(name: str, board: Board) -> None:
     assert board.calls() == requests
     assert name not in OLD or OLD[name][1:] == (answer, requests)
     assert [text for text in llm.texts if CREDENTIAL in text] == []
-
-
-def test_of_a_change_the_old_agent_asks_nobody_and_the_new_one_does(board: Board) -> None:
-    replies = [reply.replace("URL", board.server.url) for reply in OLD_CHANGE if isinstance(reply, str)]
-    assert run("old: planner", board, ScriptedModel(replies)) == "Roof garden"
-    assert board.calls() == ["POST /projects 201"]
-    code = "post_projects(body={'name': 'Tool shed'})"
-    assert "The request was not sent." in run("new: planner", board, by_role({"express": [program(code)]}))
-    assert board.calls() == ["POST /projects 201"]

@@ -13,8 +13,9 @@ from roles import by_role, program
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.community import create_openapi_agent
+from restgpt.community import services_of
 from restgpt.community.requests_wrapper import MOST_SEEN, client_of, entry_of
+from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import MARK
@@ -48,12 +49,16 @@ def wrapper(**given: Any) -> Any:
     return SimpleNamespace(**{"headers": None, "auth": None, "verify": True, "aiosession": None, **given})
 
 
+def answered(document: Any, given: Any, model: Any, server: EchoServer) -> str:
+    graph = build_graph(services=services_of(document, given, model=model, base_url=server.url))
+    return str(graph.invoke({"instruction": "Get x"})["answer"])
+
+
 def ask(server: EchoServer, given: Any, body: bytes) -> tuple[dict[str, str], str, list[str]]:
     """Return the headers that arrive, the answer of the agent, and the prompts."""
     server.script([Canned(body=body, headers=JSON)])
     model = by_role({"express": [program("print(x())")]})
-    found = create_openapi_agent(DOCUMENT, given, model, allow_dangerous_requests=True, base_url=server.url)
-    output = found.run("Get x")
+    output = answered(DOCUMENT, given, model, server)
     [arrived] = server.arrived
     return dict(arrived.headers), output, model.texts
 
@@ -109,7 +114,7 @@ def test_an_auth_object_stands_in_for_the_credential_that_a_document_asks_for(se
     document = {**DOCUMENT, "security": [{"key": []}], "components": {"securitySchemes": schemes}}
     model = by_role({"express": [program("print(x())")]})
     given = wrapper(auth=Token())
-    create_openapi_agent(document, given, model, allow_dangerous_requests=True, base_url=server.url).run("Get x")
+    answered(document, given, model, server)
     [arrived] = server.arrived
     assert dict(arrived.headers)["Authorization"] == f"Token {TOKEN}"
 
@@ -140,7 +145,5 @@ def test_an_object_that_signs_anew_each_time_does_not_fill_the_memory(server: Ec
 )
 def test_what_cannot_be_sent_is_refused_without_a_secret(given: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        create_openapi_agent(
-            DOCUMENT, wrapper(**given), by_role({}), allow_dangerous_requests=True, base_url="http://127.0.0.1:1"
-        )
+        services_of(DOCUMENT, wrapper(**given), model=by_role({}), base_url="http://127.0.0.1:1")
     assert TOKEN not in str(caught.value)
