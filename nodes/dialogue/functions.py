@@ -47,11 +47,11 @@ _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
 def select(run: Run, instruction: str) -> FunctionChoice:
     """Choose the functions for an instruction: all if their signatures fit the budget, or the best of them."""
-    operations = list(run.catalogue)
+    operations = _all_offered(run)
     room = run.context.functions_budget
     if room // max(1, len(operations)) >= LEAST:
         return selection(run, operations, reason="All functions fit the prompt.")
-    best = run.catalogue.best(instruction, room)
+    best = _offered(run, run.catalogue.best(instruction, room))
     if not best:
         return selection(run, [], reason="No function has words of the instruction: the map of paths is shown.")
     count = room * (LINES_PART - 1) // LINES_PART // MOST
@@ -60,6 +60,17 @@ def select(run: Run, instruction: str) -> FunctionChoice:
     others = _fitting(run, rest, room * TOKEN // LINES_PART)
     reason = f"The best of {len(operations)} functions for the words of the instruction, others as lines."
     return selection(run, best[:count], others, reason=reason)
+
+
+def _offered(run: Run, operations: Iterable[Operation]) -> list[Operation]:
+    """Return the operations that no rule denies: a program would be refused there."""
+    return [operation for operation in operations if run.rules.verdict(operation) != "deny"]
+
+
+def _all_offered(run: Run) -> list[Operation]:
+    """Return all operations; of an API whose functions may all fit the prompt, those that no rule denies."""
+    operations = list(run.catalogue)
+    return _offered(run, operations) if run.context.functions_budget // max(1, len(operations)) >= LEAST else operations
 
 
 def selection(
@@ -74,6 +85,8 @@ def _fitting(run: Run, others: Sequence[Operation], room: int) -> list[Operation
     """Return the operations whose lines have room, in `room` characters."""
     fitting: list[Operation] = []
     for operation in others:
+        if run.rules.verdict(operation) == "deny":
+            continue
         room -= len(_line(run, operation)) + 1
         if room < 0:
             break
@@ -90,12 +103,14 @@ def functions_text(run: Run, selected: FunctionChoice, instruction: str) -> str:
 
     Raises `UnknownOperationError` for an operation that no API has.
     """
-    room, everything = run.context.functions_budget, len(run.catalogue)
+    room, everything = run.context.functions_budget, len(_all_offered(run))
     operations, others = _operations(run, selected["operations"]), _operations(run, selected["others"])
     if not operations:
         return "\n".join([NOTHING_FITS, run.catalogue.map.open().text(room)])
     if len(operations) == everything:
-        return _interface(run, operations, instruction, room)
+        text = _interface(run, operations, instruction, room)
+        gone = len(run.catalogue) - everything
+        return f"{text}\n{gone} more functions are denied by rules of the user." if gone else text
     text = _interface(run, operations, instruction, room * (LINES_PART - 1) // LINES_PART)
     hidden = everything - len(operations) - len(others)
     more = [f"… and {hidden} more functions; {MORE}."] if hidden > 0 else []
@@ -131,7 +146,7 @@ def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
         else:
             large.append(name)
     if not (found or large):
-        found = run.catalogue.search(wish["words"], MOST_SHOWN + len(shown))
+        found = _offered(run, run.catalogue.search(wish["words"], MOST_SHOWN + len(shown)))
     few = [*map(name_of, named[:MOST_WHOLE])]
     others = [name for name in map(name_of, _distinct(found)) if name not in shown and name not in few]
     return {**wish, "named": few, "operations": others[:MOST_SHOWN], "parts": large}
@@ -142,11 +157,16 @@ def look_text(run: Run, choice: FunctionChoice, number: int, about: str) -> str:
 
     If that is nothing, write the whole map, or that all functions are shown. The prompt is `about` these words.
     """
-    wish, everything = choice["looks"][number], len(run.catalogue)
+    wish, everything = choice["looks"][number], len(_all_offered(run))
     named, others = _operations(run, wish.get("named", ())), _operations(run, wish.get("operations", ()))
+    denied = [one for one in named if one not in _offered(run, named)]
+    named = [one for one in named if one not in denied]
     texts = [_functions(run, named, others, _focus(wish, about))] if named or others else []
     parts = wish.get("parts", ())
     texts += [opened(run, parts)] if parts else []
+    texts += [
+        f"A rule of the user denies {run.catalogue.function_name(one)}. {run.rules.reason(one)}" for one in denied
+    ]
     rules = more_rules(run, about, [one["words"] for one in choice["looks"][: number + 1]])
     if not texts:
         fits = rules or _named(run, wish["words"])[0] or run.catalogue.search(wish["words"], 1)

@@ -307,7 +307,8 @@ class Value:
         ]
         lists = sum(1 for entry in inner if entry.is_list)
         for entry in inner:
-            entry.is_needed = bool(entry.mark) and (parent is self._root or parent.is_needed)
+            # What must be in an object of the body, or in an item of a list of it, is never left out.
+            entry.is_needed = bool(entry.mark) and (parent.depth < 2 or parent.is_needed)
             rank: float = KEY if entry.mark else _rank(entry, lists)
             if own := self._relevance.of_field(entry.name, parent.core.fields[entry.name].schema):
                 entry.score = own + INHERITED * parent.score

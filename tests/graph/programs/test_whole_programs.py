@@ -261,3 +261,13 @@ def test_an_answer_from_an_earlier_turn_passes(board: Board) -> None:
     agent.ask("How many projects are there?")
     agent.ask("How many projects was that again?")
     assert len(prompts_of(agent.model, "express")) == 2
+
+
+def test_functions_that_rules_deny_are_not_offered_and_told_by_name(board: Board) -> None:
+    wish = {"thought": "", "decision": "functions", "text": "create_task"}
+    agent = expressed(board, wish, end("It is denied.", fulfilled=False))
+    agent.ask("Add a task", writes="deny")
+    prompt = prompts_of(agent.model, "express")[1]
+    assert "\ncreate_task(" not in str(prompt[0].text)
+    assert "more functions are denied by rules of the user." in str(prompt[0].text)
+    assert "A rule of the user denies create_task." in str(prompt[-1].text)

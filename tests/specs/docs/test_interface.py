@@ -1,7 +1,10 @@
 """The interface of several operations: types that functions share are written once, and the budget is kept."""
 
+from paths import api_of
+
 from restgpt.specs import Catalogue, load_api
 from restgpt.specs.docs.interface import Learned, interface
+from restgpt.specs.docs.words.keyword import arguments_of
 from restgpt_bench.worlds import open_world
 
 SHARED = """
@@ -159,3 +162,28 @@ def test_a_small_budget_cuts_fields_and_keeps_every_function() -> None:
     assert "Movie = {id: int" in small
     assert small.count(" more") > large.count(" more")
     assert len(small) < 3000 * 4 < len(large)
+
+
+def test_what_nearly_every_operation_takes_stands_once() -> None:
+    common = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("alt", "prettyPrint")]
+    own = {"name": "colour", "in": "query", "schema": {"type": "string"}}
+    paths = {
+        f"/a{n}": {"get": {"operationId": f"read_{n}", "parameters": [*common, own][: 3 - n % 2]}} for n in range(12)
+    }
+    api = api_of(paths)
+    text = interface(list(api.operations), lambda operation: operation.name, budget=900)
+    assert text.splitlines()[:2] == ["read_0(colour: str) -> any", "read_1() -> any"]
+    assert "Nearly every function also takes: alt, prettyPrint." in text
+    assert arguments_of(api.operation("read_1"), {"alt": "json"}) == {"query": {"alt": "json"}}
+
+
+def test_what_an_item_of_a_list_must_have_is_never_left_out() -> None:
+    contact = {"type": "object", "properties": {f"field_{n}": {"type": "string"} for n in range(40)}}
+    names = {"id": {"type": "string"}, "contact": contact, "amount": {"type": "number"}, "date": {"type": "string"}}
+    item = {"type": "object", "required": ["contact", "amount", "date"], "properties": names}
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+    body = {"content": {"application/json": {"schema": schema}}}
+    api = api_of({"/a": {"post": {"operationId": "allocate", "requestBody": body}}})
+    text = interface(list(api.operations), lambda operation: operation.name, budget=60, focus="contact field 7")
+    assert "amount*: float" in text
+    assert "date*: str" in text
