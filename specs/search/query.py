@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from restgpt.specs.search.acts import Act, act_of
 from restgpt.specs.search.stemmer import STOP_STEMS, WORD, stem, stems, words
 from restgpt.specs.search.synonyms import phrases, phrases_in
 
@@ -20,7 +21,7 @@ VERBS = {
     "PATCH": """add append change rename update set edit modify turn replace put enable disable switch mark move adjust
         increase decrease pause resume close reopen archive assign cancel hide block unblock lock unlock publish give
         hand push postpone delay extend shorten tag label point correct fix allow stop start rest keep""",
-    "DELETE": "remove delete cancel clear unfollow drop erase unsave unlike revoke destroy empty dislike",
+    "DELETE": "void terminate remove delete cancel clear unfollow drop erase unsave unlike revoke destroy empty dislike",
 }
 PEOPLE = """
 person people user member author owner staff crew cast team contact customer employee colleague participant artist
@@ -93,6 +94,7 @@ class Clause:
 
     stems: frozenset[str]
     methods: frozenset[str]
+    act: Act
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def read_query(text: str) -> Query:
             weights[one] = max(weight, weights.get(one, 0.0))
         own = frozenset(one for one, weight in found.items() if weight > NAME_WEIGHT)
         if own:
-            clauses.append(Clause(own, asked_methods(QUOTATION.sub(" ", part))))
+            plain = QUOTATION.sub(" ", part)
+            names = {one for word in plain.split()[1:] if NAME.search(word) or VALUE.search(word) for one in words(word)}
+            clauses.append(Clause(own, asked_methods(plain), act_of(plain, names)))
     return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text), seeks_change(text))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from operator import itemgetter
 
+from restgpt.specs.search.acts import METHODS
 from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
@@ -17,6 +18,13 @@ from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
 from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
+import os
+DOER = float(os.environ.get("DOER", "0.5"))
+HALF = float(os.environ.get("HALF", "0.5"))
+VERBAL = float(os.environ.get("VERBAL", "0.8"))
+READ = float(os.environ.get("READ", "0.0"))
+BARE = int(os.environ.get("BARE", "99"))
+READS = {"get", "list", "show", "find", "tell", "give", "view", "see", "retriev", "return", "search", "fetch"}
 ROUNDS = 2
 CANDIDATES = 150
 # How many of the best operations pass scores on.
@@ -150,7 +158,32 @@ class _Fit:
         if similarity is not None:
             words = (1 - weights.vector) * words + weights.vector * similarity
         facts = self._collection.facts[number]
-        return words * exp(self._effect(facts, clause) - self._foreign(facts))
+        does = self.does(facts)
+        return words * exp(self._effect(facts, clause) - self._foreign(facts) + DOER * does)
+
+    def does(self, facts) -> float:
+        if len(self._query.clauses) > BARE:
+            return 0.0
+        return max((self._does(facts, clause) for clause in self._query.clauses), default=0.0)
+
+    def _does(self, facts, clause) -> float:
+        verb, noun = clause.act
+        if not verb:
+            return 0.0
+        verbs = {verb, *synonyms().get(verb, ())}
+        nouns = {noun, *synonyms().get(noun, ())} if noun else set()
+        classes = {METHODS[m] for m in clause.methods}
+        if verbs & READS:
+            return READ * any(nouns & {act.noun} and act.verb in READS for act in facts.acts) if facts.is_read else 0.0
+        if facts.is_read:
+            return 0.0
+        best = 0.0
+        for act in facts.acts:
+            if act.noun in nouns:
+                best = max(best, 1.0 if act.verb in verbs else HALF if act.verb in classes else 0.0)
+            if noun and act.noun in verbs and act.verb == "creat":
+                best = max(best, VERBAL)
+        return best
 
     def _effect(self, facts: Facts, clause: int) -> float:
         """Weigh a change by the verbs of the clause that it matches best, then by those of the others."""
