@@ -106,6 +106,7 @@ class Query:
     is_about_person: bool
     is_named: bool
     seeks_change: bool
+    is_bare: bool
 
 
 def read_query(text: str) -> Query:
@@ -123,7 +124,7 @@ def read_query(text: str) -> Query:
             plain = QUOTATION.sub(" ", part)
             names = {one for word in plain.split()[1:] if NAME.search(word) or VALUE.search(word) for one in words(word)}
             clauses.append(Clause(own, asked_methods(plain), act_of(plain, names)))
-    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text), seeks_change(text))
+    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text), seeks_change(text), len(clauses) <= 1 and len(weights) <= BARE and is_bare(text))
 
 
 def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float]]:
@@ -156,6 +157,15 @@ def asked_methods(text: str) -> frozenset[str]:
     methods += [METHODS_BY_STEM.get(one, frozenset()) for meaning in asked for one in meaning.stems]
     methods += [METHODS_BY_VERB.get(word, frozenset()) for word, is_asked in zip(found, asks, strict=True) if is_asked]
     return frozenset().union(*methods)
+
+
+QUESTION = re.compile(r"(?i)\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|has|have|had)\b|.*(\?\s*\Z|\b(?:me|i)\b|(?-i:\s\S?[A-Z]))")
+BARE = 4
+
+
+def is_bare(text: str) -> bool:
+    """Tell whether a query is a verb with nouns or nouns alone, and no question, no wish and no sentence on a name."""
+    return not QUESTION.match(text)
 
 
 def seeks_change(text: str) -> bool:

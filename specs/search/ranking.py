@@ -23,6 +23,7 @@ DOER = float(os.environ.get("DOER", "0.5"))
 HALF = float(os.environ.get("HALF", "0.5"))
 VERBAL = float(os.environ.get("VERBAL", "0.8"))
 READ = float(os.environ.get("READ", "0.0"))
+CUT = float(os.environ.get("CUT", "0.35"))
 BARE = int(os.environ.get("BARE", "99"))
 READS = {"get", "list", "show", "find", "tell", "give", "view", "see", "retriev", "return", "search", "fetch"}
 ROUNDS = 2
@@ -61,6 +62,9 @@ class Search:
         }
         best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
         flowed = self._at_home(self._flow(best, query, max(SOURCES, k)))
+        if query.is_bare and CUT:
+            most = max(flowed.values(), default=0.0)
+            flowed = {n: s for n, s in flowed.items() if s >= CUT * most}
         places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
         return [(place, number - starts[place]) for place, number in places]
 
@@ -174,7 +178,7 @@ class _Fit:
         nouns = {noun, *synonyms().get(noun, ())} if noun else set()
         classes = {METHODS[m] for m in clause.methods}
         if verbs & READS:
-            return READ * any(nouns & {act.noun} and act.verb in READS for act in facts.acts) if facts.is_read else 0.0
+            return READ * any(nouns & {act.noun} and act.verb in READS for act in facts.acts) if facts.is_read and self._query.is_bare else 0.0
         if facts.is_read:
             return 0.0
         best = 0.0
