@@ -1,16 +1,26 @@
-"""What a text says is done, as a verb and what it acts on: `Rename the folder` is (renam, folder)."""
+"""What a text says is done: a verb, and what it acts on. "Rename the folder of Ana" renames a folder.
 
+A query and the operations of an API are read alike, so that an operation is found by what it does, not by its words
+alone. The rules are about English and hold for every API.
+"""
+
+from collections.abc import Collection
 from typing import NamedTuple
 
 from restgpt.specs.search.stemmer import STOP_STEMS, stem, stems, words
 from restgpt.specs.search.synonyms import phrases_in
 
+# How many words may stand between the two of a phrase.
+BETWEEN = 5
+# Words before the verb, as in `could you please`, but not the verbs among the stop words.
+OPENINGS = STOP_STEMS.union(stems("i d")) - set(stems("give tell show find get list let make"))
+# What is acted on is named before one of these words.
 LINKS = frozenset(words("of from to in on onto into for with by at about between as under after before without that"))
-OPENINGS = frozenset(words("please can could would will you i we want need to like d let us me also just then and"))
-# What stands before `of` in `a list of stations`.
+# `A list of stations` names stations.
 MEASURES = frozenset(stems("list number set collection details copy"))
-# The verb of a method on the last segment of a path.
-METHODS = {"POST": "creat", "PUT": "updat", "PATCH": "updat", "DELETE": "delet"}
+CREATE = "creat"
+# The stem of the verb that a method stands for.
+VERBS = {"POST": CREATE, "PUT": "updat", "PATCH": "updat", "DELETE": "delet"}
 
 
 class Act(NamedTuple):
@@ -20,36 +30,34 @@ class Act(NamedTuple):
     noun: str
 
 
-def act_of(text: str, idle=frozenset()) -> Act:
-    """Read the verb that a text begins with, and the last noun before a preposition."""
+def act_of(text: str, names: Collection[str] = ()) -> Act:
+    """Read the verb that an order begins with, and the last word before a preposition that is none of the names."""
     found = words(text)
-    while found and found[0] in OPENINGS:
-        found = found[1:]
-    found_stems = [stem(word) for word in found]
-    verb, places = "".join(found_stems[:1]), {0}
-    for phrase, first, last in phrases_in(found_stems, 5):
+    while found and stem(found[0]) in OPENINGS:
+        del found[0]
+    own = [stem(word) for word in found]
+    verb, places = "".join(own[:1]), {0}
+    for phrase, first, last in phrases_in(own, BETWEEN):
         if first == 0:
             verb, places = phrase, {first, last}
     noun = ""
     for place, word in enumerate(found):
-        one = found_stems[place]
         if word in LINKS and noun and noun not in MEASURES:
             break
-        if place not in places and one not in STOP_STEMS and not one.isdigit() and word not in idle:
-            noun = one
+        if place not in places and own[place] not in STOP_STEMS and not word.isdigit() and word not in names:
+            noun = own[place]
     return Act(verb, noun)
 
 
 def acts_of(method: str, path: str, name: str, summary: str) -> tuple[Act, ...]:
-    """Return what an operation does: by its operationId, by its summary, and by its method and path."""
+    """Return what an operation does by its operationId, by its summary, and, if it is a change, by its path.
+
+    `POST /pages/{id}/move` creates a move or moves a page; a POST on an item changes it.
+    """
     acts = [act_of(name), act_of(summary)]
-    parts = [part for part in path.partition("#")[0].split("/") if part]
-    fixed = [part for part in parts if "{" not in part]
-    last = stems(fixed[-1]) if fixed else ()
-    above = stems(fixed[-2]) if len(fixed) > 1 else ()
-    if last and method in METHODS:
-        verb = "updat" if method == "POST" and parts[-1].startswith("{") else METHODS[method]
-        acts.append(Act(verb, last[-1]))
-        if method in ("POST", "PUT"):
-            acts.append(Act(last[0], last[-1] if len(last) > 1 else above[-1] if above else ""))
-    return tuple(dict.fromkeys(one for one in acts if one.verb))
+    segments = [part for part in path.partition("#")[0].split("/") if part]
+    fixed = [own for part in segments if "{" not in part and (own := stems(part))]
+    if fixed and method in VERBS:
+        acts.append(Act("updat" if method == "POST" and "{" in segments[-1] else VERBS[method], fixed[-1][-1]))
+        acts.append(Act(fixed[-1][0], fixed[-1][-1] if len(fixed[-1]) > 1 else fixed[-2][-1] if fixed[1:] else ""))
+    return tuple(dict.fromkeys(act for act in acts if act.verb))

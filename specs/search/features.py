@@ -39,12 +39,7 @@ VARIABLE = re.compile(r"\{[^{}]*\}")
 IDENTIFIER = re.compile(
     r"(?:^|[_.-])(?:ids?|uris?|key|uuid|guid|slug|number)\Z|(?<=[a-z])(?:I[dD]s?|Uris?|Key|Uu?id|Number)\Z"
 )
-TEXT_PARAMETERS = frozenset(
-    {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
-)
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
-# Last words of a path that name an action on a collection, as in `/users.list`.
-ACTIONS = frozenset(stems("list all query find info index"))
 # How many levels of fields below a schema count.
 DEPTH = 4
 # How many references and alternatives may nest.
@@ -208,8 +203,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
     last_stems = stems(segments[-1]) if segments else ()
-    last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
-    queries = [parameter for parameter in parameters if parameter.location == "query"]
+    last = last_stems[-1] if last_stems else ""
     # Only the ranking takes it for a read: it is asked about like any change.
     is_post_search = operation.method == "POST" and "search" in last_stems
     path_stems = tuple(dict.fromkeys(stems(VARIABLE.sub(" ", operation.path))))
@@ -224,7 +218,7 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         choices=frozenset(fields["values"]),
         summary=frozenset(fields["summary"]),
         is_read=operation.method != "HEAD" and (seems_to_read(operation) or is_post_search),
-        is_search="search" in path_stems or any(item.name.lower() in TEXT_PARAMETERS for item in queries),
+        is_search="search" in path_stems,
         is_current=last in CURRENT,
         ends_in_variable=operation.path.rstrip("/").endswith("}"),
         has_content=media is not None,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from operator import itemgetter
 
-from restgpt.specs.search.acts import METHODS
+from restgpt.specs.search.acts import CREATE, VERBS, Act
 from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
@@ -18,20 +18,16 @@ from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
 from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
-import os
-DOER = float(os.environ.get("DOER", "0.5"))
-HALF = float(os.environ.get("HALF", "0.5"))
-VERBAL = float(os.environ.get("VERBAL", "0.8"))
-READ = float(os.environ.get("READ", "0.0"))
-CUT = float(os.environ.get("CUT", "0.35"))
-BARE = int(os.environ.get("BARE", "99"))
-READS = {"get", "list", "show", "find", "tell", "give", "view", "see", "retriev", "return", "search", "fetch"}
 ROUNDS = 2
 CANDIDATES = 150
 # How many of the best operations pass scores on.
 SOURCES = 60
 # How much a score depends on its API, which is judged by this many of its best operations.
 HOME, STRONGEST = 0.7, 5
+# How much of the best score an operation needs to be listed for a bare query.
+LISTED = 0.35
+# How much an operation counts that does what a query orders by its method, but not in the words of the query.
+IN_OTHER_WORDS = 0.5
 
 Scores = dict[int, float]
 
@@ -62,9 +58,9 @@ class Search:
         }
         best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
         flowed = self._at_home(self._flow(best, query, max(SOURCES, k)))
-        if query.is_bare and CUT:
-            most = max(flowed.values(), default=0.0)
-            flowed = {n: s for n, s in flowed.items() if s >= CUT * most}
+        if query.is_bare:
+            least = LISTED * max(flowed.values(), default=0.0)
+            flowed = {number: score for number, score in flowed.items() if score >= least}
         places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
         return [(place, number - starts[place]) for place, number in places]
 
@@ -148,60 +144,35 @@ class _Fit:
         self._known = {"search", *query.weights, *people, *self._meant}
         self._similar = {other for stem in query.weights for other in synonyms().get(stem, ())}
         self._asked = frozenset().union(*(clause.methods for clause in query.clauses))
+        self._ordered, self._implied = _acts(query)
         self._rarities: dict[str, tuple[float, float]] = {}
 
     def score(self, number: int, similarity: float | None = None) -> float:
         """Return the score of an operation: its share of words, by its fit; a similarity of vectors is mixed in."""
         weights = self._weights
-        best, clause = 0.0, 0
-        for at, shares in enumerate(self._matches.clauses):
-            share = shares.get(number, 0.0)
-            if share > best:
-                best, clause = share, at
+        best = max(shares.get(number, 0.0) for shares in self._matches.clauses)
         words = (1 - weights.clause) * self._matches.whole.get(number, 0.0) + weights.clause * best
         if similarity is not None:
             words = (1 - weights.vector) * words + weights.vector * similarity
         facts = self._collection.facts[number]
-        does = self.does(facts)
-        return words * exp(self._effect(facts, clause) - self._foreign(facts) + DOER * does)
+        return words * exp(self._effect(facts) - self._foreign(facts))
 
-    def does(self, facts) -> float:
-        if len(self._query.clauses) > BARE:
-            return 0.0
-        return max((self._does(facts, clause) for clause in self._query.clauses), default=0.0)
-
-    def _does(self, facts, clause) -> float:
-        verb, noun = clause.act
-        if not verb:
-            return 0.0
-        verbs = {verb, *synonyms().get(verb, ())}
-        nouns = {noun, *synonyms().get(noun, ())} if noun else set()
-        classes = {METHODS[m] for m in clause.methods}
-        if verbs & READS:
-            return READ * any(nouns & {act.noun} and act.verb in READS for act in facts.acts) if facts.is_read and self._query.is_bare else 0.0
-        if facts.is_read:
-            return 0.0
-        best = 0.0
-        for act in facts.acts:
-            if act.noun in nouns:
-                best = max(best, 1.0 if act.verb in verbs else HALF if act.verb in classes else 0.0)
-            if noun and act.noun in verbs and act.verb == "creat":
-                best = max(best, VERBAL)
-        return best
-
-    def _effect(self, facts: Facts, clause: int) -> float:
-        """Weigh a change by the verbs of the clause that it matches best, then by those of the others."""
+    def _effect(self, facts: Facts) -> float:
+        """Weigh a change by whether it does what the query orders, and by whether the query asks for its method."""
         weights = self._weights
         if facts.is_read:
             return 0.0
-        if clause < len(self._query.clauses) and facts.method in self._query.clauses[clause].methods:
-            return weights.asked
-        if self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems):
-            # A phrase says what the path ends with: `back up the disk` for POST …/backup.
-            return weights.asked
-        if facts.method in self._asked:
-            return weights.elsewhere
-        return -weights.other if self._asked or self._query.seeks_change else -weights.unasked
+        does = weights.does * self._does(facts.acts)
+        # A phrase says what the path ends with: `back up the disk` for POST …/backup.
+        is_meant = self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems)
+        if facts.method in self._asked or is_meant:
+            return does + weights.asked
+        return does - (weights.other if self._asked or self._query.seeks_change else weights.unasked)
+
+    def _does(self, acts: Sequence[Act]) -> float:
+        if not self._ordered.isdisjoint(acts):
+            return 1.0
+        return 0.0 if self._implied.isdisjoint(acts) else IN_OTHER_WORDS
 
     def _foreign(self, facts: Facts) -> float:
         """Weigh the shares of path, last segment and title that the query does not mention."""
@@ -228,3 +199,20 @@ class _Fit:
         part = 0.0 if stem in self._known else self._weights.similar if stem in self._similar else 1.0
         self._rarities[stem] = (rarity, rarity * part)
         return rarity, rarity * part
+
+
+def _acts(query: Query) -> tuple[set[Act], set[Act]]:
+    """Return the acts that a query orders in its words or their synonyms, and those that its methods imply.
+
+    A verb may name what is created: `book a seat` creates a booking.
+    """
+    ordered: set[Act] = set()
+    implied: set[Act] = set()
+    for clause in query.clauses:
+        verb, noun = clause.act
+        verbs, nouns = {verb, *synonyms().get(verb, ())}, {noun, *synonyms().get(noun, ())}
+        ordered.update(Act(one, other) for one in verbs for other in nouns)
+        if noun:
+            implied.update(Act(VERBS[method], other) for method in clause.methods for other in nouns)
+            implied.update(Act(CREATE, one) for one in verbs)
+    return ordered, implied

@@ -15,8 +15,8 @@ class Weights:
     last: float = 0.16
     title: float = 0.32
     similar: float = 0.3
+    does: float = 0.5
     asked: float = 0.375
-    elsewhere: float = 0.15
     other: float = 0.147
     unasked: float = 1.6
     deprecated: float = 0.2
