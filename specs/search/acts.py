@@ -16,8 +16,6 @@ BETWEEN = 5
 OPENINGS = STOP_STEMS.union(stems("i d")) - set(stems("give tell show find get list let make"))
 # What is acted on is named before one of these words.
 LINKS = frozenset(words("of from to in on onto into for with by at about between as under after before without that"))
-# `A list of stations` names stations.
-MEASURES = frozenset(stems("list number set collection details copy"))
 CREATE = "creat"
 # The stem of the verb that a method stands for.
 VERBS = {"POST": CREATE, "PUT": "updat", "PATCH": "updat", "DELETE": "delet"}
@@ -42,7 +40,7 @@ def act_of(text: str, names: Collection[str] = ()) -> Act:
             verb, places = phrase, {first, last}
     noun = ""
     for place, word in enumerate(found):
-        if word in LINKS and noun and noun not in MEASURES:
+        if word in LINKS and noun:
             break
         if place not in places and own[place] not in STOP_STEMS and not word.isdigit() and word not in names:
             noun = own[place]

@@ -28,7 +28,6 @@ class Facts(msgspec.Struct, array_like=True, gc=False):
     method: str
     is_read: bool
     is_search: bool
-    is_deprecated: bool
     path_stems: tuple[str, ...]
     last_stems: tuple[str, ...]
     title_stems: tuple[str, ...]
@@ -96,7 +95,6 @@ def _facts(operation: Operation, feature: Features) -> Facts:
         operation.method,
         feature.is_read,
         feature.is_search,
-        operation.deprecated,
         feature.path_stems,
         feature.last_stems,
         feature.title_stems,

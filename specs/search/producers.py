@@ -66,11 +66,11 @@ class ProducerGraph:
         worth |= dict.fromkeys(feature.path_stems, MENTION)
         if feature.is_current and not feature.variables and not feature.has_required:
             worth |= dict.fromkeys(feature.summary, CURRENT)
-        if feature.last and not feature.ends_in_variable:
-            worth[feature.last] = max(COLLECTION, worth.get(feature.last, 0))
+        for last in feature.last_stems[-1:] if not feature.ends_in_variable else ():
+            worth[last] = max(COLLECTION, worth.get(last, 0))
         if feature.is_search:
             worth |= dict.fromkeys((*feature.path_stems, *feature.choices), SEARCH)
-            if feature.last == "search" and not feature.variables:
+            if feature.last_stems[-1:] == ("search",) and not feature.variables:
                 self._any_search[number] = ANY_SEARCH
         for entity, value in worth.items():
             self._by_entity[entity][number] = value * factor

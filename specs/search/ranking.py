@@ -181,7 +181,6 @@ class _Fit:
             weights.path * self._unmatched(facts.path_stems)
             + weights.last * self._unmatched(facts.last_stems)
             + weights.title * self._unmatched(facts.title_stems)
-            + weights.deprecated * facts.is_deprecated
         )
 
     def _unmatched(self, stems: Sequence[str]) -> float:

@@ -31,6 +31,12 @@ def synonyms() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def opposites() -> Mapping[str, str]:
+    """Map the stem of a word for a truth value to the words for it and its opposite."""
+    return {one: line for head, _, line in _lines() if head == "opposites" for one in stems(line)}
+
+
+@cache
 def methods_by_verb() -> Mapping[str, frozenset[str]]:
     """Map each verb to the changing methods that it asks for."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -52,7 +58,7 @@ def phrases() -> Mapping[str, Meaning]:
     """Map each phrase, as two stems with a space, to its meaning."""
     found: dict[str, Meaning] = {}
     for verbs, colon, meaning in _lines():
-        own = [" ".join(stems(verb)) for verb in verbs.split(",") if colon and not verb.isupper()]
+        own = [" ".join(stems(verb)) for verb in verbs.split(",") if colon and verb.islower() and verb != "opposites"]
         same = [word for word in meaning.split() if word.islower()]
         methods = frozenset(meaning.split()).difference(same).union(*(methods_by_verb().get(word, ()) for word in same))
         found.update({verb: Meaning(frozenset({*own, *map(stem, same)} - {verb}), methods) for verb in own})
