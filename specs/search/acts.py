@@ -38,13 +38,13 @@ def act_of(text: str, names: Collection[str] = ()) -> Act:
     for phrase, first, last in phrases_in(own, BETWEEN):
         if first == 0:
             verb, places = phrase, {first, last}
-    noun = ""
+    nouns: list[str] = []
     for place, word in enumerate(found):
-        if word in LINKS and noun:
+        if word in LINKS and nouns:
             break
-        if place not in places and own[place] not in STOP_STEMS and not word.isdigit() and word not in names:
-            noun = own[place]
-    return Act(verb, noun)
+        if place not in places and own[place] not in STOP_STEMS:
+            nouns.append("" if word in names or word.isdigit() else own[place])
+    return Act(verb, next(filter(None, reversed(nouns)), ""))
 
 
 def acts_of(method: str, path: str, name: str, summary: str) -> tuple[Act, ...]:
