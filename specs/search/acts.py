@@ -16,13 +16,10 @@ BETWEEN = 5
 OPENINGS = STOP_STEMS.union(stems("i d")) - set(stems("give tell show find get list let make"))
 # What is acted on is named before one of these words.
 LINKS = frozenset(words("of from to in on onto into for with by at about between as under after before without that"))
-CREATE = "creat"
-# The stem of the verb that a method stands for.
-VERBS = {"POST": CREATE, "PUT": "updat", "PATCH": "updat", "DELETE": "delet"}
 
 
 class Act(NamedTuple):
-    """The stem of a verb, or a phrase, and the stem of what it acts on; either may be empty."""
+    """The stem of a verb, a phrase or a method, and the stem of what it acts on; each may be empty."""
 
     verb: str
     noun: str
@@ -55,7 +52,7 @@ def acts_of(method: str, path: str, name: str, summary: str) -> tuple[Act, ...]:
     acts = [act_of(name), act_of(summary)]
     segments = [part for part in path.partition("#")[0].split("/") if part]
     fixed = [own for part in segments if "{" not in part and (own := stems(part))]
-    if fixed and method in VERBS:
-        acts.append(Act("updat" if method == "POST" and "{" in segments[-1] else VERBS[method], fixed[-1][-1]))
+    if fixed and method not in ("GET", "HEAD"):
+        acts.append(Act("PUT" if method == "POST" and "{" in segments[-1] else method, fixed[-1][-1]))
         acts.append(Act(fixed[-1][0], fixed[-1][-1] if len(fixed[-1]) > 1 else fixed[-2][-1] if fixed[1:] else ""))
     return tuple(dict.fromkeys(act for act in acts if act.verb))

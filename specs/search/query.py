@@ -86,7 +86,7 @@ class Clause:
 class Query:
     """A query: the weight of each stem, its clauses, and signs of what it is.
 
-    It may mention a person or a name, or seek a change. It is bare if it has a verb and nouns only, as in `book a seat`.
+    It may mention a person or a name, or seek a change. It is bare if it is a verb with nouns, as in `book a seat`.
     """
 
     weights: dict[str, float]

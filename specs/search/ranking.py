@@ -10,14 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from operator import itemgetter
 
-from restgpt.specs.search.acts import CREATE, VERBS, Act
+from restgpt.specs.search.acts import Act
 from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
 from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
+from restgpt.specs.search.stemmer import stems
 from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
+# What is created may be named by the verb: `book a seat` creates a booking.
+MADE = ("POST", *stems("create"))
 ROUNDS = 2
 CANDIDATES = 150
 # How many of the best operations pass scores on.
@@ -162,17 +165,14 @@ class _Fit:
         weights = self._weights
         if facts.is_read:
             return 0.0
-        does = weights.does * self._does(facts.acts)
+        is_ordered = not self._ordered.isdisjoint(facts.acts)
+        part = 1.0 if is_ordered else 0.0 if self._implied.isdisjoint(facts.acts) else IN_OTHER_WORDS
+        does = weights.does * part
         # A phrase says what the path ends with: `back up the disk` for POST …/backup.
         is_meant = self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems)
-        if facts.method in self._asked or is_meant:
+        if facts.method in self._asked or is_meant or is_ordered:
             return does + weights.asked
         return does - (weights.other if self._asked or self._query.seeks_change else weights.unasked)
-
-    def _does(self, acts: Sequence[Act]) -> float:
-        if not self._ordered.isdisjoint(acts):
-            return 1.0
-        return 0.0 if self._implied.isdisjoint(acts) else IN_OTHER_WORDS
 
     def _foreign(self, facts: Facts) -> float:
         """Weigh the shares of path, last segment and title that the query does not mention."""
@@ -201,10 +201,7 @@ class _Fit:
 
 
 def _acts(query: Query) -> tuple[set[Act], set[Act]]:
-    """Return the acts that a query orders in its words or their synonyms, and those that its methods imply.
-
-    A verb may name what is created: `book a seat` creates a booking.
-    """
+    """Return the acts that a query orders in its words or their synonyms, and those that its methods imply."""
     ordered: set[Act] = set()
     implied: set[Act] = set()
     for clause in query.clauses:
@@ -212,6 +209,6 @@ def _acts(query: Query) -> tuple[set[Act], set[Act]]:
         verbs, nouns = {verb, *synonyms().get(verb, ())}, {noun, *synonyms().get(noun, ())}
         ordered.update(Act(one, other) for one in verbs for other in nouns)
         if noun:
-            implied.update(Act(VERBS[method], other) for method in clause.methods for other in nouns)
-            implied.update(Act(CREATE, one) for one in verbs)
+            implied.update(Act(method, other) for method in clause.methods for other in nouns)
+            implied.update(Act(made, one) for one in verbs for made in MADE)
     return ordered, implied
