@@ -16,6 +16,13 @@ BETWEEN = 5
 OPENINGS = STOP_STEMS.union(stems("i d")) - set(stems("give tell show find get list let make"))
 # What is acted on is named before one of these words.
 LINKS = frozenset(words("of from to in on onto into for with by at about between as under after before without that"))
+# The verbs of an act by a method: on a path, and in the words of a document.
+SAID = {
+    "POST": ("POST", stem("create")),
+    "PUT": ("PUT", stem("update")),
+    "PATCH": ("PATCH", stem("update")),
+    "DELETE": ("DELETE", stem("delete")),
+}
 
 
 class Act(NamedTuple):
@@ -52,7 +59,7 @@ def acts_of(method: str, path: str, name: str, summary: str) -> tuple[Act, ...]:
     acts = [act_of(name), act_of(summary)]
     segments = [part for part in path.partition("#")[0].split("/") if part]
     fixed = [own for part in segments if "{" not in part and (own := stems(part))]
-    if fixed and method not in ("GET", "HEAD"):
+    if fixed and method in SAID:
         acts.append(Act("PUT" if method == "POST" and "{" in segments[-1] else method, fixed[-1][-1]))
         acts.append(Act(fixed[-1][0], fixed[-1][-1] if len(fixed[-1]) > 1 else fixed[-2][-1] if fixed[1:] else ""))
     return tuple(dict.fromkeys(act for act in acts if act.verb))

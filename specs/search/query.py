@@ -58,7 +58,7 @@ won let lets else ever never yet again back
 # Words of sentences that ask or tell somebody, rather than name what to look for.
 TALK = frozenset(words("who whom whose what when where which why how is are was were do does did has have had me i"))
 # How many stems a bare query has at most.
-BARE = 4
+BARE = 3
 # A verb names the method already, so it weighs less as a word.
 VERB_WEIGHT = 0.7
 # Verbs that say little without their object, as in `take a snapshot`; the two words of a phrase weigh as much.

@@ -10,17 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from operator import itemgetter
 
-from restgpt.specs.search.acts import Act
+from restgpt.specs.search.acts import SAID, Act
 from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
 from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
-from restgpt.specs.search.stemmer import stems
 from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import WEIGHTS, Weights
 
-# What is created may be named by the verb: `book a seat` creates a booking.
-MADE = ("POST", *stems("create"))
 ROUNDS = 2
 CANDIDATES = 150
 # How many of the best operations pass scores on.
@@ -29,6 +26,8 @@ SOURCES = 60
 HOME, STRONGEST = 0.7, 5
 # How much of the best score an operation needs to be listed for a bare query.
 LISTED = 0.35
+# How much less a read counts for a bare query that asks for a change.
+READ_INSTEAD = 0.75
 # How much an operation counts that does what a query orders by its method, but not in the words of the query.
 IN_OTHER_WORDS = 0.5
 
@@ -143,8 +142,8 @@ class _Fit:
         self._matches = matches
         self._weights = weights
         people = PEOPLE_STEMS if query.is_about_person else frozenset()
-        self._meant = {other for stem in query.weights if stem in phrases() for other in phrases()[stem].stems}
-        self._known = {"search", *query.weights, *people, *self._meant}
+        meant = {other for stem in query.weights if stem in phrases() for other in phrases()[stem].stems}
+        self._known = {"search", *query.weights, *people, *meant}
         self._similar = {other for stem in query.weights for other in synonyms().get(stem, ())}
         self._asked = frozenset().union(*(clause.methods for clause in query.clauses))
         self._ordered, self._implied = _acts(query)
@@ -164,13 +163,11 @@ class _Fit:
         """Weigh a change by whether it does what the query orders, and by whether the query asks for its method."""
         weights = self._weights
         if facts.is_read:
-            return 0.0
+            return -READ_INSTEAD if self._query.is_bare and self._asked else 0.0
         is_ordered = not self._ordered.isdisjoint(facts.acts)
         part = 1.0 if is_ordered else 0.0 if self._implied.isdisjoint(facts.acts) else IN_OTHER_WORDS
         does = weights.does * part
-        # A phrase says what the path ends with: `back up the disk` for POST …/backup.
-        is_meant = self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems)
-        if facts.method in self._asked or is_meant or is_ordered:
+        if facts.method in self._asked or is_ordered:
             return does + weights.asked
         return does - (weights.other if self._asked or self._query.seeks_change else weights.unasked)
 
@@ -209,6 +206,9 @@ def _acts(query: Query) -> tuple[set[Act], set[Act]]:
         verbs, nouns = {verb, *synonyms().get(verb, ())}, {noun, *synonyms().get(noun, ())}
         ordered.update(Act(one, other) for one in verbs for other in nouns)
         if noun:
-            implied.update(Act(method, other) for method in clause.methods for other in nouns)
-            implied.update(Act(made, one) for one in verbs for made in MADE)
+            for method in clause.methods:
+                # Whoever asks for a DELETE, by whatever verb, wants something deleted.
+                acts = ordered if method == "DELETE" else implied
+                acts.update(Act(said, other) for said in SAID[method] for other in nouns)
+            implied.update(Act(made, one) for one in verbs for made in SAID["POST"])
     return ordered, implied
