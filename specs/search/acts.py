@@ -10,6 +10,8 @@ from typing import NamedTuple
 from restgpt.specs.search.stemmer import STOP_STEMS, stem, stems, words
 from restgpt.specs.search.synonyms import phrases_in
 
+# How many characters of a text are read.
+LONGEST = 300
 # How many words may stand between the two of a phrase.
 BETWEEN = 5
 # Words before the verb, as in `could you please`, but not the verbs among the stop words.
@@ -34,7 +36,7 @@ class Act(NamedTuple):
 
 def act_of(text: str, names: Collection[str] = ()) -> Act:
     """Read the verb that an order begins with, and the last word before a preposition that is none of the names."""
-    found = words(text)
+    found = words(text[:LONGEST])
     while found and stem(found[0]) in OPENINGS:
         del found[0]
     own = [stem(word) for word in found]
