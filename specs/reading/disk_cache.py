@@ -24,7 +24,7 @@ from restgpt.specs.reading.source import Source
 from restgpt.specs.reading.tree import format_pointer
 
 # Part of every file name: raise it when the tables, the index or the search index change.
-LAYOUT = 11
+LAYOUT = 12
 # A smaller JSON document is read as fast as its file in the cache.
 WORTH_BYTES = 400_000
 

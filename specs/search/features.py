@@ -18,7 +18,7 @@ from restgpt.specs.reading.references import follow_safely, resolve
 from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.types import is_true, schema_types
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
-from restgpt.specs.search.synonyms import phrases_in
+from restgpt.specs.search.synonyms import opposites, phrases_in
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {
@@ -39,12 +39,7 @@ VARIABLE = re.compile(r"\{[^{}]*\}")
 IDENTIFIER = re.compile(
     r"(?:^|[_.-])(?:ids?|uris?|key|uuid|guid|slug|number)\Z|(?<=[a-z])(?:I[dD]s?|Uris?|Key|Uu?id|Number)\Z"
 )
-TEXT_PARAMETERS = frozenset(
-    {"q", "query", "search", "term", "keyword", "keywords", "searchterm", "search_query", "searchtext", "text"}
-)
 CURRENT = frozenset({"me", "self", "current", "whoami", "profile"})
-# Last words of a path that name an action on a collection, as in `/users.list`.
-ACTIONS = frozenset(stems("list all query find info index"))
 # How many levels of fields below a schema count.
 DEPTH = 4
 # How many references and alternatives may nest.
@@ -67,23 +62,6 @@ SENTENCE_END = re.compile(r"[.\n](?=\s|$)")
 DESCRIPTION, NOTE = 300, 80
 # How many fields of a body, and how many descriptions, count, and how many steps it takes to read a body.
 SENT, NOTED, BODY_STEPS = 60, 60, 60
-# Words for setting a truth value and its opposite; each line in both directions.
-PAIRS = """
-enable disable activate deactivate active inactive
-pause resume suspend stop continue
-lock unlock protect freeze
-archive unarchive restore
-hide show visible hidden
-mute unmute silence
-publish unpublish draft
-public private visibility share
-open close closed
-star favorite pin
-block unblock ban
-complete done finish
-read unread
-"""
-OPPOSITES = {stem: line for line in PAIRS.strip().splitlines() for stem in stems(line)}
 Schema = dict[str, Any]
 
 
@@ -103,7 +81,6 @@ class Features:
     path_stems: tuple[str, ...]
     needs: tuple[Need, ...]
     variables: tuple[str, ...]
-    last: str
     last_stems: tuple[str, ...]
     title_stems: tuple[str, ...]
     choices: frozenset[str]
@@ -208,8 +185,6 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
     }
     segments = [part for part in operation.path.partition("#")[0].split("/") if part and "{" not in part]
     last_stems = stems(segments[-1]) if segments else ()
-    last = next((one for one in reversed(last_stems) if one not in ACTIONS), "")
-    queries = [parameter for parameter in parameters if parameter.location == "query"]
     # Only the ranking takes it for a read: it is asked about like any change.
     is_post_search = operation.method == "POST" and "search" in last_stems
     path_stems = tuple(dict.fromkeys(stems(VARIABLE.sub(" ", operation.path))))
@@ -218,14 +193,13 @@ def read_features(operation: Operation, names: FieldNames) -> Features:
         path_stems=path_stems,
         needs=_needs(operation, parameters, body),
         variables=tuple(p.name for p in parameters if p.location == "path"),
-        last=last,
         last_stems=tuple(dict.fromkeys(last_stems)),
         title_stems=_title_stems(operation),
         choices=frozenset(fields["values"]),
         summary=frozenset(fields["summary"]),
         is_read=operation.method != "HEAD" and (seems_to_read(operation) or is_post_search),
-        is_search="search" in path_stems or any(item.name.lower() in TEXT_PARAMETERS for item in queries),
-        is_current=last in CURRENT,
+        is_search="search" in path_stems,
+        is_current=not CURRENT.isdisjoint(last_stems[-1:]),
         ends_in_variable=operation.path.rstrip("/").endswith("}"),
         has_content=media is not None,
         has_required=any(parameter.required for parameter in parameters),
@@ -252,7 +226,7 @@ def _title_stems(operation: Operation) -> tuple[str, ...]:
 
 def switched(name: str) -> list[str]:
     """Return the words for setting and unsetting a truth value by its name: `is_disabled` is disabled and enabled."""
-    return ["switch turn", name, *(words for one in stems(name) if (words := OPPOSITES.get(one)))]
+    return ["switch turn", name, *(words for one in stems(name) if (words := opposites().get(one)))]
 
 
 def _body_names(operation: Operation, names: FieldNames) -> list[str]:

@@ -11,6 +11,7 @@ from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.disk_cache import DiskSlices
 from restgpt.specs.reading.document import Document
+from restgpt.specs.search.acts import Act, acts_of
 from restgpt.specs.search.bm25 import impacts
 from restgpt.specs.search.features import WEIGHTS, Features, FieldNames, read_features
 from restgpt.specs.search.producers import CHANGES, RELATED, Edge, ProducerGraph
@@ -27,10 +28,10 @@ class Facts(msgspec.Struct, array_like=True, gc=False):
     method: str
     is_read: bool
     is_search: bool
-    is_deprecated: bool
     path_stems: tuple[str, ...]
     last_stems: tuple[str, ...]
     title_stems: tuple[str, ...]
+    acts: tuple[Act, ...]
 
 
 class SearchIndex(msgspec.Struct, array_like=True):
@@ -94,10 +95,10 @@ def _facts(operation: Operation, feature: Features) -> Facts:
         operation.method,
         feature.is_read,
         feature.is_search,
-        operation.deprecated,
         feature.path_stems,
         feature.last_stems,
         feature.title_stems,
+        acts_of(operation.method, operation.path, operation.operation_id, operation.summary),
     )
 
 

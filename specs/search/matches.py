@@ -6,7 +6,7 @@ counts. Operations of several indexes are numbered through, in the order of the 
 
 import heapq
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,8 +17,6 @@ from restgpt.specs.search.query import PEOPLE_STEMS, Query
 from restgpt.specs.search.synonyms import phrases, synonyms
 from restgpt.specs.search.weights import Weights
 
-# How many entries of the index one query reads before common stems count for the operations found so far only.
-READ = 8_000
 # How many operations each clause of a query adds to the best ones of the whole query.
 OF_CLAUSE = 30
 # Quoted words and values have no synonyms: they name things, not operations.
@@ -42,8 +40,6 @@ class Stem:
     word: str
     text: str
     factor: float
-    frequency: int
-    is_own: bool
 
 
 class Collection:
@@ -54,17 +50,10 @@ class Collection:
         self.starts = list(accumulate((index.size for index in indexes), initial=0))
         self.size = self.starts.pop()
         self.facts = [facts for index in indexes for facts in index.facts]
-        self._frequencies: dict[str, int] = {}
 
     def frequency(self, stem: str) -> int:
         """Return how many operations have a stem."""
-        found = self._frequencies.get(stem)
-        if found is None:
-            found = sum(index.frequency(stem) for index in self.indexes)
-            if found:
-                # Words that no document has are not kept: queries bring ever new ones.
-                self._frequencies[stem] = found
-        return found
+        return sum(index.frequency(stem) for index in self.indexes)
 
     def rarity(self, stem: str) -> float:
         """Return the weight of a stem by the share of operations that have it."""
@@ -81,18 +70,6 @@ class Collection:
                 found.update(zip([start + number for number in numbers] if start else numbers, weighted, strict=True))
         return found
 
-    def scores_of(self, numbers: Iterable[int], stem: str, factor: float) -> Scores:
-        """Return the impacts of a stem, times a factor, in those of some operations that have it."""
-        packed = [(array("I", index.numbers.get(stem, b"")), index.impacts.get(stem, b"")) for index in self.indexes]
-        found: Scores = {}
-        for number in numbers:
-            place = self.place(number)
-            own = number - self.starts[place]
-            at = bisect_left(packed[place][0], own)
-            if at < len(packed[place][0]) and packed[place][0][at] == own:
-                found[number] = factor * memoryview(packed[place][1]).cast("f")[at]
-        return found
-
     def place(self, number: int) -> int:
         """Return the place of the index that an operation belongs to."""
         return bisect_right(self.starts, number) - 1 if len(self.starts) > 1 else 0
@@ -100,7 +77,7 @@ class Collection:
 
 def find_matches(collection: Collection, query: Query, weights: Weights, most: int) -> Matches:
     """Score the operations that have words of a query, and keep the best `most` and the best of each clause."""
-    found = _impacts(collection, query, weights, most)
+    found = _impacts(collection, query, weights)
     whole = _sum(found.values())
     clauses = [
         _sum(found[stem] for stem in clause.stems if stem in found)
@@ -112,23 +89,11 @@ def find_matches(collection: Collection, query: Query, weights: Weights, most: i
     return Matches(_shares(whole, chosen), [_shares(clause, chosen) for clause in clauses or [whole]])
 
 
-def _impacts(collection: Collection, query: Query, weights: Weights, most: int) -> Mapping[str, Scores]:
-    """Map each word to the weighted impacts of its best stem; common stems count for the best operations only."""
+def _impacts(collection: Collection, query: Query, weights: Weights) -> Mapping[str, Scores]:
+    """Map each word to the weighted impacts of its best stem."""
     found: dict[str, Scores] = {}
-    read = 0
-    rest: list[Stem] = []
-    for stem in sorted(_stems(collection, query, weights), key=lambda item: (not item.is_own, item.frequency)):
-        if read and read + stem.frequency > READ:
-            rest.append(stem)
-            continue
-        read += stem.frequency
+    for stem in _stems(collection, query, weights):
         found[stem.word] = _higher(found.get(stem.word, {}), collection.scores(stem.text, stem.factor))
-    own = [stem for stem in rest if stem.is_own]
-    if own:
-        best = _best(_sum(found.values()), most)
-        for stem in own:
-            scores = collection.scores_of(best, stem.text, stem.factor)
-            found[stem.word] = _higher(found.get(stem.word, {}), scores)
     return found
 
 
@@ -145,22 +110,16 @@ def _higher(one: Scores, other: Scores) -> Scores:
 def _stems(collection: Collection, query: Query, weights: Weights) -> Iterator[Stem]:
     """Yield the stems that stand for the words of a query; a synonym counts no more than its word does."""
     for word, weight in query.weights.items():
-        own = collection.frequency(word)
         most = collection.rarity(word)
-        if own:
-            yield Stem(word, word, weight * most, own, True)
+        yield Stem(word, word, weight * most)
+        # A phrase is what its words mean.
+        factor = weight * (1.0 if word in phrases() else weights.synonym)
         for other in synonyms().get(word, ()) if weight > PLAIN else ():
-            frequency = collection.frequency(other)
-            if frequency:
-                # A phrase is what its words mean.
-                factor = weight * (1.0 if word in phrases() else weights.synonym)
-                yield Stem(word, other, factor * min(most, collection.rarity(other)), frequency, False)
+            yield Stem(word, other, factor * min(most, collection.rarity(other)))
     if query.is_about_person:
-        known = {stem: collection.frequency(stem) for stem in PEOPLE_STEMS}
-        factor = weights.person * rarity(min(collection.size, sum(known.values())), collection.size)
-        for stem, frequency in known.items():
-            if frequency:
-                yield Stem("", stem, factor, frequency, False)
+        frequency = min(collection.size, sum(map(collection.frequency, PEOPLE_STEMS)))
+        for stem in PEOPLE_STEMS:
+            yield Stem("", stem, weights.person * rarity(frequency, collection.size))
 
 
 def _sum(parts: Iterable[Scores]) -> Scores:

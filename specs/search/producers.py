@@ -27,9 +27,9 @@ LISTED = 1.0
 EARLIER = 0.7
 MOST = 12
 RELATED = ""
-# The name of the edge from a read to the changes of what it yields, and their weights: on its path, or one item below.
+# The name of the edge from a read to the changes of what it yields, which are on its path, and their weight.
 CHANGES = "!"
-OWN_CHANGE, ITEM_CHANGE = 1.0, 0.8
+OWN_CHANGE = 1.0
 
 
 class Edge(msgspec.Struct, array_like=True, frozen=True):
@@ -52,12 +52,6 @@ class ProducerGraph:
         for number, item in enumerate(operations):
             if item.method in ("PUT", "PATCH"):
                 self._changes[item.path].append(number)
-        # The paths of single items with a change, by the path of their collection.
-        self._items: dict[str, list[str]] = defaultdict(list)
-        for path in self._changes:
-            before, _, last = path.rstrip("/").rpartition("/")
-            if last.startswith("{") and last.endswith("}"):
-                self._items[before].append(path)
         self._reads = {item.path: number for number, item in enumerate(operations) if item.method == "GET"}
         for number, feature in enumerate(features):
             if feature.is_read:
@@ -72,11 +66,11 @@ class ProducerGraph:
         worth |= dict.fromkeys(feature.path_stems, MENTION)
         if feature.is_current and not feature.variables and not feature.has_required:
             worth |= dict.fromkeys(feature.summary, CURRENT)
-        if feature.last and not feature.ends_in_variable:
-            worth[feature.last] = max(COLLECTION, worth.get(feature.last, 0))
+        for last in feature.last_stems[-1:] if not feature.ends_in_variable else ():
+            worth[last] = max(COLLECTION, worth.get(last, 0))
         if feature.is_search:
             worth |= dict.fromkeys((*feature.path_stems, *feature.choices), SEARCH)
-            if feature.last == "search" and not feature.variables:
+            if feature.last_stems[-1:] == ("search",) and not feature.variables:
                 self._any_search[number] = ANY_SEARCH
         for entity, value in worth.items():
             self._by_entity[entity][number] = value * factor
@@ -105,13 +99,10 @@ class ProducerGraph:
         return edges
 
     def _changes_of(self, number: int) -> dict[int, float]:
-        """Weigh the changes of what a GET yields: of its own path, and of the items of its list."""
+        """Weigh the changes of what a GET yields, which are on its path."""
         operation = self._operations[number]
-        if operation.method != "GET":
-            return {}
-        below = [change for path in self._items.get(operation.path.rstrip("/"), ()) for change in self._changes[path]]
-        found = dict.fromkeys(below[:MOST], ITEM_CHANGE)
-        return found | dict.fromkeys(self._changes.get(operation.path, ())[:MOST], OWN_CHANGE)
+        found = self._changes.get(operation.path, ()) if operation.method == "GET" else ()
+        return dict.fromkeys(found[:MOST], OWN_CHANGE)
 
     def _producers(self, number: int, need: Need) -> list[tuple[int, float]]:
         found = {

@@ -7,21 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from restgpt.specs.search.acts import BETWEEN, Act, act_of
 from restgpt.specs.search.stemmer import STOP_STEMS, WORD, stem, stems, words
-from restgpt.specs.search.synonyms import phrases, phrases_in
+from restgpt.specs.search.synonyms import methods_by_verb, phrases, phrases_in
 
 # First-person words name the resource of the user who is signed in, which documents call `me`; "show me" does not.
 SELF = frozenset({"my", "i", "mine", "myself"})
-VERBS = {
-    "POST": """add append create make take new post send start submit insert upload invite book order register
-        publish generate queue skip next previous""",
-    "PUT": """add append change rename update set edit modify turn replace save put follow enable disable switch mark
-        move adjust increase decrease pause resume play like""",
-    "PATCH": """add append change rename update set edit modify turn replace put enable disable switch mark move adjust
-        increase decrease pause resume close reopen archive assign cancel hide block unblock lock unlock publish give
-        hand push postpone delay extend shorten tag label point correct fix allow stop start rest keep""",
-    "DELETE": "remove delete cancel clear unfollow drop erase unsave unlike revoke destroy empty dislike",
-}
 PEOPLE = """
 person people user member author owner staff crew cast team contact customer employee colleague participant artist
 client creator developer doctor driver editor guest manager passenger patient student teacher worker writer
@@ -64,6 +55,10 @@ january february march april june july august september october november decembe
 won let lets else ever never yet again back
 """)
 )
+# Words of sentences that ask or tell somebody, rather than name what to look for.
+TALK = frozenset(words("who whom whose what when where which why how is are was were do does did has have had me i"))
+# How many stems a bare query has at most.
+BARE = 3
 # A verb names the method already, so it weighs less as a word.
 VERB_WEIGHT = 0.7
 # Verbs that say little without their object, as in `take a snapshot`; the two words of a phrase weigh as much.
@@ -74,36 +69,32 @@ BY_SOMEBODY = re.compile(r"\b(?:by|with) [A-Z]|[A-Z]\w+['’]s ")
 NOT_ASKING = frozenset(
     words("is are was were be been being s ve re have has had i we they he she it did does got not t")
 )
-# How many words may stand between the two of a phrase.
-BETWEEN = 5
-
-
 NOT_AGENTS = frozenset(words(EXCEPTIONS))
-METHODS_BY_VERB = {
-    verb: frozenset(method for method, text in VERBS.items() if verb in words(text))
-    for verb in {verb for text in VERBS.values() for verb in words(text)}
-}
-METHODS_BY_STEM = {stem(verb): methods for verb, methods in METHODS_BY_VERB.items()}
 PEOPLE_STEMS = frozenset(stems(PEOPLE))
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause of a query: its stems, and the changing methods that its verbs ask for."""
+    """One clause of a query: its stems, the changing methods that its verbs ask for, and what it orders."""
 
     stems: frozenset[str]
     methods: frozenset[str]
+    act: Act
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: the weight of each stem, its clauses, and whether it mentions a person or a name or seeks a change."""
+    """A query: the weight of each stem, its clauses, and signs of what it is.
+
+    It may mention a person or a name, or seek a change. It is bare if it is a verb with nouns, as in `book a seat`.
+    """
 
     weights: dict[str, float]
     clauses: tuple[Clause, ...]
     is_about_person: bool
     is_named: bool
     seeks_change: bool
+    is_bare: bool
 
 
 def read_query(text: str) -> Query:
@@ -118,8 +109,12 @@ def read_query(text: str) -> Query:
             weights[one] = max(weight, weights.get(one, 0.0))
         own = frozenset(one for one, weight in found.items() if weight > NAME_WEIGHT)
         if own:
-            clauses.append(Clause(own, asked_methods(QUOTATION.sub(" ", part))))
-    return Query(weights, tuple(clauses), mentions_person(text), mentions_name(text), seeks_change(text))
+            plain = QUOTATION.sub(" ", part)
+            values = [word for word in plain.split()[1:] if NAME.search(word) or VALUE.search(word)]
+            clauses.append(Clause(own, asked_methods(plain), act_of(plain, words(" ".join(values)))))
+    is_bare = len(clauses) < 2 and len(weights) <= BARE and not is_sentence(text)
+    is_named = mentions_name(text)
+    return Query(weights, tuple(clauses), mentions_person(text), is_named, seeks_change(text), is_bare)
 
 
 def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float]]:
@@ -139,7 +134,7 @@ def _weighed(clause: str, *, starts_sentence: bool) -> Iterator[tuple[str, float
             if one in SELF:
                 yield "me", 0.5
             elif stem(one) not in STOP_STEMS | IDLE and not one.isdigit():
-                verb = LIGHT_WEIGHT if stem(one) in light else VERB_WEIGHT if one in METHODS_BY_VERB else 1.0
+                verb = LIGHT_WEIGHT if stem(one) in light else VERB_WEIGHT if one in methods_by_verb() else 1.0
                 yield stem(one), weight * verb
 
 
@@ -149,9 +144,14 @@ def asked_methods(text: str) -> frozenset[str]:
     asks = [before not in NOT_ASKING for before in ["", *found[:-1]]]
     asked = [phrases()[phrase] for phrase, first, _ in phrases_in(stems(text), BETWEEN) if asks[first]]
     methods = [meaning.methods for meaning in asked]
-    methods += [METHODS_BY_STEM.get(one, frozenset()) for meaning in asked for one in meaning.stems]
-    methods += [METHODS_BY_VERB.get(word, frozenset()) for word, is_asked in zip(found, asks, strict=True) if is_asked]
+    methods += [methods_by_verb().get(word, frozenset()) for word, asks_it in zip(found, asks, strict=True) if asks_it]
     return frozenset().union(*methods)
+
+
+def is_sentence(text: str) -> bool:
+    """Tell whether a query asks, tells somebody or names something by a capital letter, besides naming an operation."""
+    named = any(word != word.lower() for word in text.split()[1:])
+    return named or "?" in text or not TALK.isdisjoint(words(text))
 
 
 def seeks_change(text: str) -> bool:

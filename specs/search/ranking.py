@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import exp
 from operator import itemgetter
 
+from restgpt.specs.search.acts import SAID, Act
 from restgpt.specs.search.index import Facts, SearchIndex
 from restgpt.specs.search.matches import Collection, Matches, find_matches
 from restgpt.specs.search.producers import CHANGES
@@ -23,6 +24,12 @@ CANDIDATES = 150
 SOURCES = 60
 # How much a score depends on its API, which is judged by this many of its best operations.
 HOME, STRONGEST = 0.7, 5
+# How much of the best score an operation needs to be listed for a bare query.
+LISTED = 0.35
+# How much less a read counts for a bare query that asks for a change.
+READ_INSTEAD = 0.75
+# How much an operation counts that does what a query orders by its method, but not in the words of the query.
+IN_OTHER_WORDS = 0.5
 
 Scores = dict[int, float]
 
@@ -43,6 +50,9 @@ class Search:
         scores = {number: fit.score(number) for number in matches.whole}
         best = dict(heapq.nlargest(most, scores.items(), key=itemgetter(1)))
         flowed = self._at_home(self._flow(best, query, max(SOURCES, k)))
+        if query.is_bare:
+            least = LISTED * max(flowed.values(), default=0.0)
+            flowed = {number: score for number, score in flowed.items() if score >= least}
         places = ((self._collection.place(number), number) for number in self._varied(flowed, k))
         return [(place, number - self._collection.starts[place]) for place, number in places]
 
@@ -122,37 +132,32 @@ class _Fit:
         self._matches = matches
         self._weights = weights
         people = PEOPLE_STEMS if query.is_about_person else frozenset()
-        self._meant = {other for stem in query.weights if stem in phrases() for other in phrases()[stem].stems}
-        self._known = {"search", *query.weights, *people, *self._meant}
+        meant = {other for stem in query.weights if stem in phrases() for other in phrases()[stem].stems}
+        self._known = {"search", *query.weights, *people, *meant}
         self._similar = {other for stem in query.weights for other in synonyms().get(stem, ())}
         self._asked = frozenset().union(*(clause.methods for clause in query.clauses))
+        self._ordered, self._implied = _acts(query)
         self._rarities: dict[str, tuple[float, float]] = {}
 
     def score(self, number: int) -> float:
         """Return the score of an operation: its share of words, by its fit."""
         weights = self._weights
-        best, clause = 0.0, 0
-        for at, shares in enumerate(self._matches.clauses):
-            share = shares.get(number, 0.0)
-            if share > best:
-                best, clause = share, at
+        best = max(shares.get(number, 0.0) for shares in self._matches.clauses)
         words = (1 - weights.clause) * self._matches.whole.get(number, 0.0) + weights.clause * best
         facts = self._collection.facts[number]
-        return words * exp(self._effect(facts, clause) - self._foreign(facts))
+        return words * exp(self._effect(facts) - self._foreign(facts))
 
-    def _effect(self, facts: Facts, clause: int) -> float:
-        """Weigh a change by the verbs of the clause that it matches best, then by those of the others."""
+    def _effect(self, facts: Facts) -> float:
+        """Weigh a change by whether it does what the query orders, and by whether the query asks for its method."""
         weights = self._weights
         if facts.is_read:
-            return 0.0
-        if clause < len(self._query.clauses) and facts.method in self._query.clauses[clause].methods:
-            return weights.asked
-        if self._query.seeks_change and not self._meant.isdisjoint(facts.last_stems):
-            # A phrase says what the path ends with: `back up the disk` for POST …/backup.
-            return weights.asked
-        if facts.method in self._asked:
-            return weights.elsewhere
-        return -weights.other if self._asked or self._query.seeks_change else -weights.unasked
+            return -READ_INSTEAD if self._query.is_bare and self._asked else 0.0
+        is_ordered = not self._ordered.isdisjoint(facts.acts)
+        part = 1.0 if is_ordered else 0.0 if self._implied.isdisjoint(facts.acts) else IN_OTHER_WORDS
+        does = weights.does * part
+        if facts.method in self._asked or is_ordered:
+            return does + weights.asked
+        return does - (weights.other if self._asked or self._query.seeks_change else weights.unasked)
 
     def _foreign(self, facts: Facts) -> float:
         """Weigh the shares of path, last segment and title that the query does not mention."""
@@ -161,7 +166,6 @@ class _Fit:
             weights.path * self._unmatched(facts.path_stems)
             + weights.last * self._unmatched(facts.last_stems)
             + weights.title * self._unmatched(facts.title_stems)
-            + weights.deprecated * facts.is_deprecated
         )
 
     def _unmatched(self, stems: Sequence[str]) -> float:
@@ -179,3 +183,20 @@ class _Fit:
         part = 0.0 if stem in self._known else self._weights.similar if stem in self._similar else 1.0
         self._rarities[stem] = (rarity, rarity * part)
         return rarity, rarity * part
+
+
+def _acts(query: Query) -> tuple[set[Act], set[Act]]:
+    """Return the acts that a query orders in its words or their synonyms, and those that its methods imply."""
+    ordered: set[Act] = set()
+    implied: set[Act] = set()
+    for clause in query.clauses:
+        verb, noun = clause.act
+        verbs, nouns = {verb, *synonyms().get(verb, ())}, {noun, *synonyms().get(noun, ())}
+        ordered.update(Act(one, other) for one in verbs for other in nouns)
+        if noun:
+            for method in clause.methods:
+                # Whoever asks for a DELETE, by whatever verb, wants something deleted.
+                acts = ordered if method == "DELETE" else implied
+                acts.update(Act(said, other) for said in SAID[method] for other in nouns)
+            implied.update(Act(made, one) for one in verbs for made in SAID["POST"])
+    return ordered, implied

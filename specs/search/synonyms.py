@@ -1,8 +1,9 @@
-"""Synonyms of everyday English, by which plain instructions meet the words of documents.
+"""Everyday English by which plain instructions meet the words of documents: one list, `synonyms.txt`.
 
-A line of `synonyms.txt` lists words that people use for one another. A line of `phrases.txt` lists phrases, which are
-two words with others between, and behind the colon the words that mean the same, and methods that these words do not
-ask for. Both hold general English only: no names of products, and no word because one document has it.
+A line without a colon lists words that people use for one another. Other lines list phrases, which are two words with
+others between, and behind the colon the words that mean the same, and methods that these words do not ask for. A line
+that begins with a method lists the verbs that ask for it. The list is general English: it has no names of products,
+and no word because one document has it.
 """
 
 from collections import defaultdict
@@ -11,15 +12,15 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from restgpt.specs.search.stemmer import stem, stems
+from restgpt.specs.search.stemmer import stem, stems, words
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
     """Map the stem of a word, or a phrase, to the stems of the words and the phrases that people use for it."""
     found: dict[str, set[str]] = defaultdict(set)
-    for line in _lines("synonyms.txt"):
-        group = set(stems(line))
+    for line, colon, _ in _lines():
+        group = set(() if colon else stems(line))
         for one in group:
             found[one] |= group - {one}
     for phrase, meaning in phrases().items():
@@ -27,6 +28,22 @@ def synonyms() -> Mapping[str, frozenset[str]]:
         for one in meaning.stems:
             found[one].add(phrase)
     return {one: frozenset(others) for one, others in found.items()}
+
+
+@cache
+def opposites() -> Mapping[str, str]:
+    """Map the stem of a word for a truth value to the words for it and its opposite."""
+    return {one: line for head, _, line in _lines() if head == "opposites" for one in stems(line)}
+
+
+@cache
+def methods_by_verb() -> Mapping[str, frozenset[str]]:
+    """Map each verb to the changing methods that it asks for."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for method, _, verbs in _lines():
+        for verb in words(verbs) if method.isupper() else ():
+            found[verb].add(method)
+    return {verb: frozenset(methods) for verb, methods in found.items()}
 
 
 class Meaning(NamedTuple):
@@ -40,12 +57,11 @@ class Meaning(NamedTuple):
 def phrases() -> Mapping[str, Meaning]:
     """Map each phrase, as two stems with a space, to its meaning."""
     found: dict[str, Meaning] = {}
-    for line in _lines("phrases.txt"):
-        verbs, _, meaning = line.partition(":")
-        own = [" ".join(stems(verb)) for verb in verbs.split(",")]
-        methods = frozenset(word for word in meaning.split() if word.isupper())
-        same = {stem(word) for word in meaning.split() if word not in methods}
-        found.update({verb: Meaning(frozenset({*own, *same} - {verb}), methods) for verb in own})
+    for verbs, colon, meaning in _lines():
+        own = [" ".join(stems(verb)) for verb in verbs.split(",") if colon and verb.islower() and verb != "opposites"]
+        same = [word for word in meaning.split() if word.islower()]
+        methods = frozenset(meaning.split()).difference(same).union(*(methods_by_verb().get(word, ()) for word in same))
+        found.update({verb: Meaning(frozenset({*own, *map(stem, same)} - {verb}), methods) for verb in own})
     return found
 
 
@@ -58,5 +74,7 @@ def phrases_in(found: Sequence[str], between: int = 0) -> Iterator[tuple[str, in
                 break
 
 
-def _lines(name: str) -> list[str]:
-    return files("restgpt.specs.search").joinpath(name).read_text(encoding="utf-8").splitlines()
+def _lines() -> list[tuple[str, str, str]]:
+    """Return what is before the colon of each line, the colon, and what is behind it."""
+    text = files("restgpt.specs.search").joinpath("synonyms.txt").read_text(encoding="utf-8")
+    return [line.partition(":") for line in text.splitlines()]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each sign counts; scores are multiplied by `exp` of the weights from `path` to `deprecated`."""
+    """How much each sign counts; scores are multiplied by `exp` of the weights from `path` to `unasked`."""
 
     synonym: float = 0.5
     person: float = 2.0
@@ -14,11 +14,10 @@ class Weights:
     last: float = 0.16
     title: float = 0.32
     similar: float = 0.3
+    does: float = 0.5
     asked: float = 0.375
-    elsewhere: float = 0.15
     other: float = 0.147
     unasked: float = 1.6
-    deprecated: float = 0.2
     flow: float = 0.75
     kept: float = 0.4
     changed: float = 0.7
