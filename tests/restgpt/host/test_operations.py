@@ -24,7 +24,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_a_list_is_ranked_and_says_how_many_there_are_and_how_to_narrow() -> None:
-    text = found_text(Catalogue([bundled()]), "delete a task", 8)
+    text = found_text(Catalogue([bundled()]), "delete the task of Ana", 8)
     assert text.startswith("There are 11 operations. These fit best:\n<document-")
     assert text.splitlines()[2] == "delete_task(task_id*: int) -> None"
     assert lines(text)[-1] == "get_project: GET /projects/{project_id}  Get one project"
