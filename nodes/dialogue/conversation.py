@@ -258,10 +258,12 @@ def traced_draft(
         return drafted
     earlier = _requests(state["steps"], state["requests"])
     has_failed = any(_is_failed_twin(request, drafted, given["name"]) for request in earlier)
+    called = [run.catalogue.lookup(name) for name in dict.fromkeys(item["operation"] for item in earlier)]
+    unknown = tuple(_unknown_ids(drafted, known, filter(None, called)))
     # Without checkpoints nobody could answer, and each run of a thread is the first one.
     has_turns = not repeats and run.claim is not None
     is_repeated = has_turns and run.session.journal.has_other(drafted.fingerprint, run.turn_id)
-    return replace(drafted, unknown=tuple(_unknown_ids(drafted, known)), confirm=is_repeated or has_failed)
+    return replace(drafted, unknown=unknown, confirm=is_repeated or has_failed)
 
 
 def _is_failed_twin(request: CallRecord, drafted: Draft, name: str) -> bool:
@@ -270,14 +272,19 @@ def _is_failed_twin(request: CallRecord, drafted: Draft, name: str) -> bool:
     return is_equal and bool(request["response"].get("failure"))
 
 
-def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]]) -> Iterator[str]:
-    """Yield the names of the path arguments of which no part is a known word, nor one of the operation's document."""
+def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]], called: Iterable[Operation]) -> Iterator[str]:
+    """Yield the names of the path arguments of which no part is a known word, nor one of the operation's document.
+
+    What the document says of a parameter of that name counts also where it says it of an operation that was `called`.
+    """
     operation = drafted.operation
-    about = [[item.description, item.schema, item.example] for item in operation.parameters]
+    path = drafted.settled.get("path", {})
+    items = [item for one in called if one.api is operation.api for item in one.parameters if item.name in path]
+    about = [[item.description, item.schema, item.example] for item in (*operation.parameters, *items)]
     own = _words(
         json.dumps([operation.summary, operation.description, operation.path, about], ensure_ascii=False, default=str)
     )
-    for name, value in drafted.settled.get("path", {}).items():
+    for name, value in path.items():
         parts = _words(text_of(value))
         if parts and not any(parts & words for words in chain([own], known())):
             yield name

@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 from board import TOY, Agent, Board
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from programs import actions, programmer, worker
 from roles import by_role, call, end, plan, program, prompts_of, select
+from wire.case import Canned
+from wire.echo import EchoServer
 
+from restgpt.graph.build import build_graph
+from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
+from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 
 
@@ -140,3 +147,27 @@ def test_the_caller_sees_the_names_that_a_program_can_call(board: Board) -> None
     assert "1. find_tasks: use find-tasks" in prompt
     assert "find_tasks(" in prompt
     assert agent.state["steps"][0]["result"].startswith("24")
+
+
+ALIAS = "The id of the customer; `my_customer` stands for your own."
+
+
+@pytest.mark.parametrize(("first", "is_asked"), [("list_devices(customer='my_customer')\n", False), ("", True)])
+def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_invented_id(
+    first: str, is_asked: bool
+) -> None:
+    described = [{"name": "customer", "in": "path", "required": True, "description": ALIAS}]
+    plain = [{"name": "customer", "in": "path", "required": True, "schema": {"type": "string"}}]
+    paths = {
+        "/customers/{customer}/devices": {"get": {"operationId": "list_devices", "parameters": described}},
+        "/customers/{customer}/move": {"post": {"operationId": "move_devices", "parameters": plain}},
+    }
+    document = {"openapi": "3.1.0", "info": {"title": "Devices", "version": "1"}, "paths": paths}
+    with EchoServer() as echo:
+        echo.script([Canned(b"[]", headers={"Content-Type": "application/json"}), Canned(status=204)])
+        model = by_role({"express": [program(f"{first}move_devices(customer='my_customer')\nprint('Moved.')")]})
+        services = Services([load_api(document, base_url=echo.url)], model=model, settings=Settings())
+        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
+        config: Any = {"configurable": {"thread_id": "t"}}
+        done = graph.invoke({"instruction": "Move the devices"}, config, context={"writes": "allow"})
+        assert ("__interrupt__" in done) is is_asked
