@@ -258,8 +258,8 @@ def traced_draft(
         return drafted
     earlier = _requests(state["steps"], state["requests"])
     has_failed = any(_is_failed_twin(request, drafted, given["name"]) for request in earlier)
-    called = [run.catalogue.lookup(name) for name in dict.fromkeys(item["operation"] for item in earlier)]
-    unknown = tuple(_unknown_ids(drafted, known, filter(None, called)))
+    called = filter(None, map(run.catalogue.lookup, {item["operation"] for item in earlier}))
+    unknown = tuple(_unknown_ids(drafted, known, called))
     # Without checkpoints nobody could answer, and each run of a thread is the first one.
     has_turns = not repeats and run.claim is not None
     is_repeated = has_turns and run.session.journal.has_other(drafted.fingerprint, run.turn_id)

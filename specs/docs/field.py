@@ -55,10 +55,11 @@ DECIDING = re.compile(
     r"|minor units?|smallest (?:currency )?units?"
     r"|ISO[- ]?\d+|RFC ?\d+|E\.164|BCP ?47|UTC|time ?zone|base64|comma.separated|separated by|epoch|unix|timestamps?"
     r"|(?:kilo|centi|milli)?met(?:er|re)s?|miles?|inch(?:es)?|degrees?|celsius|fahrenheit|pixels?|(?:kilo)?grams?|pounds?"
-    r"|lit(?:er|re)s?|rpm|bps|hex\w*|[YH]{2,4}[-:/]?M{1,2}\S*|upper.?case|lower.?case|read.?only|null|encoded)\b|[%°]",
+    r"|lit(?:er|re)s?|rpm|bps|hex\w*|[YH]{2,4}[-:/]?M{1,2}\S*|upper.?case|lower.?case|read.?only|null|encoded)\b|[%°]"
+    r"|\bus(?:e|ing) (?:the )?\W?[\w-]+\W? alias\b",
     re.IGNORECASE,
 )
-"""Words of units and notations: without them a value of the right type is still a wrong one."""
+"""Words of units, notations and aliases: without them a value of the right type is still a wrong one."""
 
 
 def type_of(shape: Shape, most: int, *, is_sent: bool = False, depth: int = ARRAYS_MOST) -> str:

@@ -187,3 +187,11 @@ def test_what_an_item_of_a_list_must_have_is_never_left_out() -> None:
     text = interface(list(api.operations), lambda operation: operation.name, budget=60, focus="contact field 7")
     assert "amount*: float" in text
     assert "date*: str" in text
+
+
+def test_the_alias_of_a_value_is_told_before_what_else_is_said_of_it() -> None:
+    said = "The id of the customer, of letters and digits. You can also use the `my_customer` alias for your own."
+    parameter = {"name": "customer", "in": "query", "description": said, "schema": {"type": "string"}}
+    api = api_of({"/users": {"get": {"operationId": "list_users", "parameters": [parameter]}}})
+    text = interface(list(api.operations), lambda operation: operation.name, budget=40)
+    assert "customer: You can also use the my_customer alias" in text
