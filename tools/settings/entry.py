@@ -25,6 +25,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.security import flat_credentials
 from restgpt.tools.settings.secret import Secret
 from restgpt.tools.text.redaction import is_public_header
+from restgpt.tools.text.storable import storable_text
 
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
@@ -101,8 +102,8 @@ class Failure:
         found = value.get(self.field) if isinstance(value, dict) else None
         if type(found) is not type(self.when) or found != self.when:
             return ""
-        why = value.get(self.error)
-        return f"{self.field} is {json.dumps(found)}" + (f": {str(why)[:MOST_FAILURE]}" if why else "")
+        why = " ".join(storable_text(str(value.get(self.error) or "")).split())[:MOST_FAILURE]
+        return f"{self.field} is {json.dumps(found)}" + (f": {why}" if why else "")
 
 
 FAILURES = (Failure("ok"), Failure("success"))

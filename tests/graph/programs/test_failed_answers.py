@@ -56,6 +56,10 @@ def ask(graph: Any, writes: str = "ask") -> Any:
     [
         (b'{"ok": false, "error": "not_in_channel"}', "list_channels answered 200, but ok is false: not_in_channel"),
         (b'{"success": false, "channels": []}', "list_channels answered 200, but success is false"),
+        (
+            b'{"ok": false, "error": "half \\ud83d\\n of it"}',
+            "list_channels answered 200, but ok is false: half \N{REPLACEMENT CHARACTER} of it",
+        ),
     ],
 )
 def test_a_failure_inside_a_success_stands_below_the_report_which_is_not_fulfilled(
