@@ -26,7 +26,7 @@ CONTACTS = (
     "Brightwater Schools Trust", "Vantage Freight", "Vantage Freight NI", "Quarry Hill Nursery",
 )  # fmt: skip
 PLAIN = tuple(f"{town} Wheels" for town in (
-    "Alnwick", "Bodmin", "Crewe", "Dorking", "Ely", "Frome", "Goole", "Hexham", "Ilkley", "Jarrow", "Kelso", "Louth",
+    "Alnwick", "Bodmin", "Crewe", "Dorking", "Ely", "Fleet", "Girvan", "Hexham", "Ipswich", "Jarrow", "Kelso", "Louth",
     "Malton", "Nairn", "Oban", "Penrith", "Ripon", "Selby", "Thirsk", "Wigan",
 ))  # fmt: skip
 # Number, type, contact, day of issue, day when it is due, status, amount, what of it is paid.
