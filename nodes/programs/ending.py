@@ -12,6 +12,7 @@ from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.run.run import Run
+from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step
 from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
@@ -44,6 +45,7 @@ LEFT = "Not done: "
 CLIENT_PROBLEM = 3000
 """The maximum number of characters of an error of a client's program, with what it had printed."""
 
+_COUNTS = re.compile(r"\b(?:len|sum|Counter)\(", re.ASCII)
 _INDEX = re.compile(r"/\d+")
 
 
@@ -149,6 +151,7 @@ def report(
     text = "\n".join([text, *failed, *(f"{LEFT}{one}" for one in left)])
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
+    is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
     invented = program["writer"] == "caller" and not (requests or program["taken"])
     speaks_against = (
         not program["is_last"]
@@ -156,6 +159,8 @@ def report(
         or (invented and rests_on_nothing(state, of_turn(state)))
         or _doubts(request for request in _behind(state, program, requests) if not _is_told(request, requests))
         or _is_cut(run, state, requests)
+        # The result says that the list goes on, so the planner decides whether that matters.
+        or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
     )
     return Ending("report", text, program, requests, is_answer=not speaks_against, is_part=bool(left))
 
@@ -224,6 +229,14 @@ def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
         for request in requests
     ]
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
+
+
+def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:
+    """Return whether a program seems to count in the first page of a list, although the whole list was asked about."""
+    if not (wants_whole(state["instruction"]) and _COUNTS.search(program["code"])):
+        return False
+    lists = Counter(request["operation"] for request in requests)
+    return any(is_first_page(request) and lists[request["operation"]] == 1 for request in requests)
 
 
 def as_read(requests: Sequence[Request]) -> list[Request]:

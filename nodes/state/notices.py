@@ -26,10 +26,21 @@ def notices_of(request: Request) -> list[str]:
     return [notice for notice in notices if notice != FIRST_PAGE] if _wants_few(request) else notices
 
 
+def wants_whole(text: str) -> bool:
+    """Return whether a text asks about all items of a list, or their number."""
+    return _WHOLE.search(text) is not None
+
+
+def is_first_page(request: Request) -> bool:
+    """Return whether the answer is the first page of a list that goes on, of no search and no small page."""
+    is_unread = request["pages"] == 1 and request["response"].get("rest") == "unread"
+    return is_unread and not _is_narrow(request["arguments"].get("query"))
+
+
 def _wants_few(request: Request) -> bool:
     """Return whether the first items were wanted, or the best matches of a search, or an item that was found."""
     wanted = request["output_instruction"]
-    if request["pages"] != 1 or _WHOLE.search(wanted):
+    if request["pages"] != 1 or wants_whole(wanted):
         return False
     if _is_narrow(request["arguments"].get("query")) or _FIRST.search(wanted):
         return True

@@ -216,6 +216,33 @@ def test_an_end_that_does_not_say_whether_it_is_fulfilled_is_so_after_a_call_tha
     assert agent.state["decision"]["fulfilled"] is is_fulfilled
 
 
+COUNTED = "print(sum(not task['done'] for task in rows(find_tasks({}))), 'are open')"
+
+
+def test_a_count_of_a_first_page_only_goes_back_to_the_planner(board: Board) -> None:
+    agent = expressed(board, program(COUNTED.format("")), program(COUNTED.format("pages=20")))
+    assert agent.ask("How many tasks are open?")["answer"] == "16 are open"
+    assert "this is its first page only" in str(prompts_of(agent.model, "express")[1][-1].text)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "code"),
+    [
+        ("How many tasks are open?", COUNTED.format("pages=20")),
+        ("Look at the first tasks", COUNTED.format("")),
+        ("How many tasks are there?", "print(find_tasks()['total'], 'tasks')"),
+        (
+            "How many tasks are open?",
+            "print(sum(not task['done'] for n in (1, 2, 3) for task in rows(find_tasks(page=n))), 'are open')",
+        ),
+    ],
+)
+def test_other_counts_are_answers_at_once(board: Board, instruction: str, code: str) -> None:
+    agent = expressed(board, program(code))
+    agent.ask(instruction)
+    assert len(agent.model.prompts) == 1
+
+
 FORMS = [
     "```python\nprint(find_tasks()['total'])\n```",
     "~~~\nprint(find_tasks()['total'])\n~~~",
