@@ -100,7 +100,6 @@ REPLIES = {
                 print(f"The record has been changed since then, so nothing was set (status {error.status}).")
             """
         ),
-        end("The record is not at that version any more, so I did not set the closing time."),
     ],
     "kinto/clear": [
         program(
@@ -157,7 +156,6 @@ REPLIES = {
                 print(f"The server refused it: {error.body}")
             """
         ),
-        end("The server refused the CNAME record, because www.example.org has other records."),
     ],
     # Changes too much: the person has to reject it.
     "powerdns/retire": [
