@@ -1,11 +1,13 @@
 """An API: its operations, servers, security and search; and `load_api`, the only way to load one."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from restgpt.specs.docs.words.keyword import keywords
 from restgpt.specs.docs.words.sentences import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
@@ -33,6 +35,9 @@ from restgpt.specs.server import ROOT, Server, absolute_url, no_host, read_serve
 
 MOST_NOTES = 4000
 """The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""
+
+COMMON_SHARE, COMMON_LEAST, SAMPLE = 0.8, 8, 40
+"""The part of a sample of operations, and how many at least, that have a common argument, and about its size."""
 
 MOST_COMPARED = 200
 """The maximum number of operations whose descriptions are searched for common sentences."""
@@ -133,6 +138,14 @@ class Api:
         """The sentences that stand in the descriptions of most operations, by at most `MOST_COMPARED` of them."""
         step = len(self.operations) // MOST_COMPARED + 1
         return common_sentences([operation.description for operation in self.operations[::step]])
+
+    @cached_property
+    def common_arguments(self) -> frozenset[str]:
+        """The optional arguments of the query that nearly all operations have, by a sample."""
+        sample = self.operations[:: max(1, len(self.operations) // SAMPLE)]
+        items = (item for one in sample for item in keywords(one) if item.location == "query" and not item.required)
+        least = max(COMMON_LEAST, COMMON_SHARE * len(sample))
+        return frozenset(name for name, count in Counter(item.name for item in items).items() if count >= least)
 
     @property
     def location(self) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, NotRequired
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.record import Request, succeeded
+from restgpt.calling.record import Request, is_done
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Step
@@ -41,10 +41,7 @@ def is_fulfilled(state: Told, steps: Sequence[Step], reply: Any) -> bool:
 
 def is_any_done(requests: Iterable[Request]) -> bool:
     """Return whether a call succeeded, or would have been sent but for a dry run."""
-    return any(
-        request["status"] == "held" or (succeeded(request) and not request["response"].get("failure"))
-        for request in requests
-    )
+    return any(is_done(request) or request["status"] == "held" for request in requests)
 
 
 def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:

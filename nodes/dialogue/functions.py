@@ -62,9 +62,14 @@ def select(run: Run, instruction: str) -> FunctionChoice:
     return selection(run, best[:count], others, reason=reason)
 
 
+def _is_denied(run: Run, operation: Operation) -> bool:
+    """Return whether a rule denies an operation, so that a program would be refused there."""
+    return run.rules.verdict(operation) == "deny"
+
+
 def _offered(run: Run, operations: Iterable[Operation]) -> list[Operation]:
-    """Return the operations that no rule denies: a program would be refused there."""
-    return [operation for operation in operations if run.rules.verdict(operation) != "deny"]
+    """Return the operations that no rule denies."""
+    return [operation for operation in operations if not _is_denied(run, operation)]
 
 
 def _all_offered(run: Run) -> list[Operation]:
@@ -85,7 +90,7 @@ def _fitting(run: Run, others: Sequence[Operation], room: int) -> list[Operation
     """Return the operations whose lines have room, in `room` characters."""
     fitting: list[Operation] = []
     for operation in others:
-        if run.rules.verdict(operation) == "deny":
+        if _is_denied(run, operation):
             continue
         room -= len(_line(run, operation)) + 1
         if room < 0:
@@ -159,8 +164,7 @@ def look_text(run: Run, choice: FunctionChoice, number: int, about: str) -> str:
     """
     wish, everything = choice["looks"][number], len(_all_offered(run))
     named, others = _operations(run, wish.get("named", ())), _operations(run, wish.get("operations", ()))
-    denied = [one for one in named if one not in _offered(run, named)]
-    named = [one for one in named if one not in denied]
+    denied, named = [one for one in named if _is_denied(run, one)], _offered(run, named)
     texts = [_functions(run, named, others, _focus(wish, about))] if named or others else []
     parts = wish.get("parts", ())
     texts += [opened(run, parts)] if parts else []

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -152,12 +152,14 @@ def report(
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
     is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
+    # The failure of a change of its own is known to a program, and stands below its report.
+    untold = [request for request in requests if not request["response"] or "outcome_unknown" in request]
     invented = program["writer"] == "caller" and not (requests or program["taken"])
     speaks_against = (
         not program["is_last"]
         or is_raw
         or (invented and rests_on_nothing(state, of_turn(state)))
-        or _doubts(request for request in _behind(state, program, requests) if not _is_told(request, requests))
+        or _doubts([*_behind(state, program, requests), *untold])
         or _is_cut(run, state, requests)
         # The result says that the list goes on, so the planner decides whether that matters.
         or (is_whole and program["number"] == 1 and _counts_a_part(state, program, requests))
@@ -174,11 +176,6 @@ def _failure(request: Request) -> str:
     return f"{request['operation']} was not done: the API answered {response['status']}" if is_failed else ""
 
 
-def _is_told(request: Request, own: Sequence[Request]) -> bool:
-    """Return whether a program has seen the failure of a change of its own, which stands below its report too."""
-    return request in own and bool(request["response"]) and "outcome_unknown" not in request
-
-
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
     """Return why the report of a recipe is not its answer; an empty text if it is."""
     if _doubts(requests):
@@ -188,7 +185,7 @@ def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
     return ""
 
 
-def _doubts(requests: Iterable[Request]) -> bool:
+def _doubts(requests: Sequence[Request]) -> bool:
     """Return whether a change did not succeed, so that the planner has to word the answer."""
     return any(
         not (_is_answered_read(request) or succeeded(request) or request["status"] == "held") for request in requests
@@ -196,22 +193,22 @@ def _doubts(requests: Iterable[Request]) -> bool:
 
 
 def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) -> list[Request]:
-    """Return the requests whose outcomes a report may be about: those of the round, and some of earlier programs.
+    """Return the requests of earlier programs whose outcomes a report may be about, besides those of the round.
 
     These are the ones whose outcomes the program got again, and if it made no change, all: it may say that a change was
     made which an earlier program could not make. A client words its answer itself.
     """
     if program["writer"] == "client":
-        return list(requests)
+        return []
     changes = any(not seems_to_read(request) for request in requests)
     taken = set(program["taken"].values())
-    earlier = (request for request in made_in_task(state) if not changes or request["id"] in taken)
-    return [*earlier, *requests]
+    return [request for request in made_in_task(state) if not changes or request["id"] in taken]
 
 
 def changes_text(state: ProgramState, program: Program, requests: Sequence[Request]) -> str:
     """Return what a program without output has changed, or would have in a dry run; empty if nothing."""
-    changes = [request for request in _behind(state, program, requests) if not seems_to_read(request)]
+    behind = [*_behind(state, program, requests), *requests]
+    changes = [request for request in behind if not seems_to_read(request)]
     done = [request for request in changes if succeeded(request) or request["status"] == "held"]
     return "\n".join(f"Done: {request['operation']} {json.dumps(request['arguments'])}." for request in done)
 

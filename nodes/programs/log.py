@@ -6,7 +6,7 @@ from typing import Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 
-from restgpt.calling.record import UNSENT, CallSite, Request, succeeded
+from restgpt.calling.record import UNSENT, CallSite, Request, is_done
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import FunctionChoice, Program, Proposal, RecipeRun, Step, Usage, spent_since
 from restgpt.nodes.state.rounds import MadeState, RoundState
@@ -112,8 +112,7 @@ def _is_settled(request: Request) -> bool:
     A change that was rejected, or whose outcome is not known, must not be asked about or made again.
     """
     is_lost = not request["safe"] and (not request["response"] or "outcome_unknown" in request)
-    is_made = succeeded(request) and not request["response"].get("failure")
-    return is_made or request["status"] == "held" or is_lost
+    return is_done(request) or request["status"] == "held" or is_lost
 
 
 def entry_of(responses: ResponseStore, request: Request, place: CallSite, position: str) -> Entry:

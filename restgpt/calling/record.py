@@ -259,6 +259,11 @@ def succeeded(record: CallRecord) -> bool:
     return record["status"] in ("sent", "parsed") and is_success(int(record["response"].get("status", 0)))
 
 
+def is_done(record: CallRecord) -> bool:
+    """Whether the API carried out the call of a record, and its answer does not say that it failed."""
+    return succeeded(record) and not record["response"].get("failure")
+
+
 def seems_to_read(record: CallRecord) -> bool:
     """Whether the call of a record reads or seems to, so that nothing depends on its success."""
     return record["safe"] or record.get("proposed", False)

@@ -48,9 +48,6 @@ ASKED_MOST = (1400, 700, 400)
 # most characters of it.
 COMMON_PART, COMMON_LEAST, COMMON_MOST = 4, 3, 160
 
-# The part of a sample of the operations of an API, and how many at least, that have an argument which stands once.
-EVERYWHERE_SHARE, EVERYWHERE_LEAST, SAMPLE = 0.8, 8, 40
-
 CUT = "…"
 """The mark of what is left out of a signature."""
 
@@ -100,11 +97,11 @@ def interface(
         *_definitions(shared, types, int(free * TYPES_SHARE), share, focus),
         *_conditions(operations),
     ]
-    common, everywhere = _common(operations), _everywhere(operations)
+    apis = {id(item.api): item.api for item in operations}.values()
+    common, everywhere = _common(operations), frozenset[str]().union(*(api.common_arguments for api in apis))
     told = [(name, text) for name, text in sorted(common) if name not in everywhere]
     definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in told]
     definitions += [f"Nearly every function also takes: {', '.join(sorted(everywhere))}."] if everywhere else []
-    apis = {id(item.api): item.api for item in operations}.values()
     definitions += [f"In any function: {text}" for api in apis for text in api.common_sentences if is_common_rule(text)]
     ruled = _ruled(operations, int(free * RULES_SHARE))
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
@@ -148,19 +145,6 @@ def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
     )
     least = max(COMMON_LEAST, len(operations) // COMMON_PART)
     return frozenset(key for key, count in seen.items() if count >= least and DECIDING.search(key[1]))
-
-
-def _everywhere(operations: Sequence[Operation]) -> frozenset[str]:
-    """Return the optional arguments that nearly all operations of an API have, such as the format of the answer."""
-    found: set[str] = set()
-    for api in {id(item.api): item.api for item in operations}.values():
-        sample = api.operations[:: max(1, len(api.operations) // SAMPLE)]
-        names = Counter(
-            item.name for one in sample for item in keywords(one) if item.location == "query" and not item.required
-        )
-        least = max(EVERYWHERE_LEAST, EVERYWHERE_SHARE * len(sample))
-        found.update(name for name, count in names.items() if count >= least)
-    return frozenset(found)
 
 
 def _own_sentences(operation: Operation) -> Iterator[Sentence]:

@@ -74,6 +74,7 @@ def phrases_in(found: Sequence[str], between: int = 0) -> Iterator[tuple[str, in
                 break
 
 
+@cache
 def _lines() -> list[tuple[str, str, str]]:
     """Return what is before the colon of each line, the colon, and what is behind it."""
     text = files("restgpt.specs.search").joinpath("synonyms.txt").read_text(encoding="utf-8")

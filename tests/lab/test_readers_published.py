@@ -343,7 +343,7 @@ def test_filters_read_what_they_can_and_refuse_the_rest() -> None:
 def test_sentences_over_a_document_that_is_not_there_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sentences, "suites", lambda: [OURS[-1][0]])
-    monkeypatch.delenv("RESTGPT_GOOGLE_DOCUMENT", raising=False)
+    for variable in ("RESTGPT_DATA", "RESTGPT_GOOGLE_DOCUMENT"):
+        monkeypatch.delenv(variable, raising=False)
     assert main(["search"]) == 2
     assert "The sentences over directory are left out" in capsys.readouterr().err

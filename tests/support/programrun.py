@@ -1,5 +1,7 @@
 """A host for programs in tests: runs a program again and again, and answers its calls from Python functions."""
 
+import contextlib
+import io
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +36,14 @@ def entry(call: WantedCall, value: Any, *, key: str = "", position: str | None =
         "empty" if body is None else "json",
         b"" if body is None else json.dumps(body).encode(),
     )
+
+
+def in_cpython(code: str) -> str:
+    """Return what a program without calls prints in CPython."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {"__name__": "__main__"})
+    return printed.getvalue()
 
 
 def once(code: str, *entries: Entry, functions: Sequence[str] = ("get", "put"), **options: Any) -> ProgramRun:

@@ -30,6 +30,7 @@ from restgpt.tools.sandbox.dialect import (
     translation,
 )
 from restgpt.tools.sandbox.digest import digest_of, plain_arguments, plain_text
+from restgpt.tools.sandbox.gather import name_of
 from restgpt.tools.sandbox.half import Halves
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
@@ -320,18 +321,19 @@ class Session:
         return dict(found[0][1])
 
     def _stop(self, text: object = "", value: object = None) -> None:
-        shown = "" if value is None else _cut(repr(value), self._limits.shown, self._shown_by("stop"))
+        shown, most = "" if value is None else repr(value), self._limits.shown
+        shown = _cut(shown, most, self._stopped_with()) if len(shown) > most else shown
         raise _Ended(replace(self._ended("stopped"), text=printable(_cut(str(text))), value=printable(shown)))
 
     def _leave(self, text: object) -> None:
         if len(self._left) < MOST_LEFT:
             self._left.append(printable(_cut(str(text))))
 
-    def _shown_by(self, function: str) -> str:
-        """Return the second argument of the call of a function on the current line; empty without one."""
+    def _stopped_with(self) -> str:
+        """Return the value that the call of `stop` on the current line shows, as it is written; empty without one."""
         calls = [node for node in ast.walk(syntax_tree(self._code)) if isinstance(node, ast.Call)]
         here = [node for node in calls if node.lineno <= self._line <= (node.end_lineno or 0) and node.args[1:]]
-        found = [ast.unparse(node.args[1]) for node in here if getattr(node.func, "id", "") == function]
+        found = [ast.unparse(node.args[1]) for node in here if name_of(node.func) == "stop"]
         return found[0][:100] if found else ""
 
     # How it ended

@@ -1,23 +1,14 @@
 """Guards the parts of modules that Monty lacks: each prints what it prints in CPython, and none harms its host."""
 
-import contextlib
-import io
 import time
 
 import pytest
-from programrun import once
+from programrun import in_cpython, once
 
 from restgpt.tools.sandbox.result import Status
 from restgpt.tools.sandbox.runner import run_python
 
 URLS = ["https://a:b@h.test:80/p/q;x?y=1&z=%20#f", "//h/p", "mailto:a@b", "", "p?q", "http://[::1]:5/"]
-
-
-def in_cpython(code: str) -> str:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {"__name__": "__main__"})
-    return printed.getvalue()
 
 
 @pytest.mark.parametrize(

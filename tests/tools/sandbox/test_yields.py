@@ -1,10 +1,7 @@
 """Guards functions with `yield`: each prints what it prints in CPython, or is refused before the first request."""
 
-import contextlib
-import io
-
 import pytest
-from programrun import Host, once
+from programrun import Host, in_cpython, once
 
 from restgpt.tools.sandbox.yields import LACKING
 
@@ -18,13 +15,6 @@ FIND = (
     "            if k == key:\n                yield v\n            yield from find(v, key)\n"
     "    elif isinstance(node, list):\n        for item in node:\n            yield from find(item, key)\n"
 )
-
-
-def in_cpython(code: str) -> str:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {"__name__": "__main__"})
-    return printed.getvalue()
 
 
 @pytest.mark.parametrize(
