@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from restgpt.specs.docs.words.keyword import keywords
 from restgpt.specs.docs.words.sentences import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
@@ -143,7 +142,7 @@ class Api:
     def common_arguments(self) -> frozenset[str]:
         """The optional arguments of the query that nearly all operations have, by a sample."""
         sample = self.operations[:: max(1, len(self.operations) // SAMPLE)]
-        items = (item for one in sample for item in keywords(one) if item.location == "query" and not item.required)
+        items = (item for one in sample for item in one.keywords if item.location == "query" and not item.required)
         least = max(COMMON_LEAST, COMMON_SHARE * len(sample))
         return frozenset(name for name, count in Counter(item.name for item in items).items() if count >= least)
 

@@ -10,7 +10,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.map import Map
 from restgpt.specs.docs.overview.summary import summary_line
-from restgpt.specs.docs.words.keyword import identifier
+from restgpt.specs.keyword import identifier
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.reading.unique_names import UniqueNames

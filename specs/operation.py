@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.content import RequestBody, Response, read_body, read_responses
+from restgpt.specs.keyword import Keyword, keywords_of
 from restgpt.specs.parameter import Parameter, read_parameters
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
 from restgpt.specs.reading import swagger2
@@ -16,6 +17,7 @@ from restgpt.specs.reading.index import Entry, owner_of
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.security import Requirement, read_requirements, requirement_problems
 from restgpt.specs.server import Server, absolute_url, no_host, read_servers, server_problems
 from restgpt.specs.status import is_success
@@ -221,6 +223,11 @@ class Operation:
         """
         return tuple(item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
 
+    @cached_property
+    def keywords(self) -> tuple[Keyword, ...]:
+        """The parameters that a caller gives, as keyword arguments of a function, required ones first."""
+        return keywords_of(self.document, self.parameters)
+
     def is_key(self, location: str, name: str) -> bool:
         """Return whether the user's settings or an API key that the operation needs are sent here under this name."""
         if (location, name.lower() if location == "header" else name) in self.api.given:
@@ -238,6 +245,18 @@ class Operation:
     def body(self) -> RequestBody | None:
         """The request body, or None."""
         return self._read_body([])
+
+    @property
+    def sent(self) -> Shape | None:
+        """The schema of the request body in its preferred media type; None if the operation has no body."""
+        return None if self.body is None else Shape(self.document, self.body.preferred.schema, request=True)
+
+    @property
+    def received(self) -> Shape | None:
+        """The schema of the body of the first success in its preferred media type; None if it has none."""
+        response = self.response()
+        media = response.preferred if response is not None else None
+        return None if media is None else Shape(self.document, media.schema)
 
     def _read_body(self, problems: list[Problem]) -> RequestBody | None:
         return read_body(self.document, self._raw.get("requestBody"), self.pointer, problems)

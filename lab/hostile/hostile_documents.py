@@ -137,8 +137,8 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     from restgpt.calling.shapes import differs
     from restgpt.calling.target import reader_of
     from restgpt.calling.undo.remedy import outlook
+    from restgpt.specs.docs.arguments import SignatureError, arguments_of
     from restgpt.specs.docs.example import example_problems, minimal_arguments
-    from restgpt.specs.docs.words.keyword import SignatureError, arguments_of
     from restgpt.tools.response.headers import has_conditions
 
     place = f"{operation.method} {operation.path[:30]}"

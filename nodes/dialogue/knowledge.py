@@ -7,7 +7,6 @@ from restgpt.nodes.run.run import Run
 from restgpt.prompts import fenced, render
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.overview.areas import areas
-from restgpt.specs.docs.words.keyword import keywords
 from restgpt.specs.docs.words.rules import names_rules
 from restgpt.specs.docs.words.sections import Sections, Subject
 from restgpt.specs.effect import seems_to_read
@@ -113,7 +112,7 @@ def _subject(api: Api, text: str) -> Subject:
 
 def _words(operations: Sequence[Operation]) -> str:
     """Return the names, summaries and arguments of operations."""
-    fields = (" ".join(item.name for item in keywords(operation)[:FIELDS_MOST]) for operation in operations)
+    fields = (" ".join(item.name for item in operation.keywords[:FIELDS_MOST]) for operation in operations)
     return " ".join(f"{one.name} {one.summary} {names}" for one, names in zip(operations, fields, strict=True))
 
 

@@ -22,10 +22,11 @@ from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
 from restgpt.nodes.state.records import Program
 from restgpt.specs import Operation
-from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import BODY, PAGES, arguments_of, body_fields, body_shape, keywords
+from restgpt.specs.docs.arguments import arguments_of, body_fields
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
+from restgpt.specs.keyword import BODY, PAGES
+from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.sandbox.digest import call_text, digest_of
 from restgpt.tools.sandbox.program import WantedCall
 from restgpt.tools.text.storable import storable_text
@@ -47,10 +48,10 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
     """
     pages = [PAGES] if reads(operation) else []
     with within(STEPS_MOST, operation.document.allowance):
-        body = body_shape(operation)
+        body = operation.sent
         return {
             "name": name,
-            "keywords": {item.name: item.required for item in keywords(operation)},
+            "keywords": {item.name: item.required for item in operation.keywords},
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),
@@ -74,9 +75,7 @@ def _result(operation: Operation) -> list[str] | None:
 
 def _truths(operation: Operation) -> set[str]:
     """Return the names under which an answer holds true or false, wherever they occur in it."""
-    response = operation.response()
-    media = response.preferred if response is not None else None
-    waiting = [(Shape(operation.document, media.schema), TRUTHS_DEPTH)] if media is not None else []
+    waiting = [(shape, TRUTHS_DEPTH)] if (shape := operation.received) is not None else []
     truths: set[str] = set()
     others: set[str] = set()
     for shape, depth in waiting:

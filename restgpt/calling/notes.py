@@ -14,9 +14,8 @@ from langgraph.store.base import BaseStore
 
 from restgpt.calling.permissions import about, key_of
 from restgpt.specs import Operation
-from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import GROUPS, body_shape
 from restgpt.specs.effort import within
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.status import is_success
 from restgpt.tools.text.storable import storable_value, stored_items
 
@@ -200,12 +199,12 @@ def _documented(operation: Operation, place: Field) -> tuple[Field, Shape] | Non
     group, *names = place
     shape: Shape | None = None
     if group == "body":
-        shape = body_shape(operation)
+        shape = operation.sent
     elif names:
         wanted = names.pop(0)
-        for item in operation.parameters:
-            if GROUPS.get(item.location) == group and _same(group, item.name, wanted):
-                shape, place = Shape(operation.document, item.schema, request=True), (group, item.name, *names)
+        for item in operation.keywords:
+            if item.location == group and _same(group, item.field, wanted):
+                shape, place = item.shape, (group, item.field, *names)
     for name in names:
         shape = shape.fields.get(name) if shape is not None else None
     return None if shape is None or len(place) < 2 else (place, shape)

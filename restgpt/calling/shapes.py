@@ -13,12 +13,11 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from restgpt.specs import Api, Operation
-from restgpt.specs.docs.shape import Shape as Field
-from restgpt.specs.docs.words.keyword import body_shape
 from restgpt.specs.effort import within
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.shape import Shape as Field
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.response.shape import Shape, merged, shape_of, text_of
 from restgpt.tools.text.storable import delete_items
@@ -78,7 +77,7 @@ class Shapes:
         Each in about `budget` tokens; empty if the document leaves none open, or no read has shown one.
         """
         with within(MOST_STEPS, operation.document.allowance):
-            body = body_shape(operation)
+            body = operation.sent
             wanted = [] if body is None else [name for name, field in body.fields.items() if _is_open(field)]
         if not wanted or self._store is None:
             return ""

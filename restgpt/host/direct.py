@@ -1,9 +1,8 @@
 """Direct tools: one for each operation of a group, with arguments by place, as detailed as the budget allows.
 
 Each tool begins with its name alone. Then, as long as the tokens last, all get method and path, then the names of their
-arguments, then the limits of these in words (`page 1..500=1` has the default 1, `kind new|old` two values), then
-schemas with types and limits, then descriptions, and at last the schemas of the document, whole: with nested fields and
-alternatives. `describe_operation` gives what is left out.
+arguments, then the limits of these in words (`page 1..500=1` has the default 1, `kind new|old` two values), then the
+schemas of the document, and at last its descriptions. `describe_operation` gives what is left out.
 """
 
 import json
@@ -29,15 +28,13 @@ from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.overview.summary import summary_line
-from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import GROUPS, body_shape, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
-from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.index import ILLEGAL
 from restgpt.specs.reading.text.hidden import is_hidden, marked
 from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.errors import SettingsError
 
 MOST = 40
@@ -49,14 +46,11 @@ NAME, SHORT_NAME, DIGEST = 40, 24, 6
 SUMMARY, NOTE = 100, 80
 """The most characters of a summary, and of the description of an argument."""
 
-ARGUMENTS, FIELDS, VALUES = 120, 40, 8
-"""The most characters of the names of arguments, fields of a body, and enumerated values."""
+ARGUMENTS, VALUES = 120, 8
+"""The most characters of the names of arguments, and enumerated values in words."""
 
 LIMITED = 2 * ARGUMENTS
 """The most characters of the names of arguments with their limits."""
-
-LIMITS = ("minimum", "maximum", "minLength", "maxLength", "default")
-"""The keywords of a value's limits in a schema."""
 
 _WORD = re.compile(r"[\w.:/+-]{1,32}", re.ASCII)
 """A value that is written in words: one that nobody takes for anything else."""
@@ -108,7 +102,7 @@ def direct_definitions(
         if sum(map(size_of, found)) <= room:
             break
     left = room - sum(map(size_of, found))
-    for level in (_placed, _listed, _limited, _typed, _described, _nested, _whole):
+    for level in (_placed, _listed, _limited, _nested, _whole):
         left = _detailed(found, operations, level, left)
     return [*found, *serving]
 
@@ -159,17 +153,16 @@ def _listed(operation: Operation) -> tuple[str, dict[str, Any]]:
 def _limited(operation: Operation) -> tuple[str, dict[str, Any]]:
     """The same, with limits."""
     with within(STEPS_MOST, operation.document.allowance):
-        shapes = {item.name: Shape(operation.document, item.schema, request=True) for item in _parameters(operation)}
-        return _in_words(operation, {name: _limits(shape) for name, shape in shapes.items()}, LIMITED)
+        return _in_words(operation, {item.name: _limits(item.shape) for item in operation.keywords}, LIMITED)
 
 
 def _in_words(operation: Operation, limits: Mapping[str, str], most: int) -> tuple[str, dict[str, Any]]:
     path, names = operation.path, []
-    for item in keywords(operation):
-        limit = limits.get(item.parameter.name, "")
+    for item in operation.keywords:
+        limit = limits.get(item.name, "")
         if item.location == "path":
-            path = path.replace(f"{{{item.parameter.name}}}", f"{{{item.parameter.name}{limit}}}")
-        elif not is_hidden(item.parameter.name):
+            path = path.replace(f"{{{item.field}}}", f"{{{item.field}{limit}}}")
+        elif not is_hidden(item.field):
             names.append(f"{item.name}{'*' if item.required else ''}{limit}")
     if operation.body is not None:
         names.append(f"body{'*' if operation.body.required else ''}")
@@ -191,80 +184,15 @@ def _limits(shape: Shape) -> str:
     return f"{found}={default}" if _WORD.fullmatch(default) else found
 
 
-def _typed(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=0)
-
-
-def _described(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _schema(operation, notes=NOTE)
-
-
 def _nested(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, 0)
+    return _of_document(operation, 0)
 
 
 def _whole(operation: Operation) -> tuple[str, dict[str, Any]]:
-    return summary_line(operation)[: 2 * SUMMARY], _of_document(operation, NOTE)
+    return _of_document(operation, NOTE)
 
 
-def _of_document(operation: Operation, fields: int) -> dict[str, Any]:
-    """Return the schema of the document, or the short one if it is too complex; `fields` bounds texts about fields."""
-    schema = document_schema(operation, fields)
-    if schema is None:
-        return _schema(operation, notes=NOTE)
-    for item in _parameters(operation):
-        if note := plain_text(item.description, NOTE):
-            schema["properties"][GROUPS[item.location]]["properties"][item.name]["description"] = note
-    return schema
-
-
-def _parameters(operation: Operation) -> list[Parameter]:
-    """Return the parameters that a caller gives."""
-    return [
-        item
-        for item in operation.parameters
-        if item.location in GROUPS
-        and not is_hidden(item.name)
-        and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
-    ]
-
-
-def _schema(operation: Operation, *, notes: int) -> dict[str, Any]:
-    """Return the JSON schema of the arguments by place: types, limits, enumerated values, required ones."""
-    with within(STEPS_MOST, operation.document.allowance):
-        places: dict[str, Any] = {}
-        needed: list[str] = []
-        for item in _parameters(operation):
-            place = places.setdefault(GROUPS[item.location], {"type": "object", "properties": {}})
-            shape = Shape(operation.document, item.schema, request=True)
-            place["properties"][item.name] = _leaf(shape, plain_text(item.description, notes) if notes else "")
-            if item.required:
-                place.setdefault("required", []).append(item.name)
-        needed += [place for place, found in places.items() if "required" in found]
-        body = body_shape(operation)
-        if body is not None and operation.body is not None:
-            places["body"] = _body(body)
-            needed += ["body"] if operation.body.required else []
-    return {"type": "object", "properties": places, **({"required": needed} if needed else {})}
-
-
-def _leaf(shape: Shape, note: str = "") -> dict[str, Any]:
-    kinds = list(shape.kinds)
-    found: dict[str, Any] = {"type": kinds[0]} if len(kinds) == 1 else {}
-    # A client would send the mark of a character instead of the character; `describe_operation` gives the others.
-    if 0 < len(shape.values) <= VALUES and not any(map(is_hidden, shape.values)):
-        found["enum"] = list(shape.values)
-    if shape.items is not None and kinds == ["array"] and len(shape.items.kinds) == 1:
-        found["items"] = {"type": shape.items.kinds[0]}
-    found |= {key: shape.flat[key] for key in LIMITS if isinstance(shape.flat.get(key), str | int | float)}
-    return {**found, "description": note} if note else found
-
-
-def _body(shape: Shape) -> dict[str, Any]:
-    found = _leaf(shape)
-    fields = [name for name in shape.fields if not is_hidden(name)][:FIELDS]
-    if fields:
-        found["properties"] = {name: _leaf(shape.fields[name]) for name in fields}
-    if required := [name for name in fields if name in shape.required]:
-        found["required"] = required
-    return found
+def _of_document(operation: Operation, notes: int) -> tuple[str, dict[str, Any]]:
+    """Return the schema of the document, or its limits in words if it is too complex; `notes` bounds its texts."""
+    schema = document_schema(operation, notes)
+    return _limited(operation) if schema is None else (summary_line(operation)[: 2 * SUMMARY], schema)

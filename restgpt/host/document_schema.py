@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from restgpt.specs import Operation
-from restgpt.specs.docs.arguments_schema import arguments_schema
+from restgpt.specs.docs.arguments import arguments_schema
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.specs import Operation, SpecError
-from restgpt.specs.docs.arguments_schema import arguments_schema
+from restgpt.specs.docs.arguments import arguments_schema
 from restgpt.tools.errors import RestgptError
 
 PATH = "/debug/schema"

@@ -10,14 +10,14 @@ A star marks required values. Values and what is said of them are written as in 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from restgpt.specs.content import Response
 from restgpt.specs.docs.field import NOTE_MOST, RULE_NOTE, written
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import Value, argument, argument_type
-from restgpt.specs.docs.words.families import fold_fields
+from restgpt.specs.docs.words.families import fold
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import prose
@@ -25,6 +25,7 @@ from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.reading.text.hidden import marks
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 
 # How many steps the documentation of one operation may take; what is below the schemas read by then is `any`.
@@ -118,36 +119,28 @@ def _request(operation: Operation, relevance: Relevance, room: int) -> str:
 
 def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterator[str]:
     """Write a line for each parameter, required ones first, with what is said of them as far as it fits."""
-    families = fold_fields(operation, lambda item: argument_type(_shape(operation, item), relevance, VALUES_MOST))
-    listed = [item for item in operation.parameters if not (item.name in families.folded and item.location == "query")]
-    score = {id(item): _score(relevance, item) for item in listed}
-    listed.sort(key=lambda item: (not item.required, -score[id(item)]))
-    shapes = {id(item): _shape(operation, item) for item in listed}
+    items = [replace(item, name=item.field) for item in operation.keywords]
+    families = fold(items, lambda item: argument_type(item.shape, relevance, VALUES_MOST))
+    listed = [item for item in items if not (item.name in families.folded and item.location == "query")]
+    score = {id(item): relevance.of_keyword(item) for item in listed}
+    listed.sort(key=lambda item: (not item.parameter.required, -score[id(item)]))
+    shapes = {id(item): item.shape for item in listed}
     heads: dict[int, str] = {}
     for item in listed:
         shape = shapes[id(item)]
         kind = argument_type(shape, relevance, VALUES_MOST)
-        old = "  (deprecated)" if item.deprecated else ""
-        heads[id(item)] = f"{item.location}  {argument(item.name, kind, shape, is_required=item.required)}{old}"
+        old = "  (deprecated)" if item.parameter.deprecated else ""
+        star = item.parameter.required
+        heads[id(item)] = f"{item.location}  {argument(item.name, kind, shape, is_required=star)}{old}"
     room -= sum(map(len, heads.values()))
     each = max(NOTE_MOST, room // max(1, len(listed)))
     for item in listed:
-        text = plain_text(item.description or shapes[id(item)].description, min(each, RULE_NOTE))
+        text = plain_text(item.parameter.description or shapes[id(item)].description, min(each, RULE_NOTE))
         text = text if room >= len(text) else ""
         room -= len(text)
-        sample = _example(item) if room > 0 else ""
+        sample = _example(item.parameter) if room > 0 else ""
         yield f"{heads[id(item)]}{f'  {text}' if text else ''}{sample}"
     yield from (f"query  {line}" for line in families.lines)
-
-
-def _shape(operation: Operation, parameter: Parameter) -> Shape:
-    return Shape(operation.document, parameter.schema, request=True)
-
-
-def _score(relevance: Relevance, parameter: Parameter) -> float:
-    """Return how much a parameter has to do with the focus."""
-    described = parameter.description or parameter.schema.get("description")
-    return relevance.of_field(parameter.name, {**parameter.schema, "description": described})
 
 
 def _example(parameter: Parameter) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import says_more, sentences
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.search.stemmer import stems
 
 Key = TypeVar("Key", bound=Hashable)

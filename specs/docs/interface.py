@@ -15,18 +15,17 @@ from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import DECIDING, shares
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
 from restgpt.specs.docs.value import type_text
 from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.focus import Relevance, focus_of
-from restgpt.specs.docs.words.keyword import body_shape, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import Sentence, is_common_rule, sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.text.hidden import marks
+from restgpt.specs.schemas.shape import Shape
 
 # How many levels of a result, and how many fields of a level, are searched for types.
 DEEPEST, FIELDS_MOST = 4, 80
@@ -140,7 +139,7 @@ def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
     seen = Counter(
         (item.name, item.parameter.description)
         for operation in operations
-        for item in keywords(operation)
+        for item in operation.keywords
         if item.parameter.description
     )
     least = max(COMMON_LEAST, len(operations) // COMMON_PART)
@@ -247,7 +246,7 @@ def _values(operation: Operation) -> Iterator[tuple[Shape, bool]]:
     media = response.preferred if response is not None else None
     if media is not None and "json" in media.media_type.lower():
         yield Shape(operation.document, media.schema), False
-    body = body_shape(operation)
+    body = operation.sent
     if body is not None:
         yield body, True
 
@@ -322,7 +321,7 @@ def _conditions(operations: Sequence[Operation]) -> list[str]:
     told = {
         item.name: CONDITIONS[item.field.lower()]
         for operation in operations
-        for item in keywords(operation)
+        for item in operation.keywords
         if item.location == "header" and item.field.lower() in CONDITIONS
     }
     return [f"In any function: {name} {text}" for name, text in told.items()]

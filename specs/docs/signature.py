@@ -15,17 +15,17 @@ from typing import NamedTuple
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
 from restgpt.specs.docs.overview.summary import first_sentence
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
 from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.families import fold
 from restgpt.specs.docs.words.focus import Relevance, focus_of
-from restgpt.specs.docs.words.keyword import BODY, PAGES, Keyword, body_shape, is_settled, keywords
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import beyond, chosen
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
+from restgpt.specs.keyword import BODY, PAGES, Keyword
 from restgpt.specs.operation import Operation
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
 
 # How many steps one signature may take; the types of what is left by then are not known.
@@ -137,16 +137,12 @@ class _Writer:
         self._name = name
         self._relevance = relevance
         self._types = types
-        self._keywords = [item for item in keywords(operation) if item.name not in hidden]
+        self._keywords = [item for item in operation.keywords if item.name not in hidden]
         self._families = fold(self._keywords, self._type_of)
-        self._listed = [
-            item
-            for item in self._keywords
-            if item.name not in self._families.folded and not is_settled(operation, item)
-        ]
+        self._listed = [item for item in self._keywords if item.name not in self._families.folded and not item.settled]
 
     def _type_of(self, item: Keyword) -> str:
-        return type_of(self._shape(item), FIELD_VALUES)
+        return type_of(item.shape, FIELD_VALUES)
 
     def text(self, room: int, rules: int, asked: int) -> str:
         """Write the function in about `room` characters; the sentences that state a rule take `rules` at most.
@@ -184,9 +180,6 @@ class _Writer:
         line = " ".join(part for part in parts if part)
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
-    def _shape(self, item: Keyword) -> Shape:
-        return Shape(self._operation.document, item.parameter.schema, request=True)
-
     def _news(self, summary: str) -> str:
         """Return the summary; empty if all its words are in the name of the function."""
         return "" if frozenset(stems(summary)) <= STOP_STEMS.union(stems(self._name)) else summary
@@ -214,7 +207,8 @@ class _Writer:
     def _by_worth(self) -> list[int]:
         """Order the listed arguments: required ones, then those of the focus, then as the document has them."""
         return sorted(
-            range(len(self._listed)), key=lambda n: (not self._listed[n].required, -self._score(self._listed[n]))
+            range(len(self._listed)),
+            key=lambda n: (not self._listed[n].required, -self._relevance.of_keyword(self._listed[n])),
         )
 
     def _typed_first(self, texts: Sequence[str], room: int) -> list[str]:
@@ -238,17 +232,12 @@ class _Writer:
                 kept.add(number)
         return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
 
-    def _score(self, item: Keyword) -> float:
-        schema = item.parameter.schema
-        described = {"description": item.parameter.description or schema.get("description")}
-        return self._relevance.of_field(item.field, {**schema, **described})
-
     def _argument(self, item: Keyword, values: int) -> str:
-        shape = self._shape(item)
+        shape = item.shape
         return argument(item.name, argument_type(shape, self._relevance, values), shape, is_required=item.required)
 
     def _body(self, room: int) -> tuple[str, Value | None]:
-        shape = body_shape(self._operation)
+        shape = self._operation.sent
         if shape is None or self._operation.body is None:
             return "", None
         if not self._operation.body.required and shape.kinds == ("object",) and not shape.fields and not shape.is_open:
@@ -269,12 +258,10 @@ class _Writer:
     @cached_property
     def _pages(self) -> str:
         """Write the argument for the number of pages, if the operation reads a list in pages."""
-        response = self._operation.response() if self._is_read else None
-        media = response.preferred if response is not None else None
-        if media is None:
+        shape = self._operation.received if self._is_read else None
+        if shape is None:
             return ""
-        shape = Shape(self._operation.document, media.schema)
-        body = body_shape(self._operation)
+        body = self._operation.sent
         names = [*(item.name for item in self._keywords), *(body.fields if body is not None else ())]
         asked = not PAGING.isdisjoint(word for name in names for word in words(name))
         turned = any(not TURNING.isdisjoint(words(item.name)) for item in self._keywords)
@@ -296,7 +283,7 @@ class _Writer:
             parent, _, last = item.path.rpartition("/")
             if item.method == "POST" and parent == own.path and ENDED.issuperset(stems(last) or [last]):
                 return f"Removes it; {before}{item.name} only ends it."
-            if item.method in ("PATCH", "PUT") and item.path == own.path and (shape := body_shape(item)) is not None:
+            if item.method in ("PATCH", "PUT") and item.path == own.path and (shape := item.sent) is not None:
                 for name, inner in islice(shape.fields.items(), REACHED_MOST):
                     ended = [value for value in inner.values if ENDED.intersection(stems(str(value)))]
                     if ended and name.lower() in STATES:
@@ -322,8 +309,8 @@ class _Writer:
         for item in self._keywords:
             if (item.name, item.parameter.description) in self._shared:
                 continue
-            shape = self._shape(item)
-            worth = self._score(item) + (NEEDED if item.required and item.location != "path" else 0.0)
+            shape = item.shape
+            worth = self._relevance.of_keyword(item) + (NEEDED if item.required and item.location != "path" else 0.0)
             described = item.parameter.description or shape.description or self._described.arguments.get(item.field, "")
             if note := note_of(item.name, described, shape, said, worth=worth):
                 yield note

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
+from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.http.next_link import (
     CURSORS,
     LONGEST_CURSOR,
@@ -102,8 +102,8 @@ class _Request:
         A date that the first request has is left out.
         """
         found = [
-            _Field(("query", item.name), self._shape(item.schema), _at(self.arguments, ("query", item.name)))
-            for item in self.operation.parameters
+            _Field(("query", item.field), item.shape, _at(self.arguments, ("query", item.field)))
+            for item in self.operation.keywords
             if item.location == "query"
         ]
         body = self.operation.body

@@ -33,10 +33,10 @@ from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import FORMATS, SENT_FORMATS
-from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import BODY, body_shape, keywords
 from restgpt.specs.docs.words.sentences import sentences
 from restgpt.specs.effort import Allowance, within
+from restgpt.specs.keyword import BODY
+from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
 from restgpt.tools.settings import Settings
 from restgpt_bench.packages import CACHE, FILES, named_path
@@ -131,12 +131,12 @@ def facts(operation: Operation, function: FunctionText) -> Iterator[Fact]:
     """Yield what the document says of an operation, and whether its function shows it."""
     for text in (item.text for item in sentences(operation.description) if item.is_rule):
         yield Fact(OPERATION, "rules", "", text, _is_told(text, function.text))
-    for item in keywords(operation):
+    for item in operation.keywords:
         shape = Shape(operation.document, item.parameter.schema, request=True)
         description = item.parameter.description or shape.description
         comparison, entry = _Comparison("parameter", function), function.arguments.get(item.name)
         yield from comparison.entry(item.name, entry, shape, description, is_needed=item.required)
-    body, response = body_shape(operation), operation.response()
+    body, response = operation.sent, operation.response()
     if body is not None and operation.body is not None:
         entry, is_needed = function.arguments.get(BODY), operation.body.required
         yield from _Comparison(BODY, function).entry("", entry, body, body.description, is_needed=is_needed)

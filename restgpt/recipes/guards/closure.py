@@ -15,12 +15,12 @@ from restgpt.recipes.guards.shift import Shift, place_of, short, types_text
 from restgpt.recipes.recipe import Documented, JsonType, ReadType, UsedOperation
 from restgpt.recipes.sent import Sent
 from restgpt.specs.content import MediaType
-from restgpt.specs.docs.shape import Shape
-from restgpt.specs.docs.words.keyword import Keyword, identifier, keywords
 from restgpt.specs.effort import within
+from restgpt.specs.keyword import Keyword, identifier
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.path_template import VARIABLE, variables
 from restgpt.specs.reading.tree import parse_pointer
+from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.request.arguments import pointer_part
 from restgpt.tools.request.body import BodyEncodingError, choose_media, essence, kind_of
 
@@ -112,7 +112,7 @@ class _Today:
         """The parameters by place and name, without those that the program sets itself."""
         return {
             f"{item.location}/{pointer_part(item.field)}": item
-            for item in keywords(self.operation)
+            for item in self.operation.keywords
             if item.location != "header" or item.field.lower() not in HEADERS
         }
 
@@ -133,7 +133,7 @@ class _Today:
         item = self.keywords.get(f"{place}/{pointer_part(parts[0])}") if parts else None
         if item is None:
             return None, ()
-        return Shape(self.operation.document, item.parameter.schema, request=True), tuple(parts[1:])
+        return item.shape, tuple(parts[1:])
 
     def find(self, pattern: str) -> _Found:
         """Return what the document says of an argument."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.specs import Operation
-from restgpt.specs.docs.words.keyword import identifier, keywords
 from restgpt.specs.effort import within
+from restgpt.specs.keyword import identifier
 from restgpt.tools.request.arguments import follow, properties_of
 
 MOST_STEPS = 200_000
@@ -91,7 +91,7 @@ def _fixed(schema: Mapping[str, Any]) -> list[Any]:
 
 def arguments_in(operation: Operation, arguments: Mapping[str, Any]) -> Iterator[Argument]:
     """Yield the scalar arguments of a call, and each list of scalars as one argument."""
-    known = {(item.location, item.field): item for item in keywords(operation)}
+    known = {(item.location, item.field): item for item in operation.keywords}
     with within(MOST_STEPS, operation.document.allowance):
         for place, group in arguments.items():
             if place == "body":

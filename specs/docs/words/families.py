@@ -6,11 +6,9 @@ price (float): each with _min, _max, _empty (bool)
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from restgpt.specs.docs.words.keyword import Keyword, keywords
-from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import Parameter
+from restgpt.specs.keyword import Keyword
 
 ENDINGS = """
 eq ne n neq not gt gte ge lt lte le in not_in any all contains icontains ncontains ic nic ie nie isw nisw
@@ -58,12 +56,6 @@ def fold(keywords: Sequence[Keyword], type_of: Callable[[Keyword], str]) -> Fami
         each = "each " if len(bases) > 1 else ""
         lines.append(f"{head}: {each}{'also' if has_base else 'with'} {endings}")
     return Families(tuple(lines), frozenset(folded))
-
-
-def fold_fields(operation: Operation, type_of: Callable[[Parameter], str]) -> Families:
-    """Fold the parameters of an operation like `fold`, by their names in the API."""
-    items = [replace(item, name=item.field) for item in keywords(operation)]
-    return fold(items, lambda item: type_of(item.parameter))
 
 
 def _endings(members: Mapping[str, Keyword], kind: str, type_of: Callable[[Keyword], str]) -> str:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from restgpt.specs.effort import can_spend
+from restgpt.specs.keyword import Keyword
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.search.stemmer import STOP_STEMS, stems
@@ -86,6 +87,10 @@ class Relevance:
     def of_field(self, name: str, schema: Any) -> float:
         """Return the score of a field: its own, or what it keeps of the best below it."""
         return self._of_field(name, schema, REACH) if self.focus else 0.0
+
+    def of_keyword(self, item: Keyword) -> float:
+        """Return the score of an argument, whose description counts before that of its schema."""
+        return self.of_field(item.field, {**item.parameter.schema, "description": item.description})
 
     def _of_field(self, name: str, schema: Any, reach: int) -> float:
         key = (name, id(schema))

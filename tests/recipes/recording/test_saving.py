@@ -11,7 +11,7 @@ from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSav
 from restgpt.recipes.recording.saving import saved
 from restgpt.recipes.sent import Sent
 from restgpt.specs import load_api
-from restgpt.specs.docs.words.keyword import arguments_of
+from restgpt.specs.docs.arguments import arguments_of
 from restgpt.tools.sandbox.program import Entry, run_program
 from restgpt.tools.text.redaction import Redactor
 

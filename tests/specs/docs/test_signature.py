@@ -8,8 +8,9 @@ import pytest
 from paths import api_of, read_paths
 
 from restgpt.specs import Catalogue, Operation
+from restgpt.specs.docs.arguments import SignatureError, arguments_of
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.docs.words.keyword import SignatureError, arguments_of, identifier, keywords
+from restgpt.specs.keyword import identifier
 from restgpt.tools.request.build import build_request
 
 SEARCH = """
@@ -103,7 +104,7 @@ def test_every_text_becomes_an_identifier(text: str) -> None:
 
 
 def test_keywords_are_required_first_and_unique() -> None:
-    found = [(item.name, item.location, item.field, item.required) for item in keywords(only(UPDATE))]
+    found = [(item.name, item.location, item.field, item.required) for item in only(UPDATE).keywords]
     assert found == [
         ("id", "path", "id", True),
         ("from_", "path", "from", True),

@@ -1,27 +1,18 @@
-"""Keywords: the parameters of an operation as the keyword arguments of a Python function."""
+"""The arguments of an operation: grouped by their place in the request, and the JSON schema of these groups."""
 
 import difflib
 import json
-import keyword
 import re
-import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from restgpt.specs.docs.shape import Shape
 from restgpt.specs.effort import within
+from restgpt.specs.keyword import BODY, GROUPS, Keyword, identifier
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.specs.reading.unique_names import UniqueNames
-from restgpt.specs.schemas.types import only_value
+from restgpt.specs.schemas.shape import Shape
 
-# Arguments that every function has or may have: the request body, and how many pages to read.
-BODY, PAGES = "body", "pages"
-GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}
 LIKENESS = 0.6
 # How many steps the schemas of one call may take, and how many names a wrong one is compared with.
 STEPS_MOST, COMPARED_MOST = 50_000, 1000
@@ -35,69 +26,6 @@ class SignatureError(ValueError):
     def __init__(self, problems: Sequence[str], known: str) -> None:
         self.problems = tuple(problems)
         super().__init__(f"{' '.join(problems)} {known}")
-
-
-@dataclass(frozen=True, slots=True)
-class Keyword:
-    """One parameter as a keyword argument; `field` is its name in the API, `location` its group in the arguments.
-
-    A parameter is not `required` if it has a default, or one value only, which the request is filled in with.
-    """
-
-    name: str
-    location: str
-    field: str
-    required: bool
-    parameter: Parameter
-
-
-def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value") -> str:
-    """Return a text as a Python identifier that is no keyword and not in `taken`; an underscore is appended then."""
-    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text)).strip("_") or fallback
-    if not name.isidentifier():
-        # It starts with a digit or with a sign that may only follow a letter.
-        name = f"{fallback}_{name}"
-    return f"{name}_" if keyword.iskeyword(name) or name in taken else name
-
-
-def keywords(operation: Operation) -> tuple[Keyword, ...]:
-    """Return the parameters as keyword arguments, required ones first, then in document order.
-
-    Of two parameters with the same name the later one has its location appended. Headers that the program sets itself
-    are left out.
-    """
-    free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
-    needed = {id(item): item.required and _filled(operation, item) is None for item in free}
-    found: list[Keyword] = []
-    names = UniqueNames()
-    for parameter in sorted(free, key=lambda item: not needed[id(item)]):
-        location = GROUPS[parameter.location]
-        name = identifier(parameter.name, fallback=location)
-        name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
-        found.append(Keyword(name, location, parameter.name, needed[id(parameter)], parameter))
-    return tuple(found)
-
-
-def _is_reserved(parameter: Parameter) -> bool:
-    return parameter.location == "header" and parameter.name.lower() in RESERVED_HEADERS
-
-
-def _filled(operation: Operation, parameter: Parameter) -> Any:
-    node = follow_safely(operation.document, parameter.schema)
-    default = node.get("default") if isinstance(node, dict) else None
-    return only_value(node) if default is None else default
-
-
-def is_settled(operation: Operation, item: Keyword) -> bool:
-    """Tell whether a required parameter has one value only, so that nobody has to give or to see it."""
-    return item.parameter.required and only_value(follow_safely(operation.document, item.parameter.schema)) is not None
-
-
-def body_shape(operation: Operation) -> Shape | None:
-    """Return the shape of the request body in its preferred media type; None if the operation has no body."""
-    if operation.body is None:
-        return None
-    return Shape(operation.document, operation.body.preferred.schema, request=True)
 
 
 def arguments_of(
@@ -153,9 +81,9 @@ class _Call:
     def __init__(self, operation: Operation, function: str) -> None:
         self._operation = operation
         self._function = function
-        self._keywords = keywords(operation)
+        self._keywords = operation.keywords
         self._by_name = {item.name: item for item in self._keywords}
-        self._body = body_shape(operation)
+        self._body = operation.sent
         self._body_names = body_fields(self._body)
         self._problems: list[str] = []
         self._suggested: set[str] = set()
@@ -223,7 +151,7 @@ class _Call:
     def _add(self, item: Keyword, values: Mapping[str, Any], arguments: dict[str, Any]) -> None:
         value = values.get(item.name)
         if value is None and item.required:
-            if item.name in values and Shape(self._operation.document, item.parameter.schema).is_nullable:
+            if item.name in values and item.shape.is_nullable:
                 arguments.setdefault(item.location, {})[item.field] = None
             elif item.name not in self._suggested:
                 self._problems.append(f"{self._function} needs the argument {item.name!r}.")
@@ -287,3 +215,29 @@ def _nearest(key: str, names: Iterable[str]) -> str:
 
 def _folded(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
+
+
+def arguments_schema(operation: Operation) -> dict[str, Any]:
+    """Return the schema of an object with the places path, query, header, cookie and body.
+
+    The definitions that it refers to are in `$defs` of the whole (JSON Schema 2020-12, section 8.2.4).
+    """
+    places: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
+
+    def converted(raw: Any) -> dict[str, Any]:
+        schema = operation.json_schema(raw, request=True)
+        definitions.update(schema.get("$defs", {}))
+        return schema
+
+    for item in operation.keywords:
+        place = places.setdefault(item.location, {"type": "object", "properties": {}, "required": []})
+        described = {"description": item.parameter.description} if item.parameter.description else {}
+        place["properties"][item.field] = {**converted(item.parameter.schema), **described}
+        place["required"] += [item.field] if item.parameter.required else []
+    needed = [name for name, place in places.items() if place["required"]]
+    if operation.body is not None:
+        places["body"] = converted(operation.body.preferred.schema)
+        needed += ["body"] if operation.body.required else []
+    found = {"type": "object", "properties": places, "required": needed}
+    return {**found, "$defs": definitions} if definitions else found
