@@ -171,10 +171,16 @@ def note_of(
 
 
 def written(notes: Sequence[Note], room: int) -> Iterator[str]:
-    """Write notes while they fit in `room` characters: those that decide first, then by worth, and equal ones once."""
+    """Write notes while they fit in `room` characters: those that decide first, then by worth, and equal ones once.
+
+    What was said of the same name in more words is not said again.
+    """
     names: dict[str, list[str]] = {}
+    told: dict[str, str] = {}
     for note in sorted(notes, key=lambda note: (not note.decides, -note.worth)):
-        names.setdefault(note.text, []).append(note.name)
+        if note.text.rstrip(".…") not in told.get(note.name, ""):
+            names.setdefault(note.text, []).append(note.name)
+            told[note.name] = f"{told.get(note.name, '')}\n{note.text}"
     heads = {
         text: ", ".join(found[:NAMED_MOST]) + (", …" if found[NAMED_MOST:] else "") for text, found in names.items()
     }

@@ -14,18 +14,19 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import DECIDING, shares
+from restgpt.specs.docs.field import shares
 from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
 from restgpt.specs.docs.value import type_text
 from restgpt.specs.docs.words.docstring import docstring
 from restgpt.specs.docs.words.focus import Relevance, focus_of
 from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.specs.docs.words.sentences import Sentence, is_common_rule, sentences
+from restgpt.specs.docs.words.sentences import Sentence, is_common_rule, says_more, sentences
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.text.hidden import marks
 from restgpt.specs.schemas.shape import Shape
+from restgpt.specs.search.stemmer import stems
 
 # How many levels of a result, and how many fields of a level, are searched for types.
 DEEPEST, FIELDS_MOST = 4, 80
@@ -43,9 +44,8 @@ STEPS_MOST = 15_000
 SIGNATURE_LEAST, FIRST_SHARE = 30, 0.35
 # The most tokens of what has to be sent to the functions that come first, in their order.
 ASKED_MOST = (1400, 700, 400)
-# The least part of the functions, and how many at least, that have an argument whose description stands once; and the
-# most characters of it.
-COMMON_PART, COMMON_LEAST, COMMON_MOST = 4, 3, 160
+# How many functions at least have an argument whose description stands once, and the most characters of it.
+COMMON_LEAST, COMMON_MOST = 4, 160
 
 CUT = "…"
 """The mark of what is left out of a signature."""
@@ -136,14 +136,10 @@ def interface(
 
 def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
     """Return the arguments, by name and description, that many functions have."""
-    seen = Counter(
-        (item.name, item.parameter.description)
-        for operation in operations
-        for item in operation.keywords
-        if item.parameter.description
+    seen = Counter((item.name, item.parameter.description) for one in operations for item in one.keywords)
+    return frozenset(
+        key for key, n in seen.items() if n >= COMMON_LEAST and says_more(key[1], frozenset(stems(key[0])))
     )
-    least = max(COMMON_LEAST, len(operations) // COMMON_PART)
-    return frozenset(key for key, count in seen.items() if count >= least and DECIDING.search(key[1]))
 
 
 def _own_sentences(operation: Operation) -> Iterator[Sentence]:

@@ -195,3 +195,21 @@ def test_the_alias_of_a_value_is_told_before_what_else_is_said_of_it() -> None:
     api = api_of({"/users": {"get": {"operationId": "list_users", "parameters": [parameter]}}})
     text = interface(list(api.operations), lambda operation: operation.name, budget=40)
     assert "customer: You can also use the my_customer alias" in text
+
+
+def test_what_four_functions_say_of_an_argument_stands_once_and_what_a_body_repeats_not_again() -> None:
+    region = {"name": "region", "in": "query", "schema": {"type": "string"}, "description": "Where the stock lies."}
+    codes = {"type": "array", "items": {"type": "string"}, "description": "Codes, not names"}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"codes": codes}}}}}
+    given = {"name": "codes", "in": "query", "schema": codes, "description": "Codes, not names; here or in the body."}
+    reads = {f"/{name}": {"get": {"operationId": f"list_{name}", "parameters": [region]}} for name in "abcd"}
+    drop = {"operationId": "drop", "parameters": [given], "requestBody": body}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Stock", "version": "1"},
+        "paths": {**reads, "/e": {"post": drop}},
+    }
+    api = load_api(document, base_url="http://localhost")
+    text = interface(list(api.operations), lambda one: one.name, budget=600)
+    assert text.count("Where the stock lies.") == 1 and "In any function, region: Where the stock lies." in text
+    assert text.count("not names") == 1 and "Codes, not names; here or in the body." in text
