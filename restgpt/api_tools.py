@@ -37,7 +37,7 @@ from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.graphs.thread_pool import SHARED
-from restgpt.tools.response.memory_store import BoundedMemory, locked
+from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.response.store import UnknownHandleError
 
 STATE = ("requests", "steps", "program", "answer")
@@ -216,7 +216,7 @@ class _Toolset:
     def _opened(self, store: BaseStore) -> Client:
         client = Client(services=self._resources, store=store)
         # What a model has read in a thread stays known, whatever store object its host passes next.
-        client.earlier = self._earlier.on(locked(store))
+        client.earlier = self._earlier
         return client
 
 

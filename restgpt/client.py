@@ -74,7 +74,7 @@ class Client(Calls):
         saver = checkpointer or InMemorySaver()
         self._graph = build_calls(self.services, checkpointer=saver, store=self._store)
         self._programs = build_program(services=self.services, checkpointer=saver, store=self._store)
-        self.earlier = Earlier(self._store)
+        self.earlier = Earlier()
         self.threads = Threads(self._store)
 
     @classmethod
@@ -138,9 +138,9 @@ class Client(Calls):
         """Return from where the values of a model's call may come; empty for a read in which that does not matter."""
         run = self._run("")
         is_plain = run.rules.effect(operation).is_read and not run.rules.restricts(operation)
-        if is_plain and answered(run, self.earlier.state(conversation, has_calls=False)) is None:
-            return {}
         state = self.earlier.state(conversation)
+        if is_plain and answered(run, state) is None:
+            return {}
         others = answered(run, state, most=MOST_EARLIER)
         return {
             "said": "",

@@ -1,9 +1,9 @@
-"""Guards what clients of MCP servers send from one API to another: within a server, after a restart, side by side."""
+"""Guards what clients of MCP servers send from one API to another: within a server."""
 
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from mcpserver import Person, connected, facts_of, text_of
 from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
 
 from restgpt.commands.serving.mcp import open_server
-from restgpt.mcp.principal import FILE
 from restgpt.sources import Sources
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.folder import AllowedFolders
@@ -74,44 +73,33 @@ def test_what_one_api_answered_goes_to_another_only_if_a_person_allows_it(pair: 
 
 
 @pytest.mark.parametrize("wanted", [SEND, PROGRAM], ids=["call", "program"])
-def test_a_server_that_is_started_again_knows_which_apis_have_answered(pair: Pair, wanted: Call) -> None:
+def test_a_server_that_is_started_again_has_forgotten_which_apis_have_answered(pair: Pair, wanted: Call) -> None:
     with server(*BOTH) as first:
         call(first, READ)
+        call(first, wanted, asked := no())
     with server(*BOTH) as second:
         call(second, wanted, person := no())
-    assert (len(person.shown), pair.log) == (1, [])
-    assert "Values of crm may go to collector" in person.shown[0]
+    assert (len(asked.shown), person.shown, len(pair.log)) == (1, [], 1)
 
 
-@pytest.mark.parametrize("wanted", [SEND, PROGRAM], ids=["call", "program"])
-def test_servers_of_one_api_each_over_one_store_know_what_the_other_one_read(pair: Pair, wanted: Call) -> None:
-    with ExitStack() as opened:
-        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
-        assert not call(collector, SEND, before := Person()).is_error
-        call(crm, READ)
-        call(collector, wanted, person := no())
-    assert (before.shown, len(pair.log), len(person.shown)) == ([], 1, 1)
-    assert "Values of crm may go to collector" in person.shown[0]
-
-
-def test_a_person_is_asked_again_in_another_server_process_whatever_was_answered_before(pair: Pair) -> None:
+def test_an_approval_of_another_server_process_lets_nothing_go_over(pair: Pair) -> None:
     with server(*BOTH) as first:
         call(first, READ)
         call(first, SEND, Person())
         call(first, SEND, silent := Person())
     with server(*BOTH) as second:
+        call(second, READ)
         call(second, SEND, again := Person())
     assert (len(silent.shown), len(again.shown), len(pair.log)) == (0, 1, 3)
 
 
-def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer_that_another_server_got(pair: Pair) -> None:
+def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer(pair: Pair) -> None:
     entered(pair, collector={"from": ["model"]})
     word = ("read_operation", {"operation": "get_drop", "arguments": {"path": {"what": "hello"}}})
-    with ExitStack() as opened:
-        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
-        call(crm, READ)
-        call(collector, word, silent := no())
-        call(collector, SEND, person := no())
+    with server(*BOTH) as opened:
+        call(opened, READ)
+        call(opened, word, silent := no())
+        call(opened, SEND, person := no())
     assert (silent.shown, pair.paths) == ([], ["GET /drop/hello"])
     assert "Values of crm may go to collector" in person.shown[0]
 
@@ -136,18 +124,8 @@ def test_the_answer_of_ask_and_its_instruction_count_as_what_the_clients_model_r
         return {"thought": "", "decision": "program", "text": code, "fulfilled": True}
 
     write(planned("print(list_customers())"), planned(f"print(get_drop(what='{SECRET}'))"))
-    with ExitStack() as opened:
-        crm, collector = (opened.enter_context(server(name)) for name in BOTH)
-        assert SECRET in text_of(call(crm, ("ask", {"instruction": "List the customers."})))
-        call(collector, SEND, called := no())
-        call(collector, ("ask", {"instruction": f"Drop {SECRET}."}), asked := no())
+    with server(*BOTH) as opened:
+        assert SECRET in text_of(call(opened, ("ask", {"instruction": "List the customers."})))
+        call(opened, SEND, called := no())
+        call(opened, ("ask", {"instruction": f"Drop {SECRET}."}), asked := no())
     assert (len(called.shown), len(asked.shown), pair.log) == (1, 1, [])
-
-
-def test_another_principal_of_the_same_store_is_not_asked_about_what_it_has_not_read(pair: Pair, home: Path) -> None:
-    with server(*BOTH) as first:
-        call(first, READ)
-    (home / FILE).unlink()
-    with server(*BOTH) as other:
-        call(other, SEND, person := no())
-    assert (person.shown, pair.paths) == ([], [f"GET /drop/{SECRET}"])

@@ -211,5 +211,7 @@ def test_what_four_functions_say_of_an_argument_stands_once_and_what_a_body_repe
     }
     api = load_api(document, base_url="http://localhost")
     text = interface(list(api.operations), lambda one: one.name, budget=600)
-    assert text.count("Where the stock lies.") == 1 and "In any function, region: Where the stock lies." in text
-    assert text.count("not names") == 1 and "Codes, not names; here or in the body." in text
+    assert text.count("Where the stock lies.") == 1
+    assert "In any function, region: Where the stock lies." in text
+    assert text.count("not names") == 1
+    assert "Codes, not names; here or in the body." in text
