@@ -22,6 +22,8 @@ export interface Action {
   name: string;
   args: Record<string, unknown>;
   description: string;
+  /** The sections that a decision seldom needs: all headers, the line of the program, the origin of every value. */
+  details?: string;
   request: RequestView;
   provenance?: { pointer: string; origin: string }[];
   effect?: ProposedEffect;

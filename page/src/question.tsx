@@ -31,6 +31,7 @@ export function Question(props: QuestionProps) {
   const body = rest.find((section) => section.label.startsWith(BODY));
   const others = rest.filter((section) => section !== request && section !== body);
   const [line = "", ...headers] = textOf(request).split("\n");
+  const details = sectionsOf(action.details ?? "");
   const [method, ...address] = line.split(" ");
   // The state of the thread has the body as it will be sent, in which a credential is not hidden.
   const isWholeKept = body?.label.includes("too long") && !rest.some((section) => section.label.includes(CREDENTIAL));
@@ -61,15 +62,14 @@ export function Question(props: QuestionProps) {
           {others.map((section, index) => (
             <SectionView section={section} key={index} />
           ))}
-          <Said action={action} />
-          {headers.length > 0 && (
-            <details>
-              <summary>Headers</summary>
-              <pre>
-                <Visible text={headers.join("\n")} />
-              </pre>
-            </details>
-          )}
+          {headers.length > 0 && <SectionView section={{ label: "Headers that it gives:", quote: [{ text: headers.join("\n"), isRemark: false }] }} />}
+          <details>
+            <summary>All else: headers, program, origins</summary>
+            {details.map((section, index) => (
+              <SectionView section={section} key={index} />
+            ))}
+            <Said action={action} />
+          </details>
         </>
       )}
       <Choice {...props} note={note} />
@@ -78,7 +78,7 @@ export function Question(props: QuestionProps) {
 }
 
 /** Labels of quotations that are data, not sentences. */
-const DATA = /^(As it is now|What changes|Files that)/;
+const DATA = /^(As it is now|What changes|What it is about|Files that|Headers)/;
 
 const DECIDED = { approve: "Approved", edit: "Edited", reject: "Rejected" };
 

@@ -70,7 +70,7 @@ export function Undo() {
             {changes.map((item, index) => (
               <li key={index} class={index < count ? "" : "left"}>
                 <Line name="made" shown={item.change} />
-                {item.reversal ? <Line name="undo" shown={item.reversal} /> : <p class="problem">It cannot be undone: {item.reason}.</p>}
+                {item.reversal ? <Line name="undo" shown={item.reversal} /> : <p class="problem">Undo: no, {item.reason}.</p>}
                 {item.reversal && (
                   <p class="own">
                     <Visible text={item.caution} most={400} />

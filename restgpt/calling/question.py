@@ -1,7 +1,8 @@
-"""The question about a call: the exact request, its target, how to undo it, the origin of its values.
+"""The question about a call: the exact request, what its ids stand for, what changes, how to undo it.
 
-Its description has sections. A label in this program's words says who said the text below it, and each line of that
-text has a mark (`restgpt.tools.text.quotation`), in a terminal and in a page that reads it as Markdown.
+Its description has sections, the few that a decision needs: values whose origin is plain, headers that no argument
+gives, the line of the program stand in the `details`. A label in this program's words says who said the text below it,
+and each line of that text has a mark (`restgpt.tools.text.quotation`), in a terminal and in a page that reads Markdown.
 """
 
 import json
@@ -15,6 +16,7 @@ from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, 
 from restgpt.calling.idempotency import given_key
 from restgpt.calling.journal.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id
+from restgpt.calling.origin.item import is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
 from restgpt.calling.record import AskedFlow, Provenance
@@ -23,8 +25,10 @@ from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown
 from restgpt.calling.undo.remedy import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
+from restgpt.specs.reading.tree import parse_pointer
 from restgpt.tools.request.files import is_file_argument
-from restgpt.tools.request.view import is_cut, view, view_sections
+from restgpt.tools.request.view import headers_section, is_cut, view, view_sections
+from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.text.quotation import named, section
 from restgpt.tools.text.storable import storable_value
 
@@ -33,8 +37,11 @@ T = TypeVar("T")
 DESCRIPTION_SHOWN = 600
 """How many characters of a description a question shows, if the person may confirm that the operation only reads."""
 
-ORIGINS_SHOWN = 20
-"""How many arguments a question lists with their origin."""
+ORIGINS_SHOWN, NAMED = 20, 6
+"""How many arguments a question lists with their origin, and fields of a target by which a person knows it."""
+
+SAID = 200
+"""How many characters of the summary of an operation a question shows."""
 
 FILES_SHOWN = 20
 """How many names of files a question lists."""
@@ -68,28 +75,36 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     provenance: list[Provenance] = hidden.json(list(draft.provenance))
     offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
+    given = [*draft.settled.get("header", ()), *draft.settled.get("cookie", ())]
     sections = [
         *_unusable(session, decided.note),
         *(_unsure(draft) if decided.unsure else []),
         *_answered_before(session, draft),
         *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
-        *view_sections(draft.request, hidden),
-        *_repeats(session, draft),
+        *view_sections(draft.request, hidden, headers=given),
         *([WHOLE] if is_cut(draft.request) else []),
         *_files(session, draft),
         *_pages(draft.pages),
         *_flow(flow),
         *_unknown(draft),
-        *_purpose(draft.operation, with_description=bool(offered)),
+        *_items(session, draft),
         *_target(draft.operation, there),
+        *_purpose(draft.operation, with_description=bool(offered)),
         *_effect(draft, undo),
+        *_origins([item for item in provenance if not _is_plain(item, draft.operation)], draft.line),
+    ]
+    details = [
         *_why(session, draft),
+        *headers_section(draft.request, hidden),
+        *_present(draft.operation, there),
+        *_repeats(session, draft),
         *_origins(provenance, draft.line),
     ]
     action: dict[str, Any] = {
         "name": draft.name,
         "args": dict(draft.arguments),
         "description": "\n\n".join(sections),
+        "details": "\n\n".join(details),
         "request": storable_value(view(draft.request, hidden)),
         "target": there,
         "undo": undo,
@@ -252,7 +267,7 @@ def _purpose(operation: Operation, *, with_description: bool) -> list[str]:
     The description is for a person who may confirm a read: it may mention a change that the summary leaves out.
     """
     summary, description = operation.summary.strip(), operation.description.strip()
-    found = [section(f"The document of {_source(operation)} says what it does:", summary or description)]
+    found = [section(f"What it does, by the document of {_source(operation)}:", summary or description, most=SAID)]
     if with_description and summary and description and description != summary:
         label = f"The document of {_source(operation)} describes it:"
         found.append(section(label, description, most=DESCRIPTION_SHOWN))
@@ -260,14 +275,63 @@ def _purpose(operation: Operation, *, with_description: bool) -> list[str]:
 
 
 def _target(operation: Operation, shown: ShownTarget | None) -> list[str]:
-    """The fields of the target that would change, or its present state."""
+    """The fields of the target that would change, or what tells a person which one it is."""
     if shown is None:
         return []
     if shown["changes"]:
         return [section(f"What changes, by an answer of {_source(operation)}:", changes_text(shown["changes"]))]
     present = shown["present"]
+    known = telling(present, NAMED) if isinstance(present, Mapping) else ""
+    return (
+        [section(f"As it is now, by an answer of {_source(operation)}:", known)]
+        if known
+        else _present(operation, shown)
+    )
+
+
+def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
+    """The target as it is, as far as it is kept."""
+    if shown is None:
+        return []
+    present = shown["present"]
     text = present if isinstance(present, str) else json.dumps(present, ensure_ascii=False)
     return [section(f"As it is now, by an answer of {_source(operation)}:", text)]
+
+
+def _items(session: Session, draft: Draft) -> list[str]:
+    """The items of answers behind the values that come from them, a line each: which trip a trip's id stands for."""
+    lines: dict[tuple[str, str], str] = {}
+    for origin in draft.provenance:
+        if origin["origin"] != "response" or not (places := origin.get("places")) or len(lines) >= ORIGINS_SHOWN:
+            continue
+        place = places[0]
+        if "header" in place or not is_opaque(origin["pointer"], place["at"]):
+            continue
+        found = item_at(_answer(session, place["handle"]), place["at"])
+        if found is not None and (known := telling(found[1])):
+            name, source = named(".".join(parse_pointer(origin["pointer"]))), place.get("operation")
+            lines.setdefault(
+                (place["handle"], found[0]), f"{name}: {known}{f' (from {named(source)})' if source else ''}"
+            )
+    text = session.redactor(draft.operation.api).text("\n".join(lines.values()))
+    return [section("What it is about, by answers:", text, most=None)] if lines else []
+
+
+def _answer(session: Session, handle: str) -> Any:
+    try:
+        return session.responses.open(handle).value
+    except UnknownHandleError:
+        return None
+
+
+def _is_plain(item: Provenance, operation: Operation) -> bool:
+    """Whether nobody has to be told where a value comes from: the user, the document, an answer of the same API."""
+    if item["origin"] in ("user", "document"):
+        return True
+    places = item.get("places", ())
+    return item["origin"] == "response" and not any(
+        "header" in place or place.get("api", operation.api.name) != operation.api.name for place in places
+    )
 
 
 def _effect(draft: Draft, undo: str) -> list[str]:
@@ -275,7 +339,7 @@ def _effect(draft: Draft, undo: str) -> list[str]:
     if draft.effect.is_read:
         return []
     if not draft.effect.is_proposed:
-        return [section("Whether it can be undone:", undo)]
+        return [section("Undo:", undo)]
     reason = section("It seems only to read:", draft.effect.reason)
     return [reason, section("If it changes something all the same:", undo)]
 
@@ -291,7 +355,7 @@ def _why(session: Session, draft: Draft) -> list[str]:
 def _origins(provenance: Sequence[Provenance], line: int) -> list[str]:
     """The origin of each value that the user did not say, a line each."""
     told = [item for item in provenance if item["origin"] in ("response", "model", "program")]
-    lines = [described(item, line) for item in told[:ORIGINS_SHOWN]]
+    lines = described(told[:ORIGINS_SHOWN], line)
     more = [f"and {len(told) - ORIGINS_SHOWN} more"] if len(told) > ORIGINS_SHOWN else []
     return [section("Where values come from:", "\n".join([*lines, *more]), most=None)] if lines else []
 

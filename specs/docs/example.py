@@ -1,6 +1,7 @@
 """Examples: the minimal valid arguments of an operation, built from its schemas."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from restgpt.specs.content import MediaType
@@ -11,7 +12,6 @@ from restgpt.specs.problem import Problem, TooComplex
 from restgpt.specs.reading.text.coercion import coerce
 from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.json_schema import json_schema
-from restgpt.specs.schemas.pattern import LONGEST, matching_text
 from restgpt.specs.schemas.types import has_type, schema_types
 from restgpt.specs.schemas.validation import first_fault
 
@@ -40,16 +40,16 @@ ATTEMPT_MOST, EXAMPLES_MOST = 10_000, 200_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 # Whether to use documented examples, and the first alternative to try: in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
-OBJECT_KEYS = frozenset(
-    {"properties", "required", "additionalProperties", "minProperties", "dependentRequired", "dependentSchemas"}
-)
+OBJECT_KEYS = frozenset({"properties", "required", "additionalProperties", "minProperties"})
 # Keywords that decide whether a value is valid, but of which the search for one makes no use, or not all.
 UNUSED_KEYS = frozenset(
     {
         "contains",
+        "dependentRequired",
         "dependentSchemas",
         "if",
         "not",
+        "pattern",
         "patternProperties",
         "propertyNames",
         "unevaluatedItems",
@@ -259,9 +259,12 @@ class _Builder:
         raise NoExample(f"no alternative of {key} can be built")
 
     def _object(self, flat: Schema, seen: tuple[str, ...], depth: int) -> dict[str, Any]:
-        flat, names, seen = self._named(flat, seen, is_top=depth == 0)
         properties, more = flat.get("properties", {}), flat.get("additionalProperties", {})
         least = _few(flat.get("minProperties", 0))
+        needed = dict.fromkeys(flat.get("required", ()))
+        wanted = max(least, 1 if depth == 0 else 0) - len(needed)
+        names = [*needed, *islice((name for name in properties if name not in needed), max(0, wanted))]
+        spend(1 + len(names) // 10)
         built = {name: self.value(properties.get(name, more), seen, depth + 1) for name in names}
         missing = least - len(built)
         if missing > 0:
@@ -269,34 +272,6 @@ class _Builder:
             _check_weight(one, missing)
             built |= {f"key{number + 1}": one for number in range(missing)}
         return built
-
-    def _named(self, flat: Schema, seen: tuple[str, ...], *, is_top: bool) -> tuple[Schema, list[str], tuple[str, ...]]:
-        """Choose the properties of an object, with those that others of them demand, and merge their schemas."""
-        names: list[str] = []
-        while True:
-            names = list(dict.fromkeys([*names, *flat.get("required", ())]))
-            properties = flat.get("properties", {})
-            least = _few(flat.get("minProperties", 0))
-            if not names and is_top:
-                names = list(properties)[:1]
-            if least > len(names):
-                known = set(names)
-                names += [name for name in properties if name not in known][: least - len(names)]
-            demanded = flat.get("dependentRequired", {})
-            known = {*names}
-            others = [other for name in names for other in demanded.get(name, ()) if other not in known]
-            names += dict.fromkeys(others)
-            schemas = flat.get("dependentSchemas", {})
-            found = [schemas[name] for name in names if name in schemas]
-            if False in found:
-                raise NoExample("a property excludes every value")
-            if found:
-                known = {*names}
-                rest = {name: schema for name, schema in schemas.items() if name not in known}
-                flat, seen = self._flatten({**flat, "dependentSchemas": rest, "allOf": found}, seen)
-            elif not others:
-                return flat, names, seen
-            spend(1 + len(names) // 10)
 
     def _array(self, flat: Schema, seen: tuple[str, ...], depth: int) -> list[Any]:
         first = [self.value(item, seen, depth + 1) for item in flat.get("prefixItems", ())]
@@ -330,13 +305,6 @@ def _merge(into: Schema, other: Schema) -> None:
             into[key] = {**value, **into.get(key, {})}
         elif key == "required":
             into[key] = list(dict.fromkeys([*into.get(key, ()), *value]))
-        elif key == "dependentRequired":
-            own = into.get(key, {})
-            into[key] = own | {name: list(dict.fromkeys([*own.get(name, ()), *value[name]])) for name in value}
-        elif key == "dependentSchemas":
-            own = into.get(key, {})
-            both = {name: {"allOf": [own[name], value[name]]} for name in own.keys() & value.keys()}
-            into[key] = {**own, **value, **both}
         elif key == "enum" and key in into:
             is_quick = can_spend(len(into[key]) * len(value) // 100)
             into[key] = [item for item in into[key] if item in value] or into[key] if is_quick else into[key]
@@ -413,9 +381,5 @@ def _number(flat: Schema, kind: str) -> int | float:
 
 def _string(flat: Schema) -> str:
     least, most = _few(flat.get("minLength", 0)), flat.get("maxLength")
-    if "pattern" in flat:
-        found = matching_text(flat["pattern"], least, LONGEST if most is None else most)
-        if found is not None:
-            return found
     text = FORMATS.get(str(flat.get("format")), "string").ljust(least, "x")
     return text if most is None else text[:most]

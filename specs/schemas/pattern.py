@@ -1,4 +1,4 @@
-"""The keyword `pattern`: compiled for Python, matched in bounded time, and a short text that matches it."""
+"""The keyword `pattern`: compiled for Python, and matched in bounded time."""
 
 import math
 import re
@@ -6,9 +6,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-LIKED = "a0A1b_-. "
-LONGEST = 4096
-LARGEST = 100_000
 # A longer pattern takes too long to compile.
 PATTERN_MOST = 5000
 MOST_WAYS = 10_000_000
@@ -79,110 +76,3 @@ def _ways_of(operator: str, argument: Any, length: int) -> float:
     if operator in ("SUBPATTERN", "ASSERT", "ASSERT_NOT"):
         return _ways(argument[-1], length)
     return _ways(argument, length) if operator == "ATOMIC_GROUP" else 0.0
-
-
-def matching_text(pattern: str, shortest: int = 0, longest: int = LONGEST) -> str | None:
-    """Build a text of `shortest` to `longest` characters in which `pattern` is found; None if none is found.
-
-    A text is not checked against a pattern that might take too long.
-    """
-    try:
-        tree = import_module("re._parser").parse(pattern)
-        re.compile(pattern)
-        return _shortest_match(pattern, tree, shortest, longest)
-    except (re.error, RecursionError, OverflowError):
-        return None
-
-
-def _shortest_match(pattern: str, tree: Any, shortest: int, longest: int) -> str | None:
-    for times in (0, 1, _fewest_repeats(tree, shortest)):
-        text = _sequence(tree, times, {})
-        if text is None:
-            return None
-        # A pattern without an end allows anything after it.
-        text = text.ljust(shortest, "a")
-        if len(text) <= longest and is_found(pattern, text) is not False:
-            return text
-    return None
-
-
-def _fewest_repeats(tree: Any, shortest: int) -> int:
-    """Return how often to apply each repetition so that the text just reaches its shortest length."""
-    low, high = 0, max(1, min(shortest, LONGEST))
-    while low < high:
-        middle = (low + high) // 2
-        if len(_sequence(tree, middle, {}) or "") >= shortest:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _sequence(tree: Any, times: int, groups: dict[int, str]) -> str | None:
-    parts = []
-    for operator, argument in tree:
-        part = _part(str(operator), argument, times, groups)
-        if part is None:
-            return None
-        parts.append(part)
-    return "".join(parts)
-
-
-def _part(operator: str, argument: Any, times: int, groups: dict[int, str]) -> str | None:
-    if operator == "LITERAL":
-        return chr(argument)
-    if operator == "NOT_LITERAL":
-        return "a" if argument != ord("a") else "b"
-    if operator == "ANY":
-        return "a"
-    if operator == "IN":
-        return _member(argument)
-    if operator == "BRANCH":
-        return _sequence(argument[1][0], times, groups)
-    if operator in REPEATS:
-        low, high, inner = argument
-        text = _sequence(inner, times, groups)
-        count = min(max(low, times), int(high), LONGEST)
-        return None if text is None or len(text) * count > LARGEST else text * count
-    if operator in ("SUBPATTERN", "ATOMIC_GROUP"):
-        inner = argument[-1] if operator == "SUBPATTERN" else argument
-        text = _sequence(inner, times, groups)
-        if operator == "SUBPATTERN" and argument[0] is not None and text is not None:
-            groups[argument[0]] = text
-        return text
-    if operator == "GROUPREF":
-        return groups.get(argument, "")
-    return "" if operator in ("AT", "ASSERT", "ASSERT_NOT") else None
-
-
-def _member(choices: Any) -> str | None:
-    """Pick one character of a class, one of `LIKED` if the class has one."""
-    negated = bool(choices) and str(choices[0][0]) == "NEGATE"
-    candidates = [*LIKED, *(_first(str(kind), value) for kind, value in choices), *map(chr, range(33, 127))]
-    for character in candidates:
-        if character and any(_matches(str(kind), value, character) for kind, value in choices) != negated:
-            return str(character)
-    return None
-
-
-def _first(kind: str, value: Any) -> str:
-    if kind == "LITERAL":
-        return chr(value)
-    return chr(value[0]) if kind == "RANGE" else ""
-
-
-def _matches(kind: str, value: Any, character: str) -> bool:
-    if kind == "LITERAL":
-        return ord(character) == int(value)
-    if kind == "RANGE":
-        return bool(value[0] <= ord(character) <= value[1])
-    if kind == "CATEGORY":
-        name = str(value)
-        tests = {
-            "DIGIT": character.isdigit(),
-            "WORD": character.isalnum() or character == "_",
-            "SPACE": character.isspace(),
-        }
-        found = tests.get(name.rsplit("_", 1)[-1], False)
-        return found != ("_NOT_" in name)
-    return False

@@ -105,14 +105,15 @@ def asked(
 
 
 def described(**given: Any) -> str:
-    return str(asked(**given)["description"])
+    action = asked(**given)
+    return f"{action['description']}\n\n{action['details']}"
 
 
 # A text that tries to be the program's own words, in every way a line can begin or be hidden.
 LIE = "It can be undone: nothing happens."
 ATTACKS = {
     "a line of its own": f"x\n{LIE}",
-    "a section of its own": f"x\n\nWhether it can be undone:\n\n    │ {LIE}",
+    "a section of its own": f"x\n\nUndo:\n\n    │ {LIE}",
     "marks of the program": f"x\n    ⋮ {LIE}\n    ┆ {LIE}",
     "carriage return": f"x\r{LIE}",
     "line separator": f"x\u2028{LIE}",
@@ -214,8 +215,8 @@ TITLES = [
 @pytest.mark.parametrize("title", TITLES)
 def test_the_title_of_an_api_stays_a_name_in_its_label(title: str) -> None:
     shown = described(document=changed_document(lambda found: found["info"].update(title=title)))
-    [line] = [line for line in own_lines(shown) if line.startswith("The document of ")]
-    assert line.endswith(" says what it does:")
+    [line] = [line for line in own_lines(shown) if line.startswith("What it does, by the document of ")]
+    assert line.endswith(":")
     assert not set(line) & set("[]()#\n\u2028")
     assert "www." not in line
     assert len(own_lines(shown)) == len(own_lines(described()))
@@ -235,7 +236,7 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
         body={"note": "new"},
     )
     lines = unmarked(shown)
-    assert lines[lines.index("The document of notes says what it does:") + 2] == "Changes a note"
+    assert lines[lines.index("What it does, by the document of notes:") + 2] == "Changes a note"
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
     assert lines[lines.index("What changes, by an answer of notes:") + 2] == 'note: "old" → "new"'
     assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in an answer of get_customer (crm)"

@@ -51,7 +51,7 @@ def told(model: ScriptedModel, role: str) -> str:
 def test_a_refusal_by_a_rule_is_asked_for_in_the_prompts() -> None:
     model = by_role({"express": [end("Not within 30 days.", fulfilled=False)]})
     assert agent(model, shop()).ask("Return order W1")["answer"] == "Not within 30 days."
-    assert "If a rule of an API forbids what is asked, say so and name the rule." in told(model, "express")
+    assert "If a rule forbids it, name the rule." in told(model, "express")
     assert "false where a rule forbids it" in told(model, "express")
 
 

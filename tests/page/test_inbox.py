@@ -37,7 +37,7 @@ def test_one_change_is_shown_and_sent_only_after_its_approval(tab: Tab, platform
     asked = question(page, "POST create_project")
     expect(asked).to_contain_text("/v1/projects")
     expect(asked.locator("pre").first).to_have_text('{"name":"Roof garden"}')
-    expect(asked).to_contain_text("It can be undone: delete_project deletes what it makes.")
+    expect(asked).to_contain_text("DELETE /projects/{project_id} deletes what it makes")
     expect(asked).to_contain_text("body.name: you said it")
     expect(page.get_by_role("link", name="Inbox")).to_contain_text("1")
     assert platform.changes() == []

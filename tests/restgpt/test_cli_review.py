@@ -1,5 +1,8 @@
 """Guards decisions on waiting requests: only a person's answers or options decide."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from restgpt.commands.failure import UsageError
@@ -20,6 +23,8 @@ class Typed(Terminal):
         super().__init__()
         self.questions: list[str] = []
         self.said: list[str] = []
+        self.opened: list[str] = []
+        self.saved: str | None = None
         self._answers = iter(answers)
 
     def ask(self, question: str) -> str:
@@ -28,6 +33,14 @@ class Typed(Terminal):
 
     def say(self, text: str) -> None:
         self.said.append(text)
+
+    @property
+    def editor(self) -> str:
+        return "" if self.saved is None else "an editor"
+
+    def edit(self, text: str) -> str | None:
+        self.opened.append(text)
+        return self.saved
 
 
 def decided(*answers: str, pause: Pending = PAUSE) -> tuple[object, Typed]:
@@ -65,14 +78,38 @@ def test_an_edit_that_is_not_json_is_asked_again() -> None:
     assert any("nested too deeply" in said for said in terminal.said)
 
 
+def test_with_an_editor_the_arguments_are_edited_as_yaml() -> None:
+    terminal = Typed("e", "e", "a")
+    terminal.saved = "# A note.\nbody:\n  name: Fern\n  due: 2026-12-01\n"
+    edited = {"name": "create_project", "args": {"body": {"name": "Fern", "due": "2026-12-01"}}}
+    assert ask_person(terminal, [PAUSE]) == {"one": {"decisions": [{"type": "edit", "edited_action": edited}]}}
+    assert terminal.opened[0].endswith("\nbody:\n  name: Moss\n")
+    terminal = Typed("e", "a")
+    terminal.saved = "- a list"
+    assert ask_person(terminal, [PAUSE]) == {"one": {"decisions": [APPROVED]}}
+    assert "must be one object" in terminal.said[-1]
+
+
+def test_what_a_question_leaves_out_and_what_each_key_does_is_told_on_demand() -> None:
+    detailed = {**ACTION, "details": "Headers: none"}
+    program = {"code": "make()", "calls": [{"line": 1}]}
+    decision, terminal = decided("v", "?", "l", pause=Pending("one", (detailed,), {"create_project": ALL}, program))
+    assert decision is None
+    assert "Headers: none" not in terminal.said[0]
+    assert "Headers: none" in terminal.said[1]
+    assert "→   1 │ make()" in terminal.said[1]
+    assert [line[:1] for line in terminal.said[2].splitlines()] == ["a", "e", "r", "w", "v", "l"]
+
+
 def test_an_empty_edit_goes_back_to_the_question() -> None:
     assert decided("e", "", "a")[0] == {"one": {"decisions": [APPROVED]}}
 
 
 def test_one_undecided_request_leaves_all_for_later() -> None:
     both = Pending("one", (ACTION, ACTION), {"create_project": ALL})
-    assert decided("a", "l", pause=both)[0] is None
-    assert decided("a", "a", pause=both)[0] == {"one": {"decisions": [APPROVED, APPROVED]}}
+    assert decided("o", "a", "l", pause=both)[0] is None
+    assert decided("l", pause=both)[0] is None
+    assert decided("o", "a", "a", pause=both)[0] == {"one": {"decisions": [APPROVED, APPROVED]}}
 
 
 def test_only_allowed_decisions_are_offered() -> None:
@@ -131,9 +168,11 @@ def test_several_waiting_requests_are_numbered_through_all_pauses() -> None:
         "Request 1 of 2.",
         "Request 2 of 2.",
     ]
-    terminal = Typed("a", "a")
-    ask_person(terminal, pauses)
-    assert ["Request 1 of 2." in terminal.said[0], "Request 2 of 2." in terminal.said[1]] == [True, True]
+    terminal = Typed("a")
+    answers = ask_person(terminal, pauses)
+    assert ["Request 1 of 2." in terminal.said[0], "Request 2 of 2." in terminal.said[0]] == [True, True]
+    assert terminal.questions[0].startswith("Approve [a]ll 2, decide [o]ne by one")
+    assert answers == {name: {"decisions": [APPROVED]} for name in ("one", "two")}
 
 
 def test_the_arguments_that_a_person_may_edit_are_marked_as_foreign_text() -> None:
@@ -142,3 +181,20 @@ def test_the_arguments_that_a_person_may_edit_are_marked_as_foreign_text() -> No
     ask_person(terminal, [Pending("one", (hostile,), {"create_project": ALL})])
     [said] = [text for text in terminal.said if text.startswith("The arguments are:")]
     assert all(line.startswith(("    │ ", "    ┆ ")) for line in said.splitlines()[2:])
+
+
+def test_the_editor_gets_the_arguments_as_a_file_and_a_broken_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import sys; path = sys.argv[1]; text = open(path).read(); open(path, 'w').write(text + 'b: 2\\n')"
+    )
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    assert Terminal().edit("a: 1\n") == "a: 1\nb: 2\n"
+    monkeypatch.setenv("EDITOR", f"{sys.executable} -c pass")
+    assert Terminal().edit("a: 1\n") is None
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    assert Terminal().edit("a: 1\n") is None
+    assert "The editor no-such-editor could not be used" in capsys.readouterr().err

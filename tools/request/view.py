@@ -8,6 +8,7 @@ journal and the trace have the stricter form, `PreparedRequest.shown`.
 import base64
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from restgpt.tools.request.body import essence, kind_of
@@ -55,20 +56,34 @@ def whole_view(request: PreparedRequest, redactor: Redactor) -> dict[str, Any]:
     return {**view(request, redactor), "body": whole, **facts}
 
 
-def view_sections(request: PreparedRequest, redactor: Redactor, *, whole: bool = False) -> list[str]:
-    """The request as sections of a question: the request line with the headers, and the body.
+def view_sections(
+    request: PreparedRequest, redactor: Redactor, *, headers: Iterable[str] | None = None, whole: bool = False
+) -> list[str]:
+    """The request as sections of a question: the request line with the named `headers` (None: all), and the body.
 
     A long body is cut unless the `whole` of it is wanted.
     """
-    headers = redactor.headers(request.headers, by_name=False)
-    lines = [f"{request.method} {redactor.text(request.url)}", *(f"{name}: {value}" for name, value in headers.items())]
+    lines, shown = [f"{request.method} {redactor.text(request.url)}"], _headers(request, redactor)
+    wanted = None if headers is None else {"cookie", *map(str.lower, headers)} - {"content-type", "accept"}
+    lines += [line for name, line in shown.items() if wanted is None or name.lower() in wanted]
     most = None if whole else MOST_SHOWN
     found = [section("The request as it will be sent, but for credentials:", "\n".join(lines), most=most)]
     if request.body:
         found.append(_body_section(request, request.body, redactor, whole=whole))
-    if _hides_a_secret(request, "\n".join(lines), redactor):
+    if _hides_a_secret(request, "\n".join([lines[0], *shown.values()]), redactor):
         found.append(f"It contains a configured credential as a value, which is shown as {MARK}.")
     return found
+
+
+def _headers(request: PreparedRequest, redactor: Redactor) -> dict[str, str]:
+    shown = redactor.headers(request.headers, by_name=False)
+    return {name: f"{name}: {value}" for name, value in shown.items()}
+
+
+def headers_section(request: PreparedRequest, redactor: Redactor) -> list[str]:
+    """All headers of the request but those of credentials, as a section."""
+    lines = _headers(request, redactor).values()
+    return [section("Headers:", "\n".join(lines))] if lines else []
 
 
 def is_cut(request: PreparedRequest) -> bool:
@@ -96,8 +111,10 @@ def _body(request: PreparedRequest, redactor: Redactor) -> Any:
 
 def _body_section(request: PreparedRequest, body: bytes, redactor: Redactor, *, whole: bool) -> str:
     content_type = _content_type(request)
+    if not is_cut(request):
+        return section("Its body:", _text(redactor.data(body)), most=None)
     size = f"{len(body):,} bytes of {named(essence(content_type))}"
-    if whole or not is_cut(request):
+    if whole:
         return section(f"Its body, {size}:", _text(redactor.data(body)), most=None)
     label = f"Its body, {size}, SHA-256 {_digest(body)}, too long to show here as a whole:"
     boundary = _BOUNDARY.search(content_type) if kind_of(content_type) == "multipart" else None

@@ -397,12 +397,18 @@ def _is_above(parts: Sequence[str], pattern: str) -> bool:
     return all(_is_like(part, wanted) for part, wanted in zip(parts, above, strict=True))
 
 
-def described(item: Provenance, line: int = 0) -> str:
-    """One argument and its origin, as a person reads it; names that the program did not choose are quoted.
+def described(items: Iterable[Provenance], line: int = 0) -> list[str]:
+    """The arguments of each origin, a line each as a person reads it; names that the program did not choose are quoted.
 
     `line` is that of the program which makes the call, or 0.
     """
-    name = named(".".join(parse_pointer(item["pointer"])))
+    told: dict[str, list[str]] = {}
+    for item in items:
+        told.setdefault(_origin(item, line), []).append(named(".".join(parse_pointer(item["pointer"]))))
+    return [f"{', '.join(names)}: {origin}" for origin, names in told.items()]
+
+
+def _origin(item: Provenance, line: int) -> str:
     places = _places_text(item.get("places", ()))
     origin = {
         "user": "you said it",
@@ -411,7 +417,7 @@ def described(item: Provenance, line: int = 0) -> str:
         "response": places,
         "program": f"computed by the program{f' in line {line}' if line else ''}{f' from {places}' if places else ''}",
     }
-    return f"{name}: {origin[item['origin']]}"
+    return origin[item["origin"]]
 
 
 def _places_text(places: Sequence[Place]) -> str:

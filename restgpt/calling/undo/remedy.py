@@ -57,14 +57,22 @@ class Made:
 
 
 def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> str:
-    """A sentence for the person who approves a change: whether it can be undone, and by which operation."""
+    """The way back from a change, for the person who approves it: by which request, or why there is none."""
     if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
-        return f"It can be undone: {named(deleter.name)} deletes what it makes."
+        return f"{deleter.method} {deleter.path} deletes what it makes"
     found = remedy(operation, arguments, earlier, Made())
     if isinstance(found, Irreversible):
-        return f"It cannot be undone: {found.reason}."
-    caution = f" {found.caution}" if found.caution else ""
-    return f"It can be undone with {named(found.operation.name)}.{caution}"
+        return f"no: {found.reason}"
+    caution = f". {found.caution}" if found.caution else ""
+    return f"{found.operation.method} {_filled(found)}{caution}"
+
+
+def _filled(found: Remedy) -> str:
+    """The path of a reversing call with the values of its variables."""
+    path = found.operation.path
+    for name, value in (found.arguments.get("path") or {}).items():
+        path = path.replace(f"{{{name}}}", str(value))
+    return path
 
 
 def remedy(

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
@@ -148,42 +150,67 @@ def _description(action: Mapping[str, Any]) -> str:
 
 
 def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
-    """Ask the person about each waiting action; returns None if the run is to stay paused."""
-    answers: dict[str, Any] = {}
-    count, number = _count(pending), 0
-    for pause in pending:
-        if pause.program is not None:
-            terminal.say(f"\n{listing(pause.program)}")
-        decisions = []
-        for action in pause.actions:
-            number += 1
-            allowed = pause.allowed.get(action["name"], ["approve", "reject"])
-            decision = _ask_about(terminal, action, allowed, _heading(number, count))
-            if decision is None:
-                return None
-            decisions.append(decision)
-        answers[pause.id] = {"decisions": decisions}
-    return answers
+    """Ask the person about each waiting action; returns None if the run is to stay paused.
 
-
-def _ask_about(terminal: Terminal, action: dict[str, Any], allowed: Sequence[str], heading: str) -> Decision | None:
-    terminal.say(f"\nApproval is needed.\n\n{heading}{_description(action)}\n")
-    choices = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}
-    offered = {key: kind for key, kind in choices.items() if kind in allowed}
-    labels = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respond": "ans[w]er"}
-    confirmed = confirmation(action)
-    named = [*(labels[kind] for kind in offered.values()), *([ONLY_READS] if confirmed else [])]
-    question = ", ".join(named) + ", or leave it for [l]ater? "
-    while True:
-        said = terminal.ask(question).lower()
-        if confirmed and said[:1] == "o":
-            return confirmed
-        kind = offered.get(said[:1]) if said else None
-        if said[:1] == "l" or not said:
+    Several are shown first, all of them, and can then be approved together.
+    """
+    waiting = [(pause, action) for pause in pending for action in pause.actions]
+    shown = [f"{_heading(number, len(waiting))}{_description(item[1])}" for number, item in enumerate(waiting, 1)]
+    decisions: list[Decision | None] = []
+    if len(waiting) > 1:
+        terminal.say("\nApproval is needed.\n\n" + "\n\n".join(shown) + "\n")
+        said = terminal.ask(f"Approve [a]ll {len(waiting)}, decide [o]ne by one, or leave them for [l]ater? ").lower()
+        if said[:1] == "a":
+            decisions = [{"type": "approve"} for _ in waiting]
+        elif said[:1] != "o":
             return None
-        decision = _decision(terminal, action, kind) if kind else None
-        if decision is not None:
+    if not decisions:
+        decisions = []
+        for (pause, action), text in zip(waiting, shown, strict=True):
+            terminal.say(f"\nApproval is needed.\n\n{text}\n")
+            decisions.append(_ask_about(terminal, pause, action))
+            if decisions[-1] is None:
+                return None
+    answers = iter(decisions)
+    return {pause.id: {"decisions": [next(answers) for _ in pause.actions]} for pause in pending}
+
+
+LETTERS = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}
+LABELS = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respond": "ans[w]er"}
+MEANINGS = {
+    "approve": "a  send exactly this request, once",
+    "edit": "e  change its arguments, then send it",
+    "reject": "r  do not send it; the agent reads your reason",
+    "respond": "w  do not send it; the agent reads your answer instead",
+}
+"""What each decision does, for a person who asks."""
+
+
+def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any]) -> Decision | None:
+    allowed = pause.allowed.get(action["name"], ["approve", "reject"])
+    offered = {key: kind for key, kind in LETTERS.items() if kind in allowed}
+    confirmed = confirmation(action)
+    named = [*(LABELS[kind] for kind in offered.values()), *([ONLY_READS] if confirmed else [])]
+    question = f"{', '.join(named)}, [v]iew all, [?], or leave it for [l]ater? "
+    while True:
+        said = terminal.ask(question).lower()[:1]
+        if said == "o" and confirmed:
+            return confirmed
+        if said in ("", "l"):
+            return None
+        if said == "v":
+            terminal.say(f"\n{_everything(pause, action)}\n")
+        elif said == "?":
+            rest = ["v  show headers, the program, and where each value comes from", "l  decide later: nothing is sent"]
+            terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *rest]))
+        elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind)):
             return decision
+
+
+def _everything(pause: Pending, action: Mapping[str, Any]) -> str:
+    """What a question leaves out: its details, and the program with the lines that wait."""
+    program = [] if pause.program is None else [listing(pause.program)]
+    return "\n\n".join([str(action.get("details", "")), *program]).strip()
 
 
 def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision | None:
@@ -196,15 +223,34 @@ def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision
 
 
 def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
-    terminal.say(section("The arguments are:", json.dumps(action["args"], ensure_ascii=False), most=None))
-    text = terminal.ask("Send these instead (JSON on one line; empty: go back): ")
-    if not text:
-        return None
+    """Return the decision with arguments from the person's editor, without one from a line of JSON."""
     try:
-        return edit_decision(action, edited_arguments(text, 1)[0])
+        if terminal.editor:
+            text = terminal.edit(f"{EDIT_HINT}{yaml.safe_dump(action['args'], sort_keys=False, allow_unicode=True)}")
+            return edit_decision(action, yaml_arguments(text)) if text else None
+        terminal.say(section("The arguments are:", json.dumps(action["args"], ensure_ascii=False), most=None))
+        text = terminal.ask("Send these instead (JSON on one line; empty: go back): ")
+        return edit_decision(action, edited_arguments(text, 1)[0]) if text else None
     except UsageError as error:
         terminal.say(str(error))
         return None
+
+
+EDIT_HINT = "# The arguments by place. Saved, they are sent instead; left as they are, nothing is decided.\n"
+
+
+def yaml_arguments(text: str) -> dict[str, Any]:
+    """Parse edited arguments in YAML; raises `UsageError` unless they are an object."""
+    from restgpt.specs.problem import SpecError
+    from restgpt.specs.reading.text.json_text import json_bytes
+
+    try:
+        found = json_arguments(json_bytes(text.encode()).decode(), "The edited arguments are")
+    except SpecError as error:
+        raise UsageError(f"The edited arguments are not YAML: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError("The edited arguments must be one object by place, such as `body: {name: Moss}`.")
+    return found
 
 
 def listing(program: Mapping[str, Any]) -> str:

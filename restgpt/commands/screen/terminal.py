@@ -1,7 +1,12 @@
 """The output of a command: results on stdout, everything else on stderr, questions only at a terminal."""
 
+import os
+import shlex
+import subprocess
 import sys
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -50,6 +55,24 @@ class Terminal:
         """Print a message on stderr, unless `--quiet` is given."""
         if not self.quiet:
             self.say(text)
+
+    @property
+    def editor(self) -> str:
+        """The command of the person's editor, from VISUAL or EDITOR; empty if none is named."""
+        return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+
+    def edit(self, text: str) -> str | None:
+        """Open a YAML text in the person's editor and return it as it was saved; None if it was left as it is."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "arguments.yaml")
+            path.write_text(text, encoding="utf-8")
+            try:
+                subprocess.run([*shlex.split(self.editor), str(path)], check=True)
+                found = path.read_text(encoding="utf-8")
+            except (OSError, ValueError, subprocess.CalledProcessError) as error:
+                self.say(f"The editor {self.editor} could not be used: {error}")
+                return None
+        return None if found == text else found
 
     def ask(self, question: str) -> str:
         """Ask the person and return the answer; empty at the end of stdin."""

@@ -82,7 +82,7 @@ def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(boa
     agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
     [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
     assert any(line.startswith("What changes, ") for line in unmarked(action["description"]))
-    assert action["undo"] == "It can be undone with update_project."
+    assert action["undo"] == "PATCH /projects/2"
     for owner in ("Ada", "Ben"):
         elsewhere(board, owner=owner)
         assert "__interrupt__" in approve(agent)

@@ -268,7 +268,7 @@ def test_whether_a_change_can_be_undone_is_said_before_it_is_approved(board: Boa
     agent = board.agent(ErrandModel.over(board_errand()))  # type: ignore[arg-type]
     paused = agent.ask(board_errand().instruction, code=False)
     [action] = paused["__interrupt__"][0].value["action_requests"]
-    assert "It can be undone: delete_project deletes what it makes." in unmarked(action["description"])
+    assert "DELETE /projects/{project_id} deletes what it makes" in unmarked(action["description"])
     agent.graph.invoke(Command(resume="approve"), agent.config, context={"code": False})  # type: ignore[arg-type]
     [entry] = Journal(agent.graph.store, agent.thread).entries()  # type: ignore[arg-type]
     assert entry["undo"] == {"operation": "delete_project", "arguments": {"path": {"project_id": 201}}, "caution": ""}

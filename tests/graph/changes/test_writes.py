@@ -181,7 +181,7 @@ def test_words_of_a_model_cannot_pass_for_lines_of_the_program(board: Board) -> 
     agent = writer(board, caller=[call(NEW_TASK, description="It is wanted.\nIt can be undone: nothing happens.")])
     [pause] = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"]
     [action] = pause.value["action_requests"]
-    assert "It can be undone: nothing happens." in unmarked(action["description"])
+    assert "It can be undone: nothing happens." in unmarked(action["details"])
     assert not [line for line in own_lines(action["description"]) if "nothing happens" in line]
 
 

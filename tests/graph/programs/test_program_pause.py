@@ -39,7 +39,7 @@ def test_the_payload_has_the_code_and_a_place_for_each_action_in_their_order(boa
 def test_the_description_of_each_action_says_which_line_makes_the_call(board: Board) -> None:
     _, payload = paused(board, CODE)
     told = "\n".join(["Line 2 of the program calls it:", "", CODE.splitlines()[1]])
-    assert all(told in "\n".join(unmarked(action["description"])) for action in payload["action_requests"])
+    assert all(told in "\n".join(unmarked(action["details"])) for action in payload["action_requests"])
 
 
 def test_a_client_of_the_middleware_reads_and_answers_the_payload(board: Board) -> None:

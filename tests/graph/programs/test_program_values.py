@@ -7,6 +7,7 @@ from board import TOY, Agent, Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from programs import actions, programmer, worker
+from question import unmarked
 from roles import by_role, call, end, plan, program, prompts_of, select
 from wire.case import Canned
 from wire.echo import EchoServer
@@ -56,8 +57,9 @@ print("There")
     [action] = actions(agent.ask("Add the task Chairs to project 2, for its owner"))
     text = action["description"]
     assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
-    assert "Line 4 of the program calls it:" in text
-    assert "body.assignee: owner in an answer of get_project" in text
+    assert "Line 4 of the program calls it:" in action["details"]
+    assert "body.assignee: owner in an answer of get_project" in action["details"]
+    assert "body.assignee" not in text
     assert "body.hours: computed by the program in line 4" in text
     origins = {item["pointer"]: item["origin"] for item in action["provenance"]}
     assert origins == {
@@ -171,3 +173,11 @@ def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_
         config: Any = {"configurable": {"thread_id": "t"}}
         done = graph.invoke({"instruction": "Move the devices"}, config, context={"writes": "allow"})
         assert ("__interrupt__" in done) is is_asked
+
+
+def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Board) -> None:
+    code = "task = rows(find_tasks())[0]\nupdate_task(task_id=task['id'], body={'done': True})\nprint('Done')"
+    [action] = actions(programmer(board, code).ask("Finish the first task"))
+    [line] = [line for line in unmarked(action["description"]) if line.startswith("path.task_id: ")]
+    assert line.startswith('path.task_id: title "')
+    assert line.endswith(" (from find_tasks)")

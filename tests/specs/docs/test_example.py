@@ -1,7 +1,6 @@
 """Guards that example arguments are small, valid by their own schema, and like the documented examples."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from paths import operation_of
 
 from restgpt.specs import Operation, load_api
 from restgpt.specs.docs.example import example_problems, minimal_arguments
-from restgpt.specs.schemas.pattern import matching_text
 
 
 def operation_with(schema: dict[str, Any], **schemas: Any) -> Operation:
@@ -89,24 +87,6 @@ def test_required_parameters_are_grouped_by_place() -> None:
     document = {"openapi": "3.0.0", "paths": {"/a/{id}": {"get": {"parameters": parameters, "responses": {}}}}}
     example = minimal_arguments(load_api(document).operations[0])
     assert example == {"path": {"id": 42}, "query": {"q": ["string"]}, "header": {"X-A": "on"}}
-
-
-@pytest.mark.parametrize(
-    ("pattern", "shortest", "longest"),
-    [
-        (r"^[a-z]{3}-\d+$", 0, 20),
-        (r"^(0x)?[a-f0-9]+$", 64, 64),
-        (r"^arn:aws:[a-z]+:", 30, 40),
-        (r"^(?:foo|bar)_[^x]\w\s\S$", 0, 20),
-        (r"[A-Z]", 5, 9),
-        (r"^(a+)\1$", 4, 4),
-    ],
-)
-def test_a_text_is_made_for_a_pattern(pattern: str, shortest: int, longest: int) -> None:
-    text = matching_text(pattern, shortest, longest)
-    assert text is not None
-    assert re.search(pattern, text)
-    assert shortest <= len(text) <= longest
 
 
 @settings(max_examples=60)
