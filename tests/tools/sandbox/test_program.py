@@ -451,7 +451,9 @@ def test_an_endless_loop_of_calls_ends_at_the_budget() -> None:
 def test_calls_with_answers_do_not_count_among_those_that_a_gather_asks_for() -> None:
     code = "get(n=0)\nprint(gather(*[get(n=n) for n in range(3)], lambda: get(n=9), get(n=get(n=8))))"
     host = Host({"get": lambda n: n})
-    assert "asks for 5 requests at once, but the budget of this instruction leaves 4." in host.play(code, most=4).problem
+    assert (
+        "asks for 5 requests at once, but the budget of this instruction leaves 4." in host.play(code, most=4).problem
+    )
     assert host.batches == [1]
     assert Host({"get": lambda n: n}).play(code, most=5).result.output == "[0, 1, 2, 9, 8]\n"
 
