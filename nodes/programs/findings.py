@@ -34,11 +34,10 @@ def findings(run: Run, requests: Sequence[Request]) -> list[str]:
         name, answer = request["operation"], body_of(run, request["response"].get("handle"))
         if not _is_empty(answer):
             full.add(name)
-            lines += [f"({name}: {told})" for told in _missing(_fields(request), answer)]
+            lines += [f"({name}: {line})" for line in _missing(_fields(request), answer)]
         elif name not in full and (given := run.session.redactor().json(_filters(request), by_name=True)):
-            lines.append(
-                f"({name}: no match for {', '.join(f'{key}={_shown(value)}' for key, value in given.items())})"
-            )
+            told = ", ".join(f"{key}={_shown(value)}" for key, value in given.items())
+            lines.append(f"({name}: no match for {told})")
     return list(dict.fromkeys(reversed(lines)))[:MOST_FINDINGS]
 
 
