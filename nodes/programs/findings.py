@@ -16,7 +16,7 @@ MOST_FINDINGS, MOST_SHOWN = 5, 60
 """The maximum number of lines, and of characters of one value in a line."""
 
 _FIELDS = frozenset({"fields", "select"})
-_PLACES = CURSORS | OFFSETS | PAGES
+_PLACES = CURSORS | OFFSETS | PAGES | {"pagination", "paging", "pageable", "pageinfo", "pageoptions"}
 _FORMS = SIZES | _FIELDS | {"sort", "sortby", "sortorder", "order", "orderby", "direction", "include", "expand"}
 _NAMES = re.compile(r"[\w.]+(\s*,\s*[\w.]+)*", re.ASCII)
 
@@ -35,21 +35,25 @@ def findings(run: Run, requests: Sequence[Request]) -> list[str]:
         if not _is_empty(answer):
             full.add(name)
             lines += [f"({name}: {line})" for line in _missing(_fields(request), answer)]
-        elif name not in full and (given := run.session.redactor().json(_filters(request), by_name=True)):
+        elif name not in full and (filters := _filters(request)):
+            given = run.session.redactor().json({**request["arguments"].get("path", {}), **filters}, by_name=True)
             told = ", ".join(f"{key}={_shown(value)}" for key, value in given.items())
             lines.append(f"({name}: no match for {told})")
     return list(dict.fromkeys(reversed(lines)))[:MOST_FINDINGS]
 
 
 def _filters(request: Request) -> dict[str, Any]:
-    """Return the arguments of the query and the body that choose among items, not their page, order or form."""
-    given = [request["arguments"].get(place) for place in ("query", "body")]
-    return {
-        name: value
-        for place in given
-        for name, value in (place.items() if isinstance(place, Mapping) else ())
-        if value is not None and plain(name) not in _FORMS and (plain(name) not in _PLACES or is_date(value))
-    }
+    """Return the arguments of the query and the body that choose among items, not their page, order or form.
+
+    There are none on a further page, which is empty after the last item.
+    """
+    places = (request["arguments"].get("query"), request["arguments"].get("body"))
+    given = {name: value for place in places if isinstance(place, Mapping) for name, value in place.items()}
+    pages = [name for name, value in given.items() if plain(name) in _PLACES and not is_date(value)]
+    if any(str(given[name]) not in ("0", "1", "None") for name in pages):
+        return {}
+    forms = _FORMS.union(map(plain, pages))
+    return {name: value for name, value in given.items() if value is not None and plain(name) not in forms}
 
 
 def _fields(request: Request) -> dict[str, list[str]]:

@@ -16,8 +16,9 @@ TICKETS = [{"id": 1, "status": "open", "title": "Leak"}, {"id": 2, "status": "cl
 QUERY = ("status", "owner", "since", "api_key", "limit", "page", "sort", "fields", "expand")
 
 
-def _read(name: str, **more: Any) -> dict[str, Any]:
-    parameters = [{"in": "query", "name": item, "schema": {"type": "string"}} for item in QUERY]
+def _read(name: str, path: str = "", **more: Any) -> dict[str, Any]:
+    parameters: list[Any] = [{"in": "query", "name": item, "schema": {"type": "string"}} for item in QUERY]
+    parameters += [{"in": "path", "name": path, "required": True, "schema": {"type": "string"}}] if path else []
     return {"operationId": name, "parameters": parameters, "responses": {"200": {"description": "."}}, **more}
 
 
@@ -30,6 +31,7 @@ DESK = {
         "/wrapped": {"get": _read("list_wrapped")},
         "/channels": {"get": _read("list_channels")},
         "/me": {"get": _read("read_me")},
+        "/desks/{desk}/tickets": {"get": _read("list_of_desk", path="desk")},
         "/tickets/search": {"post": _read("search_tickets", **SENT)},
     },
 }
@@ -104,7 +106,9 @@ def test_an_empty_list_in_an_envelope_and_one_of_a_search_by_body_are_told(ask: 
         "list_tickets(status='Open')\nlist_tickets()",
         "read_me(expand='tags', owner='Bo')",
         "list_channels(limit=5)",
-        "list_channels(page=2)",
+        "list_channels(page=1)",
+        "list_channels(owner='Bo', page=2)",
+        "search_tickets(body={'term': 'x', 'pagination': {'offset': 100}})",
     ],
 )
 def test_nothing_is_told_of_a_filter_that_found_later_or_an_item_or_a_page(ask: Ask, code: str) -> None:
@@ -114,6 +118,11 @@ def test_nothing_is_told_of_a_filter_that_found_later_or_an_item_or_a_page(ask: 
 def test_rows_of_an_earlier_call_do_not_hide_that_a_later_filter_matched_nothing(ask: Ask) -> None:
     done = ask("list_tickets()\nlist_tickets(status='Open', since='2026-01-01')\nprint('None.')")
     assert done == "None.\n(list_tickets: no match for status=Open, since=2026-01-01)"
+
+
+def test_the_arguments_of_the_path_tell_where_there_was_no_match(ask: Ask) -> None:
+    done = ask("list_of_desk(desk='7', status='Open')\nprint('None.')")
+    assert done == "None.\n(list_of_desk: no match for desk=7, status=Open)"
 
 
 def test_values_are_cut_and_those_of_secret_arguments_are_hidden(ask: Ask) -> None:
