@@ -10,13 +10,14 @@ from restgpt.nodes.programs.guard import body_of
 from restgpt.nodes.run.run import Run
 from restgpt.specs.reading.tree import values_in
 from restgpt.tools.http.next_link import CURSORS, OFFSETS, PAGES, SIZES, is_date, plain
+from restgpt.tools.http.pagination import GROUPS
 from restgpt.tools.sandbox.library import LISTS, rows
 
 MOST_FINDINGS, MOST_SHOWN = 5, 60
 """The maximum number of lines, and of characters of one value in a line."""
 
 _FIELDS = frozenset({"fields", "select"})
-_PLACES = CURSORS | OFFSETS | PAGES | {"pagination", "paging", "pageable", "pageinfo", "pageoptions"}
+_PLACES = CURSORS | OFFSETS | PAGES | GROUPS
 _FORMS = SIZES | _FIELDS | {"sort", "sortby", "sortorder", "order", "orderby", "direction", "include", "expand"}
 _NAMES = re.compile(r"[\w.]+(\s*,\s*[\w.]+)*", re.ASCII)
 
