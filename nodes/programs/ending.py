@@ -4,11 +4,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
+from restgpt.nodes.programs.findings import findings
 from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.run.run import Run
@@ -84,7 +85,9 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     number = MAX_PROGRAMS if ending.is_final else program["number"]
     over: Program = {**program, "number": number, "status": "over", "end": ending.kind}
     requests = [_with_body(run, request) for request in requests]
-    text, api_plan = ending.text, _plan_of(state, requests)
+    taken = [request for request in made_in_task(state) if request["id"] in over["taken"].values()]
+    found = "".join(f"\n{line}" for line in findings(run, [*taken, *requests]))
+    text, api_plan = f"{ending.text}{found}", _plan_of(state, requests)
     if ending.kind == "report" and not (requests or over["taken"]):
         text = f"{text}\n{NOTHING_CALLED}"
     if record := of_program(state, over):
@@ -93,6 +96,8 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     closed: ProgramState = {**state, "api_plan": api_plan}
     step = step_of(closed, requests=requests, result=_summary(requests, text), program=over)
     update = {"requests": requests, "steps": [step], "api_plan": api_plan, "program": over, "usage": run.usage()}
+    if program["writer"] == "caller":  # others may read the report by their own code
+        ending = replace(ending, text=f"{ending.text}{found}")
     proposal = _proposal(run, state, ending, over, requests)
     return {**update, "proposal": proposal} if proposal else update
 

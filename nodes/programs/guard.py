@@ -42,7 +42,7 @@ class Guard:
             arguments=request["arguments"],
             is_change=not seems_to_read(request),
             status=int(response.get("status", 0)),
-            body=_body(self.run, response.get("handle")),
+            body=body_of(self.run, response.get("handle")),
         )
 
 
@@ -54,7 +54,8 @@ def guard_of(run: Run, state: RecipeState, program: Program) -> Guard | None:
     return Guard(run, record, recipe_of(record), comparison_of(run.catalogue, record))
 
 
-def _body(run: Run, handle: str | None) -> Any:
+def body_of(run: Run, handle: str | None) -> Any:
+    """Return the body of a response as its JSON value or text; None without one, and of a binary one."""
     try:
         body = run.session.responses.open(handle) if handle else None
     except UnknownHandleError:

@@ -47,6 +47,9 @@ ASKED_MOST = (1400, 700, 400)
 # How many functions at least have an argument whose description stands once, and the most characters of it.
 COMMON_LEAST, COMMON_MOST = 4, 160
 
+# How many functions that send PUT are named.
+NAMED_MOST = 12
+
 CUT = "…"
 """The mark of what is left out of a signature."""
 
@@ -102,6 +105,7 @@ def interface(
     definitions += [f"In any function, {name}: {plain_text(text, COMMON_MOST)}" for name, text in told]
     definitions += [f"Nearly every function also takes: {', '.join(sorted(everywhere))}."] if everywhere else []
     definitions += [f"In any function: {text}" for api in apis for text in api.common_sentences if is_common_rule(text)]
+    definitions += _replacing(operations, name_of)
     ruled = _ruled(operations, int(free * RULES_SHARE))
     room = budget * TOKEN - sum(len(line) + 1 for line in definitions) - sum(ruled.values())
 
@@ -321,3 +325,11 @@ def _conditions(operations: Sequence[Operation]) -> list[str]:
         if item.location == "header" and item.field.lower() in CONDITIONS
     }
     return [f"In any function: {name} {text}" for name, text in told.items()]
+
+
+def _replacing(operations: Sequence[Operation], name_of: Callable[[Operation], str]) -> list[str]:
+    """Write what a PUT does with the fields that its body lacks, once for all functions that send one."""
+    names = [name_of(item) for item in operations if item.method == "PUT" and item.body is not None]
+    listed = ", ".join(names[:NAMED_MOST]) + (", …" if names[NAMED_MOST:] else "")
+    told = "PUT replaces the whole: what its body leaves out is lost, unless the description says otherwise"
+    return [f"{told} ({listed})."] if names else []

@@ -133,6 +133,11 @@ class _Entry:
     deepest: int = DEEPEST
 
     @property
+    def key(self) -> str:
+        """The name as it is written: one with a dot, which is no field of a field, as the text that it is."""
+        return repr(self.name) if "." in self.name else self.name
+
+    @property
     def is_object(self) -> bool:
         deepest = self.deepest + DEEPER if self.score >= PARTLY else self.deepest
         return not self.type_name and "object" in self.core.kinds and self.core.has_fields and self.depth < deepest
@@ -330,8 +335,8 @@ class Value:
         if not entry.name:
             return text + entry.rest
         if text == "str" and not self._is_typed:
-            return entry.name + entry.rest
-        return f"{entry.name}{entry.mark}: {text}{entry.rest}"
+            return entry.key + entry.rest
+        return f"{entry.key}{entry.mark}: {text}{entry.rest}"
 
     def _braces(self, entry: _Entry) -> str:
         parts = [self._written(item) for item in entry.shown]
@@ -346,7 +351,7 @@ class Value:
         """Name fields that are left out while their names fit, the most needed first; required ones keep their star."""
         full: set[int] = set()
         for parent, entry in self._left_out:
-            parent.more.append(f"{entry.name}{entry.mark}")
+            parent.more.append(f"{entry.key}{entry.mark}")
             cost = len(entry.name) + 2 + (0 if parent.named else len(" 100 more: …"))
             if cost > room or id(parent) in full:
                 full.add(id(parent))

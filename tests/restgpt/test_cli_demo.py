@@ -18,7 +18,7 @@ Model = Callable[[Mapping[str, Any]], ChatServer]
 
 PROGRAMS = (
     'search_person(query="Sofia Coppola")\nprint("She directed some.")',
-    'search_movie(query="Lost")\nprint("Somebody did.")',
+    'search_movie(query="Lord of the Rings")\nprint("Somebody did.")',
     'create_playlist(user_id=get_my_profile()["id"], body={"name": "Love Mariah"})\nprint("It is there.")',
 )
 

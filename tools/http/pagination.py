@@ -41,8 +41,8 @@ MOST_MEMORY = 128 * 1024 * 1024
 # Objects with more names are maps, not the envelope of a page.
 MOST_NAMES = 500
 _MOST_NUMBER = 10**18
-# Objects of a body whose fields lead to pages.
-_GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
+GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
+"""The plain names of objects of a body whose fields lead to pages."""
 # The fields of a response, by the step that reads them: next URL, cursor, page number, offset or page number.
 _NEXT_URLS = frozenset(
     {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
@@ -109,7 +109,7 @@ class _Request:
         body = self.operation.body
         if body and "json" in body.preferred.media_type.lower() and self.operation.method != "GET":
             for field in self._inner(("body",), self._shape(body.preferred.schema)):
-                found += (_GROUPS & field.names and self._inner(field.path, field.shape)) or [field]
+                found += (GROUPS & field.names and self._inner(field.path, field.shape)) or [field]
         return [field for field in found if not is_date(_at(self.first, field.path))]
 
     def _shape(self, schema: Any) -> Shape:

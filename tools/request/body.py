@@ -9,7 +9,7 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
@@ -416,3 +416,14 @@ def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[A
     shown = minimal_arguments(operation).get("body") if found else None
     used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()
     return [problem for problem in found if problem.pointer not in used]
+
+
+def flat_keys(found: Sequence[ArgumentProblem], value: Any, schema: Mapping[str, Any]) -> list[ArgumentProblem]:
+    """Explain, in the problems of a body, keys such as `parent.id` for which it has an object in `parent`."""
+    hints: dict[str, str] = {}
+    for name in properties_of(schema, schema) if isinstance(value, Mapping) else ():
+        head, dot, _ = name.partition(".")
+        if dot and name not in value and isinstance(value.get(head), Mapping):
+            hint = f'; "{name}" is one flat key, written in one string, and not a field of "{head}"'
+            hints |= {f"/body/{pointer_part(part)}": hint for part in (name, head)}
+    return [replace(item, message=f"{item.message}{hints.get(item.pointer, '')}") for item in found]

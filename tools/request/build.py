@@ -42,6 +42,7 @@ from restgpt.tools.request.body import (
     encode_body,
     encoding_of,
     essence,
+    flat_keys,
     json_text,
     kind_of,
     unknown_fields,
@@ -327,10 +328,11 @@ class _Builder:
                 return
             self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
-            self._problems += unknown_fields(self._operation, media, value)
+            found = unknown_fields(self._operation, media, value)
             if _is_validated(media.media_type, value) or (is_whole and isinstance(value, list)):
                 empty = {f"/body/{pointer_part(name)}" for name in _empty_fields(media, value)}
-                self._problems += [item for item in validate(value, schema, "/body") if item.pointer not in empty]
+                found += [item for item in validate(value, schema, "/body") if item.pointer not in empty]
+            self._problems += flat_keys(found, value, schema)
             if len(self._problems) == count:
                 self._body = encode_body(self._operation, media, value)
         except BodyEncodingError as error:

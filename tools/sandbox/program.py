@@ -70,9 +70,8 @@ def run_program(
     found: list[ProgramRun] = []
 
     def run() -> SandboxResult:
-        # Calls that have answers count for nothing.
-        size, allowed = sum(len(item.body) for item in entries), most + len(entries)
-        rounds = live.rounds or live.begin(Session(cleaned, given, limits, most=allowed, size=size))
+        size = sum(len(item.body) for item in entries)
+        rounds = live.rounds or live.begin(Session(cleaned, given, limits, size=size))
         found.append(live.run(rounds, entries, most))
         return found[0].result
 
@@ -129,9 +128,8 @@ class Live:
                     return _ended("failed", call, problem=_DIVERGED.format(**told))
             if missing := [call for call in self._calls if call.position not in answers]:
                 if len(missing) > most:
-                    return self._session.over_budget(most)
+                    return self._session.over_budget(len(missing), most)
                 return replace(_ended("calls", missing[0]), calls=tuple(missing))
-            self._session.most = most + len(self.placed) + sum(map(len, self._free.values()))
             self._calls = rounds.send(answers)
 
     def _find(self, call: WantedCall) -> Entry | None:

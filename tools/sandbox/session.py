@@ -81,8 +81,8 @@ _WAYS = {
 
 _PROBLEMS = {
     "budget": (
-        "The program asks for more requests at once than the budget of this instruction leaves: {most}. Make fewer "
-        "calls, or report what is known and say what is missing."
+        "The program asks for {asked} requests at once, but the budget of this instruction leaves {most}. None of them "
+        "was sent. Make fewer calls, or report what is known and say what is missing."
     ),
     "large": "The arguments of the calls that wait here are too large together. Make fewer of these calls at once.",
     "answers": (
@@ -101,10 +101,9 @@ class _Ended(Exception):
 
 
 class Session:
-    """A program that runs; `rounds` is used once. `most` calls, which may be set between rounds, wait at once."""
+    """A program that runs; `rounds` is used once."""
 
-    def __init__(self, code: str, given: Given, limits: Limits, *, most: int = 0, size: int = 0) -> None:
-        self.most = most
+    def __init__(self, code: str, given: Given, limits: Limits, *, size: int = 0) -> None:
         self._code, self._lines, self._given, self._limits, self._size = code, code.split("\n"), given, limits, size
         self._process = Process(limits)
         self._translated = Translation("", {}, {})
@@ -253,8 +252,6 @@ class Session:
         listed, named = plain_arguments(function, *self._halves.shown([list(positional), dict(keywords)]))
         text = plain_text(function, listed, named)
         self._weight += len(text)
-        if len(self._waiting) >= self.most:
-            raise _Ended(self.over_budget(self.most))
         if self._weight > MOST_TOGETHER:
             raise _Ended(self._problem("large"))
         position, self._count = str(self._count), self._count + 1
@@ -346,9 +343,9 @@ class Session:
         place = f"Line {run.line}: {run.source}\n" if run.line else ""
         return replace(run, problem=f"{place}{_PROBLEMS[name].format(**values)}")
 
-    def over_budget(self, most: int) -> ProgramRun:
+    def over_budget(self, asked: int, most: int) -> ProgramRun:
         """Return the end of a program that asks for more than `most` calls at once."""
-        return self._problem("budget", most=most)
+        return self._problem("budget", asked=asked, most=most)
 
     def _unknown(self) -> ProgramRun:
         function, line = next(iter(self._held.values()), ("", self._line))

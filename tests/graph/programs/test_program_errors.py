@@ -197,7 +197,7 @@ def test_changes_that_were_not_sent_leave_the_next_turn_its_whole_budget(board: 
 def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
     agent = worker(board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", COUNT)
     agent.ask("How many tasks are there?")
-    assert "more requests at once than the budget of this instruction leaves: 200" in feedback(agent)
+    assert "asks for 10000 requests at once, but the budget of this instruction leaves 200." in feedback(agent)
     assert board.calls() == [FOUND]
 
 

@@ -116,12 +116,12 @@ def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) 
     assert (step["program"]["status"], step["program"]["end"]) == ("over", end)
 
 
-def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_the_number_left(board: Board) -> None:
+def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_both_numbers(board: Board) -> None:
     over = {"thought": "", "decision": "end", "text": "Too many.", "fulfilled": False}
     code = "gather(*[list_projects(archived=False) for _ in range(5)])"
     agent = board.agent(ScriptedModel([program(code), over]), context={"road": "program"})
     agent.ask("Count", max_requests=2)
     told = agent.state["steps"][0]["result"]
     assert "Line 1: gather(" in told
-    assert "asks for more requests at once than the budget of this instruction leaves: 2." in told
+    assert "asks for 5 requests at once, but the budget of this instruction leaves 2. None of them was sent." in told
     assert board.calls() == []

@@ -215,3 +215,48 @@ def test_what_four_functions_say_of_an_argument_stands_once_and_what_a_body_repe
     assert "In any function, region: Where the stock lies." in text
     assert text.count("not names") == 1
     assert "Codes, not names; here or in the body." in text
+
+
+def test_what_a_put_does_with_absent_fields_is_said_once_for_all_functions() -> None:
+    sent = "requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}"
+    done = "responses: {'200': {description: ok}}"
+    paths = [
+        f"/{path}:\n    {method}:\n      operationId: {method}_{path}\n      {body}\n      {done}"
+        for path, method, body in (
+            *(("room", "put", sent), ("door", "put", sent)),
+            *(("lamp", "patch", sent), ("star", "put", "summary: Mark it")),
+        )
+    ]
+    head = "openapi: 3.1.0\ninfo: {title: House, version: '1'}\nservers: [{url: http://localhost}]\npaths:\n  "
+    operations = load_api(head + "\n  ".join(paths)).operations
+    text = interface(operations, lambda item: item.name, budget=800)
+    told = "PUT replaces the whole: what its body leaves out is lost, unless the description says otherwise"
+    assert text.endswith(f"\n{told} (put_room, put_door).")
+    others = [item for item in operations if item.name in ("patch_lamp", "put_star")]
+    assert "PUT" not in interface(others, lambda item: item.name, budget=800)
+
+
+def test_a_flat_key_with_a_dot_is_quoted() -> None:
+    document = """
+openapi: 3.1.0
+info: {title: Pages, version: '1'}
+servers: [{url: http://localhost}]
+paths:
+  /pages:
+    post:
+      operationId: add_page
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [parent.id]
+              properties: {parent: {type: string}, parent.id: {type: string}, parent.kind: {type: integer}}
+      responses:
+        '200':
+          description: ok
+          content: {application/json: {schema: {type: object, properties: {parent.id: {type: string}}}}}
+"""
+    text = interface(load_api(document).operations, lambda item: item.name, budget=400)
+    body = "{'parent.id'*: str, parent: str, 'parent.kind': int}"
+    assert text == f"add_page(body: {body}) -> {{'parent.id'}}"

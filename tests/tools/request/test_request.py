@@ -698,3 +698,30 @@ def test_a_broken_list_of_demanded_properties_and_a_read_only_one_demand_nothing
     schema = {**CARD, "properties": properties, "dependentRequired": {"card": ["id", 3], "zip": "card"}}
     sent = build_request(body(schema), {"body": {"card": "4111", "zip": "1"}})
     assert json.loads(sent.body or b"") == {"card": "4111", "zip": "1"}
+
+
+@pytest.mark.parametrize(
+    ("parent", "required", "sent", "pointer", "told"),
+    [
+        ({"type": "string"}, [], {"parent": {"id": "7"}}, "/body/parent", "must be string, not object"),
+        ({"type": "object"}, ["parent.id"], {"parent": {"id": "7"}}, "/body/parent.id", "is required"),
+        (None, [], {"parent": {"id": "7"}}, "/body/parent", "is unknown; did you mean parent.id?"),
+    ],
+)
+def test_a_flat_key_that_was_given_as_an_object_is_explained(
+    parent: Any, required: list[str], sent: Any, pointer: str, told: str
+) -> None:
+    fields = {"parent.id": {"type": "string"}, **({} if parent is None else {"parent": parent})}
+    found = body({"type": "object", "properties": fields, "required": required})
+    hint = '"parent.id" is one flat key, written in one string, and not a field of "parent"'
+    assert problems(found, {"body": sent}) == [f"{pointer}: {told}; {hint}"]
+    build_request(found, {"body": {"parent.id": "7"}})
+
+
+def test_a_flat_key_is_not_spoken_of_where_an_object_is_wanted_or_nothing_was_given_inside() -> None:
+    fields = {"parent.id": {"type": "string"}, "parent": {"type": "object"}, "size": {"type": "integer"}}
+    found = body({"type": "object", "properties": fields, "required": ["parent.id"]})
+    assert problems(found, {"body": {"parent.id": "7", "parent": {"id": "8"}, "size": "x"}}) == [
+        '/body/size: must be integer, not the string "x"'
+    ]
+    assert problems(found, {"body": {"size": 1}}) == ["/body/parent.id: is required"]

@@ -445,7 +445,23 @@ def test_an_endless_loop_of_calls_ends_at_the_budget() -> None:
     run = once("gather(*[lambda: get(n=1) for _ in range(10_000)])", most=20)
     assert run.kind == "budget"
     assert "Line 1: " in run.problem
-    assert "more requests at once than the budget of this instruction leaves: 20" in run.problem
+    assert "asks for 10000 requests at once, but the budget of this instruction leaves 20." in run.problem
+
+
+def test_calls_with_answers_do_not_count_among_those_that_a_gather_asks_for() -> None:
+    code = "get(n=0)\nprint(gather(*[get(n=n) for n in range(3)], lambda: get(n=9), get(n=get(n=8))))"
+    host = Host({"get": lambda n: n})
+    assert (
+        "asks for 5 requests at once, but the budget of this instruction leaves 4." in host.play(code, most=4).problem
+    )
+    assert host.batches == [1]
+    assert Host({"get": lambda n: n}).play(code, most=5).result.output == "[0, 1, 2, 9, 8]\n"
+
+
+def test_a_branch_that_stops_does_not_send_calls_beyond_the_budget() -> None:
+    run = once("gather(*[get(n=n) for n in range(3)], lambda: stop('enough'))", most=2)
+    assert run.kind == "budget"
+    assert "asks for 3 requests at once, but the budget of this instruction leaves 2." in run.problem
 
 
 @pytest.mark.parametrize(
