@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Draft
+from restgpt.calling.call import Call
 from restgpt.calling.record import Request, request_of
 from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
 from restgpt.graph.resumption import reopened
@@ -37,7 +37,7 @@ class CallsState(TypedDict):
 CallsGraph = CompiledStateGraph[CallsState, Context, CallsState, CallsState]
 
 
-def calls_input(drafts: Iterable[Draft], *, round_number: int = 1) -> CallsState:
+def calls_input(drafts: Iterable[Call], *, round_number: int = 1) -> CallsState:
     """Return the input of the graph: the drafts in order."""
     requests = [
         request_of(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)

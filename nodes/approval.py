@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, interrupt
 
-from restgpt.calling.call import Ask, Decided, Done, OutdatedCallError, failed, read_ask, read_draft, read_ready
+from restgpt.calling.call import Call, OutdatedCallError, failed, read_call
 from restgpt.calling.decision import NOT_KNOWN, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
@@ -44,7 +44,7 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
     pending: set[tuple[str, str]] = set()
     for request in planned:
         try:
-            draft = read_draft(request, session.catalogue)
+            draft = read_call(request, session.catalogue)
         except OutdatedCallError as error:
             decided.append(with_record(request, failed(request, str(error))))
             continue
@@ -74,7 +74,7 @@ def decided_by_person(
     readable, outdated = [], []
     for request in asked:
         try:
-            ask = read_ask(request, session.catalogue)
+            ask = read_call(request, session.catalogue)
             readable.append((request, present(session, replace(ask, note="") if request.get("recalled") else ask)))
         except OutdatedCallError as error:
             outdated.append(with_record(request, failed(request, str(error))))
@@ -95,14 +95,14 @@ def decided_by_person(
     return [*outdated, *decided, *_not_after([*outdated, *decided], waiting)]
 
 
-def _after_answer(session: Session, request: Request, ask: Ask, answer: Mapping[str, Any]) -> Decided:
+def _after_answer(session: Session, request: Request, ask: Call, answer: Mapping[str, Any]) -> Call:
     """Decide a call by a person's answer. What a sender has begun by now cannot be recalled, only not repeated."""
     known = session.journal.look_up(request["id"], request["fingerprint"]).known if request.get("recalled") else "new"
     if known == "new":
         return answered(session, ask, answer)
     if known == "unknown" and answer.get("type") == "reject":
-        return Done(ask.draft, "failed", NOT_KNOWN)
-    return read_ready(request, session.catalogue)
+        return ask.over("failed", NOT_KNOWN)
+    return ask.approved(sends=request.get("sends") or 1, note=request["note"], as_read=request["safe"])
 
 
 def _not_after(decided: Sequence[Request], waiting: Sequence[Request]) -> list[Request]:
@@ -113,11 +113,11 @@ def _not_after(decided: Sequence[Request], waiting: Sequence[Request]) -> list[R
     return [{**request, "status": "rejected", "note": NOT_AFTER_UNKNOWN} for request in behind]
 
 
-def _payload(asks: Sequence[Ask]) -> dict[str, Any]:
-    allowed = {ask.draft.name: list(ask.allowed) for ask in asks}
-    allowed |= {ask.draft.name: list(ask.allowed) for ask in asks if ask.unsure}
+def _payload(asks: Sequence[Call]) -> dict[str, Any]:
+    allowed = {ask.name: list(ask.allowed) for ask in asks}
+    allowed |= {ask.name: list(ask.allowed) for ask in asks if ask.unsure}
     return {
-        "action_requests": [dict(ask.action) for ask in asks],
+        "action_requests": [dict(ask.question) for ask in asks],
         "review_configs": [{"action_name": name, "allowed_decisions": kinds} for name, kinds in allowed.items()],
     }
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.call import Draft
+from restgpt.calling.call import Call
 from restgpt.client import Client
 from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
@@ -165,19 +165,19 @@ class _Toolset:
     def _read(self, handle: str, pointer: str = "", page: int = 1) -> str:
         return read(self._client().body, handle, pointer, page).text
 
-    def _call_read(self, operation: str, **given: Any) -> Draft:
+    def _call_read(self, operation: str, **given: Any) -> Call:
         found = self._catalogue.operation(operation)
         check_reads(found, self._client().effect, self._catalogue.name_of(found))
         return self._call(operation, **given)
 
-    def _call(self, operation: str, arguments: Mapping[str, Any] | None = None, pages: int = 1, **beside: Any) -> Draft:
+    def _call(self, operation: str, arguments: Mapping[str, Any] | None = None, pages: int = 1, **beside: Any) -> Call:
         given = call_arguments(arguments or {}, beside)
         return self._client().draft(operation, given, pages=pages, conversation=_thread())
 
-    def _caller(self, operation: Operation) -> Callable[..., Draft]:
+    def _caller(self, operation: Operation) -> Callable[..., Call]:
         name = self._catalogue.name_of(operation)
 
-        def call(**arguments: Any) -> Draft:
+        def call(**arguments: Any) -> Call:
             return self._call(name, arguments)
 
         return call
@@ -193,7 +193,7 @@ class _Toolset:
 
         After a restart nobody remembers why the person was asked, so the checkpoint of the call counts.
         """
-        if begun is not None or not isinstance(made, Draft):
+        if begun is not None or not isinstance(made, Call):
             return None
         read = partial(self._client().read, conversation=_thread())
         return cast("Called | None", _answered(read, made))

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
+from restgpt.calling.call import Call, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
@@ -30,11 +30,11 @@ from restgpt.tools.response.memory_store import BoundedMemory
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.settings import Settings
 
-Answer = Callable[[Ask], tuple[Ask, Mapping[str, Any] | None]]
+Answer = Callable[[Call], tuple[Call, Mapping[str, Any] | None]]
 """Puts a question to a person: returns the question as it was put, and the decision; None leaves the call unsent."""
 
 
-def unanswered(ask: Ask) -> tuple[Ask, None]:
+def unanswered(ask: Call) -> tuple[Call, None]:
     """Leave a question open."""
     return ask, None
 
@@ -77,7 +77,7 @@ class Calls(ABC):
         description: str = "",
         files: FilePolicy | None = None,
         origin: Mapping[str, Any] | None = None,
-    ) -> Draft:
+    ) -> Call:
         """Check a call and build its request; raises `ArgumentError` and `SpecError`.
 
         `origin` says from where its values may come, as `restgpt.calling.draft`; without it they are the user's own.
@@ -98,15 +98,15 @@ class Calls(ABC):
             raise made.error
         return made
 
-    def make(self, session: Session, made: Draft, answer: Answer = unanswered, *, unsure: int = 0) -> Done | Ask:
-        """Decide on a call by the rules and the answers of a person, and send it; it is an Ask if nobody answered.
+    def make(self, session: Session, made: Call, answer: Answer = unanswered, *, unsure: int = 0) -> Call:
+        """Decide on a call by the rules and the answers of a person, and send it; it is asked if nobody answered.
 
         `unsure` is how often an earlier try was about to be sent without a known outcome. Raises
         `MissingCredentialError` and `HttpFault`.
         """
-        decided: Decided = decided_on(session, made, unsure=unsure)
-        while not isinstance(decided, Done):
-            if isinstance(decided, Ready):
+        decided = decided_on(session, made, unsure=unsure)
+        while not decided.is_over:
+            if decided.stage == "approved":
                 decided = self.send(session, decided)
                 continue
             asked, decision = answer(decided)
@@ -115,7 +115,7 @@ class Calls(ABC):
             decided = answered(session, asked, decision)
         return decided
 
-    def send(self, session: Session, ready: Ready) -> Done | Ask:
+    def send(self, session: Session, ready: Call) -> Call:
         """Send a call that may be sent now."""
         return carry_out(session, ready)
 
@@ -197,43 +197,43 @@ class SingleCall(Calls):
         """Return the session of the call."""
         return self._session
 
-    def draft(self) -> Draft:
+    def draft(self) -> Call:
         """Draft the call; raises `ArgumentError`."""
         return self.drafted(self._operation, self._arguments, id=self._id, files=self._files)
 
-    def view(self, draft: Draft) -> dict[str, Any]:
+    def view(self, draft: Call) -> dict[str, Any]:
         """Return the request for the person who typed it: only known secrets are hidden."""
         return view(draft.request, self._session.redactor(draft.operation.api))
 
-    def present(self, ask: Ask) -> Ask:
+    def present(self, ask: Call) -> Call:
         """Return a question with all that a person has to see."""
         return present(self._session, ask)
 
-    def send(self, session: Session, ready: Ready) -> Done | Ask:
+    def send(self, session: Session, ready: Call) -> Call:
         """Send the call; the record of a change is in the registry before."""
         if self._threads is None or self.record is None:
             return super().send(session, ready)
-        shown = session.shown(ready.draft.request)
+        shown = session.shown(ready.request)
         record = replace(self.record, instruction=f"call {shown['method']} {shown['url']}")
         with self._threads.running(record) as note:
             done = super().send(session, ready)
-            if isinstance(done, Ask) or done.is_unsent:
+            if done.stage == "asked" or done.is_unsent:
                 note("paused")
             else:
                 note("done" if done.succeeded else "failed")
         return done
 
-    def renewed(self, ask: Ask) -> Ask:
+    def renewed(self, ask: Call) -> Call:
         """Return the question about the call that is sent although an earlier try may have been carried out.
 
         It is that try again, if it is still the same. A file that it sends may have changed since; then it is another
         call, with an idempotency key of its own.
         """
-        if self.unknown is None or entry_id(ask.draft.id, ask.draft.fingerprint) == self.unknown["id"]:
+        if self.unknown is None or entry_id(ask.id, ask.fingerprint) == self.unknown["id"]:
             return ask
         self.leave()
         self.unknown, self._id = None, self._new_id()
-        return Ask(self.draft())
+        return self.draft().asked()
 
     def leave(self) -> None:
         """Note in the journal that the user does not want to repeat the earlier try; its outcome stays unknown."""

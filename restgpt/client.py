@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Done, Draft
+from restgpt.calling.call import Call
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import CallRecord, request_of
@@ -118,7 +118,7 @@ class Client(Calls):
         pages: int = 1,
         description: str = "",
         conversation: str | None = None,
-    ) -> Draft:
+    ) -> Call:
         """Check a call and build its request, without sending anything.
 
         `arguments` are grouped by place, `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`, or
@@ -168,7 +168,7 @@ class Client(Calls):
         made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
         return self.carry_out(made, conversation=conversation, thread=thread)
 
-    def carry_out(self, made: Draft, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
+    def carry_out(self, made: Call, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
         """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
         if read := self.read(made, conversation=conversation):
             return read
@@ -177,13 +177,13 @@ class Client(Calls):
             self.earlier.expect(thread, conversation)
         return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), calls_input([made])))
 
-    def read(self, made: Draft, *, conversation: str | None = None) -> Called | None:
+    def read(self, made: Call, *, conversation: str | None = None) -> Called | None:
         """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
         if not made.effect.is_read:
             return None
         run = self._run("")
         decided = self.make(run.session, made)
-        if not isinstance(decided, Done):
+        if not decided.is_over:
             return None
         record = request_of(present(run.session, decided).to_json(), round_number=0, call=1)
         run.learn(record)
@@ -331,13 +331,13 @@ class Client(Calls):
         requests = state.values.get("requests", ()) if state.tasks else ()
         return any(item["status"] not in ("planned", "asked") or item.get("unsure") for item in requests)
 
-    def embedded(self, made: Draft | ProgramInput) -> tuple[Any, Any]:
+    def embedded(self, made: Call | ProgramInput) -> tuple[Any, Any]:
         """Return the graph that carries a draft or a program out as a part of a host's graph, and its input.
 
         It has the checkpointer and the store of the host's graph. `embedded_outcome` reads its output.
         """
         calls, programs = self._inside
-        return (calls, calls_input([made])) if isinstance(made, Draft) else (programs, made)
+        return (calls, calls_input([made])) if isinstance(made, Call) else (programs, made)
 
     @cached_property
     def _inside(self) -> tuple[Any, Any]:

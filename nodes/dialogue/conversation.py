@@ -13,7 +13,7 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from typing_extensions import TypedDict
 
-from restgpt.calling.call import Draft, Problems
+from restgpt.calling.call import Call, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import text_of
 from restgpt.calling.origin.flow import AnsweredApis, api_record
@@ -239,8 +239,8 @@ def traced_draft(
     known: Callable[[], Iterator[set[str]]],
     repeats: bool = False,
     **given: Any,
-) -> Draft:
-    """Draft a call as `draft` does with what is `given`, and with origins where a rule or a person may need them.
+) -> Call:
+    """Call a call as `draft` does with what is `given`, and with origins where a rule or a person may need them.
 
     Raises `ArgumentError`. Where rules let a change go out unasked, an id in its path is asked about if no part of it
     is one of the words that are `known`, or stands in what the document says of the operation's parameters; and unless
@@ -266,13 +266,13 @@ def traced_draft(
     return replace(drafted, unknown=unknown, confirm=is_repeated or has_failed)
 
 
-def _is_failed_twin(request: CallRecord, drafted: Draft, name: str) -> bool:
+def _is_failed_twin(request: CallRecord, drafted: Call, name: str) -> bool:
     """Return whether a request is an equal change whose answer had a status of success and said that it failed."""
     is_equal = request["operation"] == name and request["arguments"] == drafted.arguments
     return is_equal and bool(request["response"].get("failure"))
 
 
-def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]], called: Iterable[Operation]) -> Iterator[str]:
+def _unknown_ids(drafted: Call, known: Callable[[], Iterator[set[str]]], called: Iterable[Operation]) -> Iterator[str]:
     """Yield the names of the path arguments of which no part is a known word, nor one of the operation's document.
 
     What the document says of a parameter of that name counts also where it says it of an operation that was `called`.
@@ -290,7 +290,7 @@ def _unknown_ids(drafted: Draft, known: Callable[[], Iterator[set[str]]], called
             yield name
 
 
-def _with_headers(drafted: Draft, state: ConversationState) -> Iterator[Provenance]:
+def _with_headers(drafted: Call, state: ConversationState) -> Iterator[Provenance]:
     """Yield the origins of a call's values; of one that was computed or is in the path, with the header that has it."""
     values = dict(traced_values(drafted.settled))
     for item in drafted.provenance:

@@ -1,21 +1,20 @@
-"""What a call is at each stage of its road, as frozen values with one JSON form: the form that a checkpoint holds.
+"""A call: one frozen value at each stage of its road, with one JSON form, which a checkpoint holds.
 
-    Draft ── decide ─→ Ready ── carry_out ─→ Done: sent or failed
-                  ├──→ Ask ─── a person's answer ─→ Ready | Ask | Done
-                  └──→ Done: held (a dry run: shown, never sent) or rejected (with the reason)
+    planned ── decide ─→ approved ── carry_out ─→ sent | failed
+                    ├──→ asked ─── a person's answer ─→ approved | asked | rejected
+                    └──→ held (a dry run: shown, never sent) | rejected (with the reason)
 
-The `status` of the JSON form names the stage: planned, approved, asked, and for Done what became of the call.
-`carry_out` can come back with an Ask too: the outcome of an earlier try is unknown, or the target has changed since the
-question. Every stage holds its draft, so each of them can be shown, kept and read back alone.
+The `status` of the JSON form is the stage. `carry_out` can come back with a question too: the outcome of an earlier try
+is unknown, or the target has changed since the question.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.record import CallRecord, End, FlowRecord, Provenance, Question, Request, RequestLine
+from restgpt.calling.record import UNSENT, CallRecord, End, FlowRecord, Provenance, Request, RequestLine, Status
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
@@ -41,8 +40,8 @@ class Problems:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A call that could be made: its arguments are settled, its request is built, nobody has decided on it yet.
+class Call:
+    """A call at one stage of its road; the next stage is a new value with the same draft.
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
@@ -51,6 +50,15 @@ class Draft:
     document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
     `answered` are the statuses of the very same request in earlier threads of the conversation. `line` is that of the
     program which makes the call, and `description` is then what the line says; 0 without one.
+
+    The rest is of later stages. `note` says why an answer of a person could not be used, or why the call was not sent.
+    `question` is everything that a person has to see, as an action request of LangChain's human-in-the-loop middleware;
+    `present` fills it in, and nothing of it is computed again after the answer. `target` is what the person saw of the
+    target. `unsure` is how often the change was about to be sent without its outcome being known, `sends` how often it
+    may be tried in all. `as_read` says that it may be sent because it only reads: if that is not certain any more, it
+    is decided on again. `response` is the record of what the API answered, empty if no answer came; with
+    `outcome_unknown` the API may have carried out a change all the same. `wire` is the request in short, once the call
+    is over, and `reply` the first reply itself, for those who are in the same process; it is not in the JSON form.
     """
 
     id: str
@@ -68,11 +76,63 @@ class Draft:
     unknown: tuple[str, ...] = ()
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
+    stage: Status = "planned"
+    note: str = ""
+    question: Mapping[str, Any] = field(default_factory=dict)
+    target: Target = NO_TARGET
+    unsure: int = 0
+    sends: int = 1
+    as_read: bool = False
+    response: Mapping[str, Any] = field(default_factory=dict)
+    outcome_unknown: bool = False
+    wire: RequestLine | None = None
+    reply: Reply | None = field(default=None, compare=False)
 
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of everything that is sent."""
         return self.request.fingerprint
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to the call."""
+        return self.stage not in UNSENT
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether policy, a person or a dry run kept the call from being sent."""
+        return self.stage in ("held", "rejected")
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the API carried the call out."""
+        return self.stage == "sent" and is_success(int(self.response["status"]))
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The decisions that a person may take: what may have been sent already must stay the very same request."""
+        return ("approve", "reject") if self.unsure else ("approve", "edit", "reject", "respond")
+
+    def planned(self) -> "Call":
+        """The draft of the call, on which nobody has decided."""
+        return self.asked(stage="planned")
+
+    def asked(self, *, unsure: int = 0, target: Target = NO_TARGET, stage: Status = "asked") -> "Call":
+        """The call as it waits for a person, with nothing of an earlier question or answer."""
+        return replace(self, stage=stage, note="", question={}, target=target, unsure=unsure, sends=1, as_read=False)
+
+    def approved(self, *, sends: int = 1, note: str = "", as_read: bool = False) -> "Call":
+        """The call that may be sent now, with what the person saw who approved it."""
+        return replace(self, stage="approved", note=note, unsure=0, sends=sends, as_read=as_read)
+
+    def over(self, stage: End, note: str = "", **found: Any) -> "Call":
+        """The call that is over: sent or failed, held in a dry run, or rejected with the reason."""
+        return replace(self, stage=stage, note=note, **found)
+
+    def outcome(self) -> dict[str, Any]:
+        """What the write journal keeps of it."""
+        facts = {"status": self.stage, "response": dict(self.response), "note": self.note}
+        return {**facts, "outcome_unknown": True} if self.outcome_unknown else facts
 
     def to_json(self) -> CallRecord:
         """The JSON form."""
@@ -84,135 +144,37 @@ class Draft:
             "pages": self.pages,
             "description": self.description,
             "fingerprint": self.fingerprint,
-            "status": "planned",
-            "note": "",
-            "response": {},
+            "status": self.stage,
+            "note": self.note,
+            "response": dict(self.response),
             "provenance": list(self.provenance),
-            "endpoint": _endpoint(self.operation),
             "api": api_record(self.operation.api),
         }
+        facts: dict[str, Any] = {
+            "confirm": self.confirm,
+            "unknown": list(self.unknown),
+            "proposed": self.effect.is_proposed,
+            "flow": self.flow,
+            "answered": list(self.answered),
+            "outcome_unknown": self.outcome_unknown,
+            "request": self.wire,
+        }
+        if not self.is_over:
+            facts |= self._sendable()
+        return cast(CallRecord, {**record, **{name: value for name, value in facts.items() if value}})
+
+    def _sendable(self) -> dict[str, Any]:
+        """What a record holds only as long as its call may still be sent."""
         settled = storable_value(self.settled)
-        if settled != self.arguments:
-            record["settled"] = settled
-        if settled != self.settled:
-            record["exact"] = json.dumps(self.settled)
-        if self.confirm:
-            record["confirm"] = True
-        if self.unknown:
-            record["unknown"] = list(self.unknown)
-        if self.effect.is_proposed:
-            record["proposed"] = True
-        if self.flow is not None:
-            record["flow"] = self.flow
-        if self.answered:
-            record["answered"] = list(self.answered)
-        return record
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A call that may be sent now: `target` is what a person saw of it, `sends` how often it may be tried in all.
-
-    `as_read` says that it may be sent because it only reads: if that is not certain any more, it is decided on again.
-    `action` is what the person saw who approved it.
-    """
-
-    draft: Draft
-    target: Target = NO_TARGET
-    sends: int = 1
-    note: str = ""
-    as_read: bool = False
-    action: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> CallRecord:
-        """The JSON form."""
-        record = self.draft.to_json()
-        record["status"], record["note"] = "approved", self.note
-        if self.action:
-            record["question"] = cast(Question, dict(self.action))
-        if self.sends > 1:
-            record["sends"] = self.sends
-        if self.target.is_known:
-            record["target"] = self.target.to_json()
-        return record
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A call that waits for a person.
-
-    `action` is everything that the person has to see, as an action request of LangChain's human-in-the-loop middleware;
-    `present` fills it in, and nothing of it is computed again after the answer. `unsure` is how often the change was
-    about to be sent without its outcome being known. `note` says why an earlier answer could not be used.
-    """
-
-    draft: Draft
-    action: Mapping[str, Any] = field(default_factory=dict)
-    target: Target = NO_TARGET
-    unsure: int = 0
-    note: str = ""
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """The decisions that are taken: what may have been sent already must stay the very same request."""
-        return ("approve", "reject") if self.unsure else ("approve", "edit", "reject", "respond")
-
-    def to_json(self) -> CallRecord:
-        """The JSON form."""
-        record = self.draft.to_json()
-        record["status"], record["note"] = "asked", self.note
-        if self.action:
-            record["question"] = cast(Question, dict(self.action))
-        if self.target.is_known:
-            record["target"] = self.target.to_json()
-        if self.unsure:
-            record["unsure"] = self.unsure
-        return record
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A call that is over: the API answered, no answer came, a dry run held it, or somebody or a rule said no.
-
-    `note` is the reason; `present` fills in `request`, and for a call that is held its summary as the note. `response`
-    is the record of what the API answered, empty if no answer came. With `outcome_unknown` the API may have carried out
-    a change all the same. `reply` is the first reply itself, for those who are in the same process; it is not in the
-    JSON form.
-    """
-
-    draft: Draft
-    status: End
-    note: str = ""
-    response: Mapping[str, Any] = field(default_factory=dict)
-    outcome_unknown: bool = False
-    request: RequestLine | None = None
-    reply: Reply | None = field(default=None, compare=False)
-
-    @property
-    def is_unsent(self) -> bool:
-        """Whether policy, a person or a dry run kept the call from being sent."""
-        return self.status in ("held", "rejected")
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the API carried the call out."""
-        return self.status == "sent" and is_success(int(self.response["status"]))
-
-    def outcome(self) -> dict[str, Any]:
-        """What the write journal keeps of it."""
-        facts = {"status": self.status, "response": dict(self.response), "note": self.note}
-        return {**facts, "outcome_unknown": True} if self.outcome_unknown else facts
-
-    def to_json(self) -> CallRecord:
-        """The JSON form, without the request."""
-        record = cast(CallRecord, {**self.draft.to_json(), **self.outcome()})
-        if self.request is not None:
-            record["request"] = self.request
-        return _unsendable(record)
-
-
-Decided = Ready | Ask | Done
-Call = Draft | Decided
+        return {
+            "endpoint": _endpoint(self.operation),
+            "settled": settled if settled != self.arguments else None,
+            "exact": json.dumps(self.settled) if settled != self.settled else "",
+            "question": dict(self.question),
+            "target": self.target.to_json() if self.target.is_known else None,
+            "unsure": self.unsure,
+            "sends": self.sends if self.sends > 1 else 0,
+        }
 
 
 SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause")
@@ -228,8 +190,8 @@ def sent_arguments(record: CallRecord) -> dict[str, Any]:
     return exact or record.get("settled") or record["arguments"]
 
 
-def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
-    """The draft of a kept call.
+def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
+    """A kept call that may still be sent, at its stage.
 
     The request is built again, and must be the same: a record may have been edited since, and no request is kept
     besides its arguments. Raises `OutdatedCallError` if the document lacks the operation by now, or gives another
@@ -253,7 +215,8 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
             f"This request was made for another API than the entry {entry} of apis.yaml, and would get its credentials."
         )
     place = cast(Request, record).get("place")
-    return Draft(
+    kept = record.get("target")
+    return Call(
         id=record["id"],
         operation=operation,
         effect=effect_of(operation),
@@ -269,6 +232,13 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         unknown=tuple(record.get("unknown", ())),
         flow=record.get("flow"),
         answered=tuple(record.get("answered", ())),
+        stage=record["status"],
+        note=record["note"],
+        question=record.get("question") or {},
+        target=Target.from_json(kept) if kept else NO_TARGET,
+        unsure=record.get("unsure") or 0,
+        sends=record.get("sends") or 1,
+        as_read=record["status"] == "approved" and record["safe"],
     )
 
 
@@ -277,34 +247,7 @@ def _endpoint(operation: Operation) -> str:
     return f"{operation.method} {operation.base_url}{operation.path}"
 
 
-def read_ready(record: CallRecord, catalogue: Catalogue) -> Ready:
-    """A kept call that may be sent; raises `OutdatedCallError`."""
-    draft = read_draft(record, catalogue)
-    sends, note = record.get("sends") or 1, record["note"]
-    action: Mapping[str, Any] = record.get("question") or {}
-    return Ready(draft, _target(record), sends=sends, note=note, as_read=record["safe"], action=action)
-
-
-def read_ask(record: CallRecord, catalogue: Catalogue) -> Ask:
-    """A kept question; raises `OutdatedCallError`. It holds nothing to show if its document changed meanwhile."""
-    return Ask(
-        draft=read_draft(record, catalogue),
-        action=record.get("question") or {},
-        target=_target(record),
-        unsure=record.get("unsure") or 0,
-        note=record["note"],
-    )
-
-
-def _target(record: CallRecord) -> Target:
-    kept = record.get("target")
-    return Target.from_json(kept) if kept else NO_TARGET
-
-
 def failed(record: CallRecord, note: str) -> CallRecord:
     """The record of a call that cannot be sent any more, without reading it."""
-    return _unsendable({**record, "status": "failed", "note": note})
-
-
-def _unsendable(record: CallRecord) -> CallRecord:
-    return cast(CallRecord, {key: value for key, value in record.items() if key not in SENT_WITH})
+    kept = {key: value for key, value in record.items() if key not in SENT_WITH}
+    return cast(CallRecord, {**kept, "status": "failed", "note": note})

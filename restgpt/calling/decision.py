@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Problems, Ready
+from restgpt.calling.call import Call, Problems
 from restgpt.calling.draft import edited
 from restgpt.calling.permissions import key_of
 from restgpt.calling.policy import Rules
@@ -29,93 +29,90 @@ OUTDATED = "the document of the API has changed since the question. Read the que
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
 
 
-def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | None = None) -> Decided:
+def decide(call: Call, rules: Rules, answer: Mapping[str, Any] | None = None) -> Call:
     """Decide whether a call is sent, shown to a person, held or refused.
 
     A draft is decided by the rules alone. A question is decided by a person's `answer`, one decision of LangChain's
-    human-in-the-loop middleware; an answer that cannot be used, or none, leaves it an Ask with the reason as its note.
+    human-in-the-loop middleware; an answer that cannot be used, or none, leaves it asked with the reason as its note.
     A call that is ready is looked at once more. The rules of this moment always hold: what they bar is not sent,
     whatever a person said. A change of unknown outcome that a person or the rules do not want to be sent again has
     failed.
     """
     call = _renewed(call, rules)
-    if isinstance(call, Ready):
-        barred = _barred(call.draft, rules)
+    if call.stage == "approved":
+        barred = _barred(call, rules)
         return _left(barred) if barred and call.sends > 1 else barred or call
-    if isinstance(call, Draft):
+    if call.stage == "planned":
         return _barred(call, rules) or _decided(call, rules)
     found = _answered(call, answer or {}, rules)
-    return decide(found, rules) if isinstance(found, Ready) else found
+    return decide(found, rules) if found.stage == "approved" else found
 
 
-def needs_person(draft: Draft, rules: Rules) -> bool:
+def needs_person(draft: Call, rules: Rules) -> bool:
     """Whether a person decides on a call even if it sends nothing of another API."""
     return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.unknown)
 
 
-def _decided(draft: Draft, rules: Rules) -> Decided:
+def _decided(draft: Call, rules: Rules) -> Call:
     """Decide on a call that no rule bars: values of other APIs go out only where settings or a person allow it."""
     if names := rules.crossing_refused(draft.operation, draft.flow):
-        return Done(draft, "rejected", _not_between(names, draft.operation.api.name))
+        return draft.over("rejected", _not_between(names, draft.operation.api.name))
     if rules.crossing(draft.operation, draft.flow):
-        return Ask(draft)
-    return Ask(draft) if needs_person(draft, rules) else Ready(draft, as_read=draft.effect.is_read)
+        return draft.asked()
+    return draft.asked() if needs_person(draft, rules) else draft.approved(as_read=draft.effect.is_read)
 
 
-def _renewed(call: Draft | Ask | Ready, rules: Rules) -> Draft | Ask | Ready:
+def _renewed(call: Call, rules: Rules) -> Call:
     """The call with the effect of its operation as it is known at this moment.
 
     A call that was ready because it only reads, and of which that is not certain any more, is a draft again: nobody
     has approved it.
     """
-    draft = call if isinstance(call, Draft) else call.draft
-    draft = replace(draft, effect=rules.effect(draft.operation))
-    if isinstance(call, Draft) or (isinstance(call, Ready) and call.as_read and not draft.effect.is_read):
-        return draft
-    return replace(call, draft=draft)
+    call = replace(call, effect=rules.effect(call.operation))
+    return call.planned() if call.stage == "approved" and call.as_read and not call.effect.is_read else call
 
 
-def confirms(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> bool:
+def confirms(ask: Call, answer: Mapping[str, Any], rules: Rules) -> bool:
     """Whether a person's answer confirms that an operation only reads.
 
     The question must have offered that for the operation as it is now, with the reason that holds at this moment too.
     """
-    if answer.get("type") != "approve" or answer.get(ONLY_READS) is not True or "effect" not in ask.action:
+    if answer.get("type") != "approve" or answer.get(ONLY_READS) is not True or "effect" not in ask.question:
         return False
-    effect, offered = rules.effect(ask.draft.operation), ask.action["effect"]
+    effect, offered = rules.effect(ask.operation), ask.question["effect"]
     return effect.kind == "read" and effect.reason.endswith(offered["reason"]) and not _is_outdated(ask)
 
 
-def _is_outdated(ask: Ask) -> bool:
+def _is_outdated(ask: Call) -> bool:
     """Whether the operation in the document now differs from the one that the question offered to confirm."""
-    offered = ask.action.get("effect")
-    return offered is not None and offered.get("key") != key_of(ask.draft.operation)
+    offered = ask.question.get("effect")
+    return offered is not None and offered.get("key") != key_of(ask.operation)
 
 
-def _answered(ask: Ask, answer: Mapping[str, Any], rules: Rules) -> Decided:
+def _answered(ask: Call, answer: Mapping[str, Any], rules: Rules) -> Call:
     kind, message = answer.get("type"), str(answer.get("message") or "")
     if kind not in ask.allowed:
         return replace(ask, note=_unusable(ask, kind))
     if answer.get(ONLY_READS) and _is_outdated(ask):
-        return replace(ask, action={}, note=OUTDATED)
+        return replace(ask, question={}, note=OUTDATED)
     if answer.get(ONLY_READS) and not confirms(ask, answer, rules):
         return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
-            return Ready(ask.draft, ask.target, sends=ask.unsure + 1, action=ask.action)
+            return ask.approved(sends=ask.unsure + 1)
         case "reject" if ask.unsure:
-            return Done(ask.draft, "failed", NOT_KNOWN)
+            return ask.over("failed", NOT_KNOWN)
         case "reject" if flow_answer(ask, answer) is False:
-            reason = _not_between(ask.action["flow"]["sources"].values(), ask.action["flow"]["to"])
-            return Done(ask.draft, "rejected", f"{reason} {message}".strip())
+            reason = _not_between(ask.question["flow"]["sources"].values(), ask.question["flow"]["to"])
+            return ask.over("rejected", f"{reason} {message}".strip())
         case "reject":
-            return Done(ask.draft, "rejected", f"{REJECTED} {message}".strip())
+            return ask.over("rejected", f"{REJECTED} {message}".strip())
         case "respond":
-            return Done(ask.draft, "rejected", f"{ANSWERED} {message}")
+            return ask.over("rejected", f"{ANSWERED} {message}")
     return _edited(ask, answer.get("edited_action"))
 
 
-def flow_answer(ask: Ask, answer: Mapping[str, Any]) -> bool | None:
+def flow_answer(ask: Call, answer: Mapping[str, Any]) -> bool | None:
     """Whether a person's answer lets the values of the other APIs that the question names go over from now on.
 
     An approval does, a rejection of a question about nothing else refuses it, and None leaves it open.
@@ -124,7 +121,7 @@ def flow_answer(ask: Ask, answer: Mapping[str, Any]) -> bool | None:
         case "approve":
             return True
         case "reject":
-            return None if ask.unsure or not ask.action.get("flow", {}).get("is_only") else False
+            return None if ask.unsure or not ask.question.get("flow", {}).get("is_only") else False
     return None
 
 
@@ -135,7 +132,7 @@ def _not_between(names: Iterable[str], to: str) -> str:
     )
 
 
-def _unusable(ask: Ask, kind: Any) -> str:
+def _unusable(ask: Call, kind: Any) -> str:
     if kind is None:
         return 'the answer could not be read; a good one is {"decisions": [{"type": "approve"}]}, one for each'
     names = ", ".join(ask.allowed)
@@ -144,38 +141,40 @@ def _unusable(ask: Ask, kind: Any) -> str:
     return f"unknown decision {kind!r}; it is one of {names}"
 
 
-def _edited(ask: Ask, action: Any) -> Ready | Ask:
+def _edited(ask: Call, action: Any) -> Call:
     action = action if isinstance(action, Mapping) else {}
     given = action.get("args")
     if not isinstance(given, Mapping):
         reason = 'an edit has the arguments by place: {"edited_action": {"name": …, "args": {"body": …}}}'
         return replace(ask, note=reason)
-    if action.get("name", ask.draft.name) != ask.draft.name:
+    if action.get("name", ask.name) != ask.name:
         return replace(ask, note="an edit changes the arguments, not the operation; reject it instead")
-    made = edited(ask.draft, given)
-    return replace(ask, note=str(made)) if isinstance(made, Problems) else Ready(made, ask.target, note=EDITED)
+    made = edited(ask.planned(), given)
+    if isinstance(made, Problems):
+        return replace(ask, note=str(made))
+    return replace(made, target=ask.target).approved(note=EDITED)
 
 
 EDITED = "Edited by the user."
 
 
-def _left(barred: Done) -> Done:
+def _left(barred: Call) -> Call:
     """A change of unknown outcome that the rules do not let be sent again."""
-    reason = barred.note if barred.status == "rejected" else "This run only shows changes (writes: dry-run)."
-    return Done(barred.draft, "failed", f"{NOT_KNOWN} It was not sent again: {reason}")
+    reason = barred.note if barred.stage == "rejected" else "This run only shows changes (writes: dry-run)."
+    return barred.over("failed", f"{NOT_KNOWN} It was not sent again: {reason}")
 
 
-def _barred(draft: Draft, rules: Rules) -> Done | None:
+def _barred(draft: Call, rules: Rules) -> Call | None:
     """The draft as the rules keep it back, whatever a person says; None where it may go out."""
     verdict = rules.verdict(draft.operation)
     if verdict == "deny":
-        return Done(draft, "rejected", _denied(draft, rules))
+        return draft.over("rejected", _denied(draft, rules))
     if foreign := rules.unmet(draft.operation, draft.settled, draft.provenance):
-        return Done(draft, "rejected", _not_the_users(foreign))
-    return Done(draft, "held") if verdict == "hold" else None
+        return draft.over("rejected", _not_the_users(foreign))
+    return draft.over("held") if verdict == "hold" else None
 
 
-def _denied(draft: Draft, rules: Rules) -> str:
+def _denied(draft: Call, rules: Rules) -> str:
     if rules.writes == "deny" and rules.can_confirm(draft.operation):
         return (
             "The policy of this run allows no changes (writes: deny). This request seems only to read "

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from restgpt.calling.call import Draft, Problems
+from restgpt.calling.call import Call, Problems
 from restgpt.calling.idempotency import given_key, with_key, without_key
 from restgpt.calling.origin.flow import AnsweredApis, flow_of
 from restgpt.calling.origin.provenance import is_traceable, owned, trace, with_operations
@@ -42,7 +42,7 @@ def draft(
     confirm: bool = False,
     files: FilePolicy | None = None,
     effect: Effect | None = None,
-) -> Draft | Problems:
+) -> Call | Problems:
     """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups, or from named arguments.
 
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
@@ -73,7 +73,7 @@ def draft(
         if answered is not None:
             flow = flow_of(operation, settled.arguments, answered, said=said, code=code)
         traced = with_operations(traced, operations, answered.by_handle if answered is not None else {})
-    return Draft(
+    return Call(
         id=id,
         operation=operation,
         effect=effect,
@@ -90,7 +90,7 @@ def draft(
     )
 
 
-def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
+def edited(before: Call, arguments: Mapping[str, Any]) -> Call | Problems:
     """The same call with other arguments, all of them a person's own.
 
     Its idempotency key is another one, unless a person typed it: in a fork of its thread, the request as it was may
@@ -120,6 +120,6 @@ def edited(before: Draft, arguments: Mapping[str, Any]) -> Draft | Problems:
     return made if isinstance(made, Problems) else replace(made, id=before.id, line=before.line)
 
 
-def _edit_id(before: Draft, arguments: Mapping[str, Any]) -> str:
+def _edit_id(before: Call, arguments: Mapping[str, Any]) -> str:
     """What the idempotency key of an edited call is made from."""
     return f"{before.id} {json.dumps(without_key(before.operation, arguments), ensure_ascii=False, default=str)}"

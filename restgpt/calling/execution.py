@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
-from restgpt.calling.call import Ask, Done, Draft, Ready
+from restgpt.calling.call import Call
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
 from restgpt.calling.journal.claim import LostClaimError
@@ -46,8 +46,8 @@ OF_THE_USER = "must come from the user, so that the API does not set it for anot
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
 
 
-def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None) -> Done | Ask:
-    """Send a call and keep what came of it; it comes back as an Ask where a person has to decide again.
+def carry_out(session: Session, ready: Call, *, touched: set[str] | None = None) -> Call:
+    """Send a call and keep what came of it; it comes back asked where a person has to decide again.
 
     That is a change whose earlier try has no known outcome, a change whose target is not any more what the person saw,
     or a call that was to be sent unasked because it only reads, if that is not certain any more. What the rules bar by
@@ -56,7 +56,7 @@ def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None
     compared, and the reader of what this call changes is added. Raises `HttpFault` where nothing that a model could say
     would help, and `StoppingError`; both leave the journal true.
     """
-    draft = ready.draft
+    draft = ready
     with tool_span(draft.name, kind="extension", call_id=draft.id) as current:
         set_content(current, "gen_ai.tool.call.arguments", lambda: draft.settled, session.redactor)
         done = _carried_out(session, ready, touched)
@@ -64,11 +64,11 @@ def carry_out(session: Session, ready: Ready, *, touched: set[str] | None = None
     return done
 
 
-def _note(current: Span, session: Session, done: Done | Ask) -> None:
+def _note(current: Span, session: Session, done: Call) -> None:
     """Note on the span of a call what came of it."""
-    outcome = "ask" if isinstance(done, Ask) else done.status
+    outcome = "ask" if done.stage == "asked" else done.stage
     current.set({"restgpt.outcome": "refused" if outcome == "rejected" else outcome})
-    if isinstance(done, Ask) or done.is_unsent:
+    if done.stage == "asked" or done.is_unsent:
         return
     if not done.succeeded:
         current.fail(str(done.response.get("status") or "_OTHER"))
@@ -78,24 +78,22 @@ def _note(current: Span, session: Session, done: Done | Ask) -> None:
         set_content(current, "gen_ai.tool.call.result", lambda: body.decode("utf-8", "replace"), session.redactor)
 
 
-def _carried_out(session: Session, ready: Ready, touched: set[str] | None) -> Done | Ask:
-    done: Done | Ask
-    ready = replace(ready, draft=replace(ready.draft, effect=session.rules.effect(ready.draft.operation)))
-    if ready.as_read and not ready.draft.effect.is_read:
-        decided = decide(ready, session.rules)
-        if not isinstance(decided, Ready):
-            return decided
-        ready = decided
-    if ready.draft.effect.is_read:
+def _carried_out(session: Session, ready: Call, touched: set[str] | None) -> Call:
+    ready = replace(ready, effect=session.rules.effect(ready.operation))
+    if ready.as_read and not ready.effect.is_read:
+        ready = decide(ready, session.rules)
+        if ready.stage != "approved":
+            return ready
+    if ready.effect.is_read:
         done = _read(session, ready)
     else:
         done = _change(session, ready, set() if touched is None else touched)
-    return replace(done, note=ready.note) if isinstance(done, Done) and not (done.note or done.is_unsent) else done
+    return replace(done, note=ready.note) if done.is_over and not (done.note or done.is_unsent) else done
 
 
-def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
+def _change(session: Session, ready: Call, touched: set[str]) -> Call:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
-    draft, journal = ready.draft, session.journal
+    draft, journal = ready, session.journal
     # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
     claim = journal.claim(draft.id, draft.fingerprint)
     attempt = claim.number
@@ -104,10 +102,10 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
         touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(draft, entry)
     checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
-    if isinstance(checked, Done):
+    if checked.is_over:
         return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
-        return present(session, Ask(draft, unsure=entry.tries))
+        return present(session, draft.asked(unsure=entry.tries))
     now = _look(session, ready, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched):
         return question
@@ -126,7 +124,7 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
                 journal.retract(draft.id, draft.fingerprint, attempt=attempt)
             raise
         unknown = fault.outcome_unknown
-        done = Done(draft, "failed", f"{fault} {UNSURE}" if unknown else str(fault), outcome_unknown=unknown)
+        done = draft.over("failed", f"{fault} {UNSURE}" if unknown else str(fault), outcome_unknown=unknown)
     except StoppingError as error:
         # A claim that was lost between two tries of a request leaves the outcome of the first one unknown.
         if not (isinstance(error, LostClaimError) and claim.has_begun):
@@ -138,7 +136,7 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
         replies, rest = _pages(session, draft, reply, claim.begin) if is_list else ([reply], None)
         with _naming(session, draft, reply):
             response = _kept(session, draft.operation, replies, rest)
-            done = Done(draft, "sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
+            done = draft.over("sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
     with _naming(session, draft, done.reply):
@@ -150,7 +148,7 @@ def _change(session: Session, ready: Ready, touched: set[str]) -> Done | Ask:
 
 
 @contextmanager
-def _naming(session: Session, draft: Draft, reply: Reply | None) -> Iterator[None]:
+def _naming(session: Session, draft: Call, reply: Reply | None) -> Iterator[None]:
     """Name the change that went out in an error of the store, such as a full disk, that loses its answer."""
     try:
         yield
@@ -163,23 +161,23 @@ def _naming(session: Session, draft: Draft, reply: Reply | None) -> Iterator[Non
         raise
 
 
-def _answered(draft: Draft, entry: JournalEntry) -> Done:
-    outcome = entry.outcome
-    return Done(draft, **outcome)
+def _answered(draft: Call, entry: JournalEntry) -> Call:
+    outcome = {**entry.outcome}
+    return draft.over(outcome.pop("status"), **outcome)
 
 
-def _look(session: Session, ready: Ready, *, is_first: bool) -> Target:
+def _look(session: Session, ready: Call, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
-    draft = ready.draft
+    draft = ready
     wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.settled)
     if not (ready.target.is_known or wanted):
         return NO_TARGET
     return session.look(draft.operation, draft.settled, firm=ready.target.is_known)
 
 
-def _changed_since(session: Session, ready: Ready, now: Target, touched: Collection[str]) -> Ask | None:
+def _changed_since(session: Session, ready: Call, now: Target, touched: Collection[str]) -> Call | None:
     """The question anew, if the target is not any more what the person saw."""
-    seen, body = ready.target, ready.draft.settled.get("body")
+    seen, body = ready.target, ready.settled.get("body")
     if not seen.is_known or seen.reader in touched:
         return None
     if now.is_known and now.reader != seen.reader:
@@ -190,9 +188,9 @@ def _changed_since(session: Session, ready: Ready, now: Target, touched: Collect
     if not changed:
         return None
     if not now.is_known:
-        return present(session, Ask(ready.draft, unsure=ready.sends - 1), changed=())
+        return present(session, ready.asked(unsure=ready.sends - 1), changed=())
     restless = seen.restless | {change["field"] for change in changed}
-    question = Ask(ready.draft, target=replace(now, restless=restless), unsure=ready.sends - 1)
+    question = ready.asked(target=replace(now, restless=restless), unsure=ready.sends - 1)
     return present(session, question, changed=changed)
 
 
@@ -201,7 +199,7 @@ def _made(reply: Reply) -> Made:
     return Made(body, reply.header("location"))
 
 
-def _undo(session: Session, draft: Draft, earlier: TargetState, made: Made) -> dict[str, Any]:
+def _undo(session: Session, draft: Call, earlier: TargetState, made: Made) -> dict[str, Any]:
     """What would reverse a change, or why nothing would, for the journal."""
     if draft.effect.is_proposed:
         return {"reason": "it seems only to read, so there is nothing to undo"}
@@ -212,19 +210,19 @@ def _undo(session: Session, draft: Draft, earlier: TargetState, made: Made) -> d
     return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
 
 
-def _read(session: Session, ready: Ready) -> Done:
+def _read(session: Session, ready: Call) -> Call:
     """Send a request that only reads, and follow its pages."""
-    draft, checked = ready.draft, decide(ready, session.rules)
-    if isinstance(checked, Done):
+    draft, checked = ready, decide(ready, session.rules)
+    if checked.is_over:
         return checked
     try:
         first = session.send(draft.request, draft.operation, is_read=True)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
             raise
-        return Done(draft, "failed", str(fault))
+        return draft.over("failed", str(fault))
     replies, rest = _pages(session, draft, first)
-    return Done(draft, "sent", response=_kept(session, draft.operation, replies, rest), reply=first)
+    return draft.over("sent", response=_kept(session, draft.operation, replies, rest), reply=first)
 
 
 class Rest(NamedTuple):
@@ -236,7 +234,7 @@ class Rest(NamedTuple):
 
 def _pages(
     session: Session,
-    draft: Draft,
+    draft: Call,
     first: Reply,
     before_send: Callable[[], None] | None = None,
 ) -> tuple[list[Reply], Rest | None]:
@@ -274,7 +272,7 @@ def _pages(
     return replies, Rest("unread", FIRST_PAGE)
 
 
-def _page_request(session: Session, draft: Draft, arguments: Mapping[str, Any], number: int) -> PreparedRequest:
+def _page_request(session: Session, draft: Call, arguments: Mapping[str, Any], number: int) -> PreparedRequest:
     """The request of a further page; raises ArgumentError if the API sets an argument that must come from the user."""
     # A page is another request than the first, so it needs an idempotency key of its own.
     made = settle(draft.operation, with_key(draft.operation, arguments, f"{draft.id} page {number}"))

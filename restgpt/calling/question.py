@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import dropwhile, islice
-from typing import Any, TypeVar
+from typing import Any
 
-from restgpt.calling.call import Ask, Decided, Done, Draft, Ready
+from restgpt.calling.call import Call
 from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, needs_person
 from restgpt.calling.idempotency import given_key
 from restgpt.calling.journal.journal import UNDO
@@ -32,8 +32,6 @@ from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.text.quotation import named, section
 from restgpt.tools.text.storable import storable_value
 
-T = TypeVar("T")
-
 DESCRIPTION_SHOWN = 600
 """How many characters of a description a question shows, if the person may confirm that the operation only reads."""
 
@@ -50,22 +48,22 @@ WHY_SHOWN = 1_000
 """How many characters of a model's reason a question shows."""
 
 
-def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | None = None) -> T:
+def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] | None = None) -> Call:
     """Fill in what a person sees of a question, or of a call that is over; anything else is left as it is.
 
     The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
     target after a person had approved; empty if it could not be read again.
     """
-    if isinstance(decided, Done):
-        made = decided.draft.request
-        note = request_summary(session.shown(made)) if decided.status == "held" else decided.note
-        return replace(decided, note=note, request={"method": made.method, "url": session.redactor().url(made.url)})
-    if not isinstance(decided, Ask):
+    made = decided.request
+    if decided.is_over:
+        note = request_summary(session.shown(made)) if decided.stage == "held" else decided.note
+        return replace(decided, note=note, wire={"method": made.method, "url": session.redactor().url(made.url)})
+    if decided.stage != "asked":
         return decided
-    if decided.action:
-        told = [*_unusable(session, decided.note), _without_note(str(decided.action["description"]))]
-        return replace(decided, action={**decided.action, "description": "\n\n".join(told)})
-    draft, target = decided.draft, decided.target
+    if decided.question:
+        told = [*_unusable(session, decided.note), _without_note(str(decided.question["description"]))]
+        return replace(decided, question={**decided.question, "description": "\n\n".join(told)})
+    draft, target = decided, decided.target
     flow = _asked_flow(session, draft)
     # A look would send the very values that the question is about.
     if not target.is_known and changed is None and not flow:
@@ -113,37 +111,37 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         **({"flow": flow} if flow else {}),
         **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
     }
-    return replace(decided, action=action, target=target)
+    return replace(decided, question=action, target=target)
 
 
-def decided_on(session: Session, draft: Draft, *, unsure: int = 0) -> Decided:
+def decided_on(session: Session, draft: Call, *, unsure: int = 0) -> Call:
     """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
 
     `unsure` is how often an earlier try of the same change was about to be sent without its outcome being known: a
     person is then asked about that.
     """
     decided = decide(draft, session.rules)
-    if not isinstance(decided, Ready | Ask):
+    if decided.is_over:
         return decided
     session.require_credential(draft.operation)
-    return Ask(draft, unsure=unsure) if unsure else decided
+    return decided.asked(unsure=unsure) if unsure else decided
 
 
-def answered(session: Session, ask: Ask, answer: Mapping[str, Any]) -> Decided:
+def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
     """Decide a question by a person's answer, and present the result; what the person permits with it is kept first."""
-    permissions, draft = session.rules.permissions, ask.draft
+    permissions = session.rules.permissions
     if confirms(ask, answer, session.rules):
-        permissions.confirm_read(draft.operation, ask.action["effect"]["reason"])
+        permissions.confirm_read(ask.operation, ask.question["effect"]["reason"])
     decided = decide(ask, session.rules, answer)
-    if draft.flow is not None and "flow" in ask.action and not isinstance(decided, Ask):
-        api = api_record(draft.operation.api)
-        sources = ask.action["flow"]["sources"]
+    if ask.flow is not None and "flow" in ask.question and decided.stage != "asked":
+        api = api_record(ask.operation.api)
+        sources = ask.question["flow"]["sources"]
         to = (api["id"], api["name"])
-        permissions.answer_flow(draft.flow["run"], sources, to, flow_answer(ask, answer), call=draft.id)
+        permissions.answer_flow(ask.flow["run"], sources, to, flow_answer(ask, answer), call=ask.id)
     return present(session, decided)
 
 
-def _asked_flow(session: Session, draft: Draft) -> AskedFlow | None:
+def _asked_flow(session: Session, draft: Call) -> AskedFlow | None:
     """The values of other APIs that a question is about; None if there are none, or a person allowed them before."""
     crossing = session.rules.crossing(draft.operation, draft.flow)
     if not crossing:
@@ -172,7 +170,7 @@ def _flow(flow: AskedFlow | None) -> list[str]:
     ]
 
 
-def _unknown(draft: Draft) -> list[str]:
+def _unknown(draft: Call) -> list[str]:
     """The ids in the path that nobody gave."""
     if not draft.unknown:
         return []
@@ -206,7 +204,7 @@ def _without_note(description: str) -> str:
     return "\n".join(dropwhile(lambda line: not line or line.startswith(" "), lines))
 
 
-def _unsure(draft: Draft) -> list[str]:
+def _unsure(draft: Call) -> list[str]:
     lines = [
         "This request was being sent when the run was interrupted. It may or may not have been carried out.",
         "Approve: send it again. Reject: do not send it.",
@@ -223,7 +221,7 @@ def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
     return section(f"{label} {_source(operation)}:", changes_text(changed))
 
 
-def _answered_before(session: Session, draft: Draft) -> list[str]:
+def _answered_before(session: Session, draft: Call) -> list[str]:
     """That the very same request was approved and answered before: a program or a model may repeat it."""
     if not (statuses := [*draft.answered, *session.journal.statuses(draft.fingerprint)]):
         return []
@@ -235,7 +233,7 @@ def _source(operation: Operation) -> str:
     return named(operation.api.entry or operation.api.name)
 
 
-def _repeats(session: Session, draft: Draft) -> list[str]:
+def _repeats(session: Session, draft: Call) -> list[str]:
     """How often an approval may send a change: a 429 (too many requests) says that the API did not carry it out."""
     most = session.http.limits.attempts
     if draft.effect.is_read or most < 2 or not session.http.credentials.retries_429(draft.operation.api):
@@ -243,7 +241,7 @@ def _repeats(session: Session, draft: Draft) -> list[str]:
     return [f"If the API answers 429 (too many requests), it is sent again, at most {most} times in all."]
 
 
-def _files(session: Session, draft: Draft) -> list[str]:
+def _files(session: Session, draft: Call) -> list[str]:
     """The names of the files that a body is made of; the name of a file may not be in the request itself."""
     names = [named(session.redacted(name)) for name in islice(_file_names(draft.settled.get("body")), FILES_SHOWN)]
     return [section("Files that it sends:", "\n".join(names))] if names else []
@@ -298,7 +296,7 @@ def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
     return [section(f"As it is now, by an answer of {_source(operation)}:", text)]
 
 
-def _items(session: Session, draft: Draft) -> list[str]:
+def _items(session: Session, draft: Call) -> list[str]:
     """The items of answers behind the values that come from them, a line each: which trip a trip's id stands for."""
     lines: dict[tuple[str, str], str] = {}
     for origin in draft.provenance:
@@ -334,7 +332,7 @@ def _is_plain(item: Provenance, operation: Operation) -> bool:
     )
 
 
-def _effect(draft: Draft, undo: str) -> list[str]:
+def _effect(draft: Call, undo: str) -> list[str]:
     """The way back from a change; for a proposed read, its reason comes first."""
     if draft.effect.is_read:
         return []
@@ -344,7 +342,7 @@ def _effect(draft: Draft, undo: str) -> list[str]:
     return [reason, section("If it changes something all the same:", undo)]
 
 
-def _why(session: Session, draft: Draft) -> list[str]:
+def _why(session: Session, draft: Call) -> list[str]:
     if not draft.description:
         return []
     author = "RestGPT" if UNDO in draft.id else "The model"

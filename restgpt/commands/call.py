@@ -16,7 +16,7 @@ from restgpt.tools.text.quotation import JsonText, visible_json
 from restgpt.trace import size_text
 
 if TYPE_CHECKING:
-    from restgpt.calling.call import Ask, Done
+    from restgpt.calling.call import Call
     from restgpt.calls import SingleCall
     from restgpt.tools.response.reply import Reply
 
@@ -127,14 +127,12 @@ class _Options:
 
 def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output: Path | None) -> None:
     """Decide, send and report, until the call is over; raises `typer.Exit` unless it succeeded."""
-    from restgpt.calling.call import Ask, Done
-
     # An option answers the first question only, not a later one, such as about a changed target.
     unused = iter([options])
 
-    def answer(ask: Ask) -> tuple[Ask, Decision | None]:
+    def answer(ask: "Call") -> tuple["Call", Decision | None]:
         # The question says whether a person may confirm a read.
-        asked = single.present(ask) if ask.draft.effect.is_proposed else ask
+        asked = single.present(ask) if ask.effect.is_proposed else ask
         given = next(unused, None)
         decision = _chosen(asked, given) if given else None
         if decision is None and terminal.is_interactive:
@@ -146,32 +144,32 @@ def _finish(terminal: Terminal, single: "SingleCall", options: _Options, output:
 
     drafted = single.draft()
     tries = single.unknown["tries"] if single.unknown else 0
-    done = Done(drafted, "held") if options.is_dry else single.make(single.session(), drafted, answer, unsure=tries)
-    shown = single.view(done.draft)
-    if isinstance(done, Ask):
+    done = drafted.over("held") if options.is_dry else single.make(single.session(), drafted, answer, unsure=tries)
+    shown = single.view(done)
+    if done.stage == "asked":
         _wait(terminal, done, shown)
-    if done.status == "held":
+    if done.stage == "held":
         terminal.document({"status": "held", "request": shown})
         terminal.answer(_request_text(shown))
-    elif done.status == "rejected":
+    elif done.stage == "rejected":
         _refuse(terminal, shown, done.note)
     else:
         _print_reply(terminal, single, done, shown, output)
 
 
-def _chosen(ask: "Ask", options: _Options) -> Decision | None:
+def _chosen(ask: "Call", options: _Options) -> Decision | None:
     """Return the decision of an option; None if no option decides."""
-    if options.only_reads and not ask.unsure and (confirmed := confirmation(ask.action)):
+    if options.only_reads and not ask.unsure and (confirmed := confirmation(ask.question)):
         return confirmed
     said = options.again if ask.unsure else (options.approve or None)
     return None if said is None else {"type": "approve" if said else "reject"}
 
 
-def _answered(terminal: Terminal, ask: "Ask") -> Decision | None:
+def _answered(terminal: Terminal, ask: "Call") -> Decision | None:
     """Return the decision of the person at the terminal; None if the person leaves it open."""
-    terminal.say(str(ask.action["description"]))
+    terminal.say(str(ask.question["description"]))
     if not ask.unsure:
-        confirmed = confirmation(ask.action)
+        confirmed = confirmation(ask.question)
         more = ", or o: it only reads, do not ask again" if confirmed else ""
         typed = terminal.ask(f"Send it? [y/N{more}] ").lower()
         return {"type": "approve"} if typed in ("y", "yes") else confirmed if typed == "o" else None
@@ -180,7 +178,7 @@ def _answered(terminal: Terminal, ask: "Ask") -> Decision | None:
     return {"type": kind} if kind else None
 
 
-def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
+def _wait(terminal: Terminal, ask: "Call", shown: dict[str, Any]) -> NoReturn:
     """Print the request that waits for a decision and how to decide, and exit with code `PAUSED`."""
     terminal.document({"status": "paused", "request": shown, "outcome_unknown": bool(ask.unsure)})
     terminal.answer(_request_text(shown))
@@ -191,7 +189,7 @@ def _wait(terminal: Terminal, ask: "Ask", shown: dict[str, Any]) -> NoReturn:
             "with --no-again."
         )
     else:
-        reads = ", or with --only-reads if it only reads" if confirmation(ask.action) else ""
+        reads = ", or with --only-reads if it only reads" if confirmation(ask.question) else ""
         terminal.say(f"The request was not sent, because it needs approval. Approve it with --approve{reads}.")
     raise typer.Exit(Exit.PAUSED)
 
@@ -204,13 +202,13 @@ def _refuse(terminal: Terminal, shown: dict[str, Any], reason: str) -> None:
 
 
 def _print_reply(
-    terminal: Terminal, single: "SingleCall", done: "Done", shown: dict[str, Any], output: Path | None
+    terminal: Terminal, single: "SingleCall", done: "Call", shown: dict[str, Any], output: Path | None
 ) -> None:
     """Print the response; exit with 1 for an error status or if there is no response."""
     thread = {"thread": single.record.thread} if single.record else {}
     reply = done.reply
     if reply is None:
-        if single.unknown and done.status == "failed":
+        if single.unknown and done.stage == "failed":
             single.leave()
         terminal.document({"status": "failed", "request": shown, "error": done.note, **thread})
         terminal.say(done.note)
@@ -227,7 +225,7 @@ def _print_reply(
         terminal.say(done.response["notices"][0])
     if output is None and not terminal.as_json:
         _print_body(terminal, reply)
-    if single.record and done.succeeded and done.draft.effect.kind == "change":
+    if single.record and done.succeeded and done.effect.kind == "change":
         terminal.note(f"Undo it with: restgpt undo {single.record.thread}")
     if not done.succeeded:
         if 300 <= reply.status < 400:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.call import Ask, Draft, OutdatedCallError, Problems, Ready, read_draft
+from restgpt.calling.call import Call, OutdatedCallError, Problems, read_call
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft, edited
 from restgpt.calling.idempotency import identity_of
@@ -24,7 +24,7 @@ DOCUMENT = {
 PAY = load_api(DOCUMENT, name="bank", entry="bank").operation("pay")
 
 
-def drafted(body: Any, said: str = "pay") -> Draft | Problems:
+def drafted(body: Any, said: str = "pay") -> Call | Problems:
     return draft(PAY, {"body": body}, id="1", said=said)
 
 
@@ -62,20 +62,20 @@ def test_what_stands_for_a_secret_is_never_part_of_a_request(body: Any) -> None:
 
 def test_where_a_value_stands_is_kept_as_stores_take_it() -> None:
     made = draft(PAY, {"body": {"to": "abc-1"}}, id="1", said="pay", found=[("body-1", {"\ud800\0": {"to": "abc-1"}})])
-    assert isinstance(made, Draft)
+    assert isinstance(made, Call)
     assert made.provenance[0]["places"] == [{"handle": "body-1", "at": "/\ufffd\ufffd/to"}]
 
 
 @pytest.mark.parametrize("note", ['They said "hi"', "two\nlines", "back\\slash", "a\tb"])
 def test_what_a_person_wrote_in_an_edit_is_theirs_in_any_spelling(note: str) -> None:
     before = drafted({"note": "evil"})
-    assert isinstance(before, Draft)
+    assert isinstance(before, Call)
     for body in ({"note": note}, json.dumps({"note": note})):
         answer = {"type": "edit", "edited_action": {"name": "pay", "args": {"body": body}}}
-        assert isinstance(decide(Ask(before), rules("body.*"), answer), Ready)
+        assert decide(before.asked(), rules("body.*"), answer).stage == "approved"
     many = edited(before, {"body": {str(number): f"word{number}" for number in range(200)}})
-    assert isinstance(many, Draft)
-    assert isinstance(decide(many, rules("body.*")), Ready)
+    assert isinstance(many, Call)
+    assert decide(many, rules("body.*")).stage == "approved"
 
 
 EXACT = {"text": "a\x0cb\0\x1bc\ufffd", "number": 2**70, "list": [-(2**63) - 1, 1.5]}
@@ -83,10 +83,10 @@ EXACT = {"text": "a\x0cb\0\x1bc\ufffd", "number": 2**70, "list": [-(2**63) - 1, 
 
 def test_a_value_that_no_store_keeps_as_it_is_is_sent_exactly() -> None:
     made = drafted(EXACT)
-    assert isinstance(made, Draft)
+    assert isinstance(made, Call)
     record = made.to_json()
     assert storable_value(record) == record
-    kept = read_draft(json.loads(json.dumps(record)), Catalogue([PAY.api]))
+    kept = read_call(json.loads(json.dumps(record)), Catalogue([PAY.api]))
     assert kept.request == made.request
     assert json.loads(kept.request.body or b"") == EXACT
     assert json.loads(edited(kept, {"body": EXACT}).request.body or b"") == EXACT  # type: ignore[union-attr]
@@ -94,9 +94,9 @@ def test_a_value_that_no_store_keeps_as_it_is_is_sent_exactly() -> None:
 
 def test_arguments_that_an_edit_broke_are_told() -> None:
     made = drafted(EXACT)
-    assert isinstance(made, Draft)
+    assert isinstance(made, Call)
     with pytest.raises(OutdatedCallError, match="cannot be read"):
-        read_draft({**made.to_json(), "exact": "{"}, Catalogue([PAY.api]))
+        read_call({**made.to_json(), "exact": "{"}, Catalogue([PAY.api]))
 
 
 def test_named_arguments_are_put_in_their_places_in_a_draft_and_in_an_edit() -> None:
@@ -109,18 +109,18 @@ def test_named_arguments_are_put_in_their_places_in_a_draft_and_in_an_edit() -> 
     placed = {"query": {"dry": True}, "header": {"Idempotency-Key": "k1"}, "body": {"to": "a"}}
 
     first, again = (draft(operation, given, id="1", is_own=True) for given in (named, placed))
-    assert isinstance(first, Draft)
-    assert isinstance(again, Draft)
+    assert isinstance(first, Call)
+    assert isinstance(again, Call)
     assert first.request == again.request
     assert first.arguments == placed
     assert identity_of(operation, named) == identity_of(operation, placed)
     changed = edited(first, {**named, "to": "b", "Idempotency-Key": "k2"})
-    assert isinstance(changed, Draft)
+    assert isinstance(changed, Call)
     assert changed.arguments == {**placed, "header": {"Idempotency-Key": "k2"}, "body": {"to": "b"}}
 
 
 def test_named_arguments_that_have_no_place_are_told() -> None:
     made = drafted({"to": "a"})
-    assert isinstance(made, Draft)
+    assert isinstance(made, Call)
     for problems in (draft(PAY, {"amount": 3}, id="1"), edited(made, {"amount": 3})):
         assert "pay has no argument 'amount'" in str(problems)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.calling.call import Draft
+from restgpt.calling.call import Call
 from restgpt.calling.draft import draft, edited
 from restgpt.calling.idempotency import identity_of, key_header, with_key
 from restgpt.specs import Operation, load_api
@@ -68,17 +68,17 @@ def test_a_key_that_a_person_gave_or_said_stays() -> None:
 def test_an_edit_gets_a_key_of_its_own_unless_the_person_typed_one() -> None:
     found = operation()
     first = draft(found, {}, id="r1.0", said="")
-    assert isinstance(first, Draft)
+    assert isinstance(first, Call)
     seen = {first.request.headers["Idempotency-Key"]}
     again = first
     for _ in range(2):
         made = edited(again, {**again.arguments, "query": {}})
-        assert isinstance(made, Draft)
+        assert isinstance(made, Call)
         seen.add(made.request.headers["Idempotency-Key"])
         again = made
     assert len(seen) == 2
     typed = edited(again, {"header": {"Idempotency-Key": "order-17"}})
-    assert isinstance(typed, Draft)
+    assert isinstance(typed, Call)
     assert typed.request.headers["Idempotency-Key"] == "order-17"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.call import Done, Draft
+from restgpt.calling.call import Call
 from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
 from restgpt.calling.permissions import Permissions
@@ -92,7 +92,7 @@ def test_a_refusal_gives_the_reason_of_its_rule() -> None:
     rule = PolicyRule("deny", ids=("write",), reason="The auditors need all records.")
     rules = Rules(Settings(apis={"things": ApiEntry(name="things", spec="things.yaml", policy=(rule,))}), "allow")
     made = draft(OWN.operation("write"), {}, id="1")
-    assert isinstance(made, Draft)
+    assert isinstance(made, Call)
     refused = decide(made, rules)
-    assert isinstance(refused, Done)
+    assert refused.stage == "rejected"
     assert refused.note == "A rule does not allow this request: The auditors need all records."

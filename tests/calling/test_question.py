@@ -5,6 +5,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from markdown_it import MarkdownIt
 from question import own_lines, unmarked
 
-from restgpt.calling.call import Ask, Draft
+from restgpt.calling.call import Call
 from restgpt.calling.draft import draft
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
@@ -94,14 +95,14 @@ def asked(
     operation = next(iter(api.operations))
     given = {"path": {"id": "7"}, **JSON, "body": {}, **arguments}
     made = draft(operation, given, id="1", description=why, files=files)
-    assert isinstance(made, Draft), made
-    made = Draft(**{name: getattr(made, name) for name in Draft.__slots__} | {"provenance": provenance})
+    assert isinstance(made, Call), made
+    made = replace(made, provenance=provenance)
     for number, status in enumerate(answers):
         session.journal.intend(f"before-{number}", made.fingerprint, {})
         outcome = {"status": "sent", "response": {"status": status}, "note": ""}
         session.journal.conclude(f"before-{number}", made.fingerprint, outcome)
-    found = present(session, Ask(made, target=target or Target(), note=note), changed=change)
-    return dict(found.action)
+    found = present(session, replace(made.asked(target=target or Target()), note=note), changed=change)
+    return dict(found.question)
 
 
 def described(**given: Any) -> str:

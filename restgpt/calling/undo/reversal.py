@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.calling.call import Draft, Problems
+from restgpt.calling.call import Call, Problems
 from restgpt.calling.draft import draft
 from restgpt.calling.journal.journal import UNDO, Journal
 from restgpt.calling.record import CallRecord, succeeded
@@ -22,7 +22,7 @@ class Reversal:
 
     change: str
     shown: dict[str, Any]
-    draft: Draft | None = None
+    draft: Call | None = None
     reason: str = ""
 
 

@@ -248,7 +248,7 @@ def _show_request(
     Only secrets that are configured are hidden, so the APIs of the thread are loaded. Raises `UsageError` if there is
     no such request, and `OutdatedCallError` if the document has changed since.
     """
-    from restgpt.calling.call import read_draft
+    from restgpt.calling.call import read_call
     from restgpt.nodes.run.services import Services
     from restgpt.tools.request.view import view_sections, whole_view
 
@@ -259,7 +259,7 @@ def _show_request(
         raise UsageError(f"No request waits for approval in thread {record.thread}.")
     if number > len(waiting):
         raise UsageError(f"Thread {record.thread} has {len(waiting)} waiting: give --request 1 to {len(waiting)}.")
-    draft = read_draft(waiting[number - 1], services.catalogue(()))
+    draft = read_call(waiting[number - 1], services.catalogue(()))
     redactor = services.http.redactor(*apis, about=draft.operation.api)
     terminal.document({"thread": record.thread, "number": number, **whole_view(draft.request, redactor)})
     terminal.answer("\n\n".join(view_sections(draft.request, redactor, whole=True)))

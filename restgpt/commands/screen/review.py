@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
@@ -224,6 +222,8 @@ def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision
 
 def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
     """Return the decision with arguments from the person's editor, without one from a line of JSON."""
+    import yaml
+
     try:
         if terminal.editor:
             text = terminal.edit(f"{EDIT_HINT}{yaml.safe_dump(action['args'], sort_keys=False, allow_unicode=True)}")

@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from wire.echo import EchoServer
 
-from restgpt.calling.call import Draft, OutdatedCallError, read_draft
+from restgpt.calling.call import Call, OutdatedCallError, read_call
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
 from restgpt.nodes.run.services import Services
@@ -226,10 +226,10 @@ def test_a_title_gets_no_confirmation() -> None:
 def test_a_kept_request_gets_no_credential_of_another_entry(before: str | None, after: str) -> None:
     operation = api(before).operation("write")
     effect, request = effect_of(operation), build_request(operation, {})
-    record = Draft("a", operation, effect, "write", {}, {}, request).to_json()
-    assert read_draft(record, Catalogue([api(before)])).request == request
+    record = Call("a", operation, effect, "write", {}, {}, request).to_json()
+    assert read_call(record, Catalogue([api(before)])).request == request
     with pytest.raises(OutdatedCallError, match=f"another API than the entry {after} of apis.yaml"):
-        read_draft(record, Catalogue([api(after)]))
+        read_call(record, Catalogue([api(after)]))
 
 
 def test_an_entry_that_does_not_exist_is_an_error_that_names_the_entries() -> None:
