@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from restgpt.nodes.dialogue.answer import doubt, given_up, is_fulfilled, used_up_text
 from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
-from restgpt.nodes.dialogue.functions import functions_text, look_text
+from restgpt.nodes.dialogue.functions import functions_text, has_more, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
 from restgpt.nodes.programs.log import CallerState, left
@@ -105,8 +105,11 @@ def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternati
             )
         if reply.decision != "functions":
             return
-        if _words(reply.text) in known:
-            raise ValueError("decision: these functions are shown above. Decide with them: program, plan or end.")
+        if _words(reply.text) in known and not has_more(
+            run, _selection(state), reply.text, state["instruction"], topic(state)
+        ):
+            nothing = "these functions are shown above, and no others fit"
+            raise ValueError(f"decision: {nothing}. Decide with them: program, plan or end.")
         if len(looks) >= MAX_LOOKS:
             raise ValueError(
                 "decision: no more functions can be shown. Decide with those that you see: program, plan or end."

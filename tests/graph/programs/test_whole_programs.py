@@ -104,7 +104,7 @@ def test_a_large_api_shows_the_best_functions_then_lines_then_their_number(count
     graph = build_graph([large(count)], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
     Agent(graph, model).ask("How many herons are there?")
     shown = str(prompts_of(model, "express")[0][0].text).partition("# The functions")[2]
-    signatures, _, lines = shown.partition("Without their arguments")
+    signatures, _, lines = shown.partition("With the names of their arguments only")
     assert "list_herons(" in signatures
     assert lines.count("\n- ") > 3
     hidden = int(lines.partition("… and ")[2].split()[0]) if "… and " in lines else 0
