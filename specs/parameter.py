@@ -23,7 +23,10 @@ RESERVED_HEADERS = HEADERS_OF_CLIENT - {"content-type"} | {"authorization", "pro
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter with defaults filled in for `style` and `explode`; `schema` is raw and may be a reference."""
+    """One parameter with defaults filled in for `style` and `explode`; `schema` is raw and may be a reference.
+
+    One that `repeats_sign_in` is neither shown nor required: the security scheme sends the credential.
+    """
 
     name: str
     location: str
@@ -37,6 +40,7 @@ class Parameter:
     description: str = ""
     deprecated: bool = False
     example: Any = None
+    repeats_sign_in: bool = False
 
 
 def read_parameters(

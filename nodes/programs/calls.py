@@ -50,7 +50,7 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
         body = body_shape(operation)
         return {
             "name": name,
-            "keywords": {item.name: item.required for item in keywords(operation)},
+            "keywords": {item.name: item.required for item in keywords(operation, shown=False)},
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),

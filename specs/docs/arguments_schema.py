@@ -21,7 +21,8 @@ def arguments_schema(operation: Operation) -> dict[str, Any]:
         return schema
 
     for item in operation.parameters:
-        if item.location not in GROUPS or (item.location == "header" and item.name.lower() in RESERVED_HEADERS):
+        is_set = item.repeats_sign_in or (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
+        if item.location not in GROUPS or is_set:
             continue
         place = places.setdefault(GROUPS[item.location], {"type": "object", "properties": {}, "required": []})
         described = {"description": item.description} if item.description else {}

@@ -119,7 +119,8 @@ def _request(operation: Operation, relevance: Relevance, room: int) -> str:
 def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterator[str]:
     """Write a line for each parameter, required ones first, with what is said of them as far as it fits."""
     families = fold_fields(operation, lambda item: argument_type(_shape(operation, item), relevance, VALUES_MOST))
-    listed = [item for item in operation.parameters if not (item.name in families.folded and item.location == "query")]
+    free = [item for item in operation.parameters if not item.repeats_sign_in]
+    listed = [item for item in free if not (item.name in families.folded and item.location == "query")]
     score = {id(item): _score(relevance, item) for item in listed}
     listed.sort(key=lambda item: (not item.required, -score[id(item)]))
     shapes = {id(item): _shape(operation, item) for item in listed}

@@ -60,22 +60,22 @@ def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value
     return f"{name}_" if keyword.iskeyword(name) or name in taken else name
 
 
-def keywords(operation: Operation) -> tuple[Keyword, ...]:
+def keywords(operation: Operation, *, shown: bool = True) -> tuple[Keyword, ...]:
     """Return the parameters as keyword arguments, required ones first, then in document order.
 
     Of two parameters with the same name the later one has its location appended. Headers that the program sets itself
-    are left out.
+    are left out, and with `shown` those that repeat the sign-in.
     """
     free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
     needed = {id(item): item.required and _filled(operation, item) is None for item in free}
     found: list[Keyword] = []
     names = UniqueNames()
-    for parameter in sorted(free, key=lambda item: not needed[id(item)]):
+    for parameter in sorted(free, key=lambda item: (item.repeats_sign_in, not needed[id(item)])):
         location = GROUPS[parameter.location]
         name = identifier(parameter.name, fallback=location)
         name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
         found.append(Keyword(name, location, parameter.name, needed[id(parameter)], parameter))
-    return tuple(found)
+    return tuple(item for item in found if not (shown and item.parameter.repeats_sign_in))
 
 
 def _is_reserved(parameter: Parameter) -> bool:
@@ -153,7 +153,7 @@ class _Call:
     def __init__(self, operation: Operation, function: str) -> None:
         self._operation = operation
         self._function = function
-        self._keywords = keywords(operation)
+        self._keywords = keywords(operation, shown=False)
         self._by_name = {item.name: item for item in self._keywords}
         self._body = body_shape(operation)
         self._body_names = body_fields(self._body)
