@@ -21,6 +21,8 @@ from restgpt.specs.schemas.types import only_value
 
 # Arguments that every function has or may have: the request body, and how many pages to read.
 BODY, PAGES = "body", "pages"
+# Headers that let a change meet only the version that was read, in lower case.
+VERSIONS = frozenset({"if-match", "if-unmodified-since"})
 GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}
 LIKENESS = 0.6
 # How many steps the schemas of one call may take, and how many names a wrong one is compared with.
@@ -64,7 +66,7 @@ def keywords(operation: Operation, *, shown: bool = True) -> tuple[Keyword, ...]
     """Return the parameters as keyword arguments, required ones first, then in document order.
 
     Of two parameters with the same name the later one has its location appended. Headers that the program sets itself
-    are left out, and with `shown` those that repeat the sign-in.
+    are left out, and with `shown` those that repeat the sign-in, and a condition on the version of what is only read.
     """
     free = [item for item in operation.parameters if item.location in GROUPS and not _is_reserved(item)]
     needed = {id(item): item.required and _filled(operation, item) is None for item in free}
@@ -75,7 +77,12 @@ def keywords(operation: Operation, *, shown: bool = True) -> tuple[Keyword, ...]
         name = identifier(parameter.name, fallback=location)
         name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
         found.append(Keyword(name, location, parameter.name, needed[id(parameter)], parameter))
-    return tuple(item for item in found if not (shown and item.parameter.repeats_sign_in))
+    return tuple(item for item in found if not (shown and (item.parameter.repeats_sign_in or _is_idle(operation, item))))
+
+
+def _is_idle(operation: Operation, item: Keyword) -> bool:
+    """Tell whether an argument is such a condition where nothing is changed."""
+    return operation.is_safe and not item.required and item.location == "header" and item.field.lower() in VERSIONS
 
 
 def _is_reserved(parameter: Parameter) -> bool:

@@ -195,3 +195,13 @@ def test_the_alias_of_a_value_is_told_before_what_else_is_said_of_it() -> None:
     api = api_of({"/users": {"get": {"operationId": "list_users", "parameters": [parameter]}}})
     text = interface(list(api.operations), lambda operation: operation.name, budget=40)
     assert "customer: You can also use the my_customer alias" in text
+
+
+def test_a_condition_on_the_version_is_shown_for_changes_only() -> None:
+    version = {"name": "If-Match", "in": "header", "schema": {"type": "string"}}
+    one = {"parameters": [version], "responses": {}}
+    api = api_of({"/kite": {"get": {**one, "operationId": "see"}, "put": {**one, "operationId": "mend"}}})
+    text = interface(list(api.operations), lambda operation: operation.name, budget=200)
+    assert text.splitlines()[:2] == ["see() -> any", "mend(If_Match: str) -> any"]
+    assert arguments_of(api.operation("see"), {"If_Match": "7"}) == {"header": {"If-Match": "7"}}
+    assert "In any function" not in interface([api.operation("see")], lambda operation: operation.name, budget=200)
