@@ -42,6 +42,11 @@ class Parameter:
     example: Any = None
     repeats_sign_in: bool = False
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """The schema with the description of the parameter."""
+        return {**self.schema, "description": self.description} if self.description else self.schema
+
 
 def read_parameters(
     document: Document, path: str, pointer: str, lists: Iterable[tuple[str, Any]], problems: list[Problem]

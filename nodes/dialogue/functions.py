@@ -169,15 +169,6 @@ def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
     return {**wish, "named": few, "operations": others[:MOST_SHOWN], "parts": large}
 
 
-def has_more(run: Run, choice: FunctionChoice, words: str, instruction: str, about: str) -> bool:
-    """Return whether functions or rules would be shown for a wish that the earlier ones did not show."""
-    choice = {**choice, "looks": [*choice["looks"], {"words": words, "thought": ""}]}
-    found = look(run, choice, instruction)
-    return bool(
-        found["named"] or found["operations"] or more_rules(run, about, [one["words"] for one in choice["looks"]])
-    )
-
-
 def _wishes(run: Run, text: str) -> list[str]:
     """Return the single wishes of a text that say in words what functions should do."""
     wishes = [wish for part in _BETWEEN.split(text) if _objects(wish := part.strip(" \t.:*-"))]

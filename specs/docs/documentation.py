@@ -133,7 +133,7 @@ def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterat
     room -= sum(map(len, heads.values()))
     each = max(NOTE_MOST, room // max(1, len(listed)))
     for item in listed:
-        text = plain_text(item.description or shapes[id(item)].description, min(each, RULE_NOTE))
+        text = plain_text(shapes[id(item)].description, min(each, RULE_NOTE))
         text = text if room >= len(text) else ""
         room -= len(text)
         sample = _example(item) if room > 0 else ""
@@ -142,13 +142,12 @@ def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterat
 
 
 def _shape(operation: Operation, parameter: Parameter) -> Shape:
-    return Shape(operation.document, parameter.schema, request=True)
+    return Shape(operation.document, parameter.described, request=True)
 
 
 def _score(relevance: Relevance, parameter: Parameter) -> float:
     """Return how much a parameter has to do with the focus."""
-    described = parameter.description or parameter.schema.get("description")
-    return relevance.of_field(parameter.name, {**parameter.schema, "description": described})
+    return relevance.of_field(parameter.name, parameter.described)
 
 
 def _example(parameter: Parameter) -> str:

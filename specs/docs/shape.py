@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from restgpt.specs.docs.words.told_values import told_values
 from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
@@ -127,8 +128,13 @@ class Shape:
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """The enumerated scalars, or the constant, that the value must be one of; empty if it is free."""
+        """The enumerated scalars, or the constant, that the value must be one of; empty if it is free.
+
+        Of a text that is sent, also those that its description lists, which are only shown.
+        """
         listed = [self.flat["const"]] if "const" in self.flat else self.flat.get("enum")
+        if listed is None and self._request and {"string"} == set(self._declared) - {"null"}:
+            return told_values(self.description)
         if not isinstance(listed, list) or len(listed) > VALUES_MOST or "array" in self._declared:
             return ()
         found = fit_values(listed, self._declared)

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
+from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, values_note, written
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.shape import Shape
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
@@ -163,7 +163,7 @@ class _Writer:
         inside = ", ".join(part for part in (arguments, body, self._pages) if part)
         used = head + len(arguments) + len(body) + 2 + (len(self._kept) + 1 if self._kept else 0)
         said = frozenset(stems(f"{summary} {ruled}"))
-        notes = [*self._notes(said), *(sent.notes(said) if sent is not None else ())]
+        notes = [*self._notes(said, arguments), *(sent.notes(said) if sent is not None else ())]
         deciding = list(written([note for note in notes if note.decides], int((asked - used) * DECIDING_SHARE)))
         used += sum(len(line) + 1 for line in deciding)
         left = room - used
@@ -185,7 +185,7 @@ class _Writer:
         return f"{self._name}({inside}) -> {result}" + (f"\n  {line}" if line else "") + families
 
     def _shape(self, item: Keyword) -> Shape:
-        return Shape(self._operation.document, item.parameter.schema, request=True)
+        return Shape(self._operation.document, item.parameter.described, request=True)
 
     def _news(self, summary: str) -> str:
         """Return the summary; empty if all its words are in the name of the function."""
@@ -239,9 +239,7 @@ class _Writer:
         return ", ".join([*(texts[number] for number in sorted(kept)), f"… {len(texts) - len(kept)} more"])
 
     def _score(self, item: Keyword) -> float:
-        schema = item.parameter.schema
-        described = {"description": item.parameter.description or schema.get("description")}
-        return self._relevance.of_field(item.field, {**schema, **described})
+        return self._relevance.of_field(item.field, item.parameter.described)
 
     def _argument(self, item: Keyword, values: int) -> str:
         shape = self._shape(item)
@@ -317,15 +315,17 @@ class _Writer:
         value = Value(shape, self._relevance, self._types.answered, request=False)
         return value.text(room), value
 
-    def _notes(self, said: frozenset[str]) -> Iterator[Note]:
-        """Yield what the document says of the arguments beyond the words `said`."""
+    def _notes(self, said: frozenset[str], text: str) -> Iterator[Note]:
+        """Yield what the document says of the arguments beyond the words `said`, and values that `text` lacks."""
         for item in self._keywords:
             if (item.name, item.parameter.description) in self._shared:
                 continue
             shape = self._shape(item)
             worth = self._score(item) + (NEEDED if item.required and item.location != "path" else 0.0)
-            described = item.parameter.description or shape.description or self._described.arguments.get(item.field, "")
+            described = shape.description or self._described.arguments.get(item.field, "")
             if note := note_of(item.name, described, shape, said, worth=worth):
+                yield note
+            if note := values_note(item.name, shape, text, worth):
                 yield note
 
 

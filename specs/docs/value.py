@@ -23,6 +23,7 @@ from restgpt.specs.docs.field import (
     limits,
     note_of,
     type_of,
+    values_note,
     written,
 )
 from restgpt.specs.docs.shape import Shape
@@ -41,8 +42,6 @@ DEEPER, FIELD_VALUES, TOUCHED_VALUES = 2, 30, 120
 # The same for a required and an optional field of a body, from generous to few.
 SENT_VALUES = ((400, 160), (400, 60), (160, FIELD_VALUES))
 ANSWER_VALUES = ((FIELD_VALUES, FIELD_VALUES),)
-# How many values a note lists.
-VALUES_NOTED = 24
 # How many alternatives of an object a note lists.
 VARIANTS_MOST = 8
 # How many fields of a result are compared, about.
@@ -147,13 +146,6 @@ class _Entry:
         return frozenset({"id", f"{name}id", f"{name}_id"})
 
     @property
-    def refers(self) -> bool:
-        """Whether it is one object with an id and many fields: inside of another one mostly only its id is given."""
-        if self.arrays or len(self.core.fields) < REFERS_LEAST:
-            return False
-        return any(name.lower() in self.own_ids for name in self.core.fields)
-
-    @property
     def is_list(self) -> bool:
         """Whether the field is an array of objects."""
         return self.arrays > 0 and (self.is_object or bool(self.type_name))
@@ -243,10 +235,8 @@ class Value:
                 yield note
             if self._request and (variants := _variants(entry.core)):
                 yield Note(path, variants, worth + NEEDED, decides=True)
-            values = [repr(value) for value in entry.core.values] if self._is_typed else []
-            if len(values) > 1 and values[-1] not in self._written(entry):
-                listed = " | ".join([*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])])
-                yield Note(path, f"{VALUES}{listed}", worth, decides=True)
+            if self._is_typed and (note := values_note(path, entry.core, self._written(entry), worth)):
+                yield note
 
     def _entry(self, name: str, shape: Shape, mark: str = "", parent: _Entry | None = None) -> _Entry:
         core, arrays = shape, 0
@@ -345,8 +335,10 @@ class Value:
 
     def _refers(self, entry: _Entry) -> bool:
         """Tell whether an object of the body is a record of its own, inside of the one that the body is about."""
-        inside = entry.depth > 1 or (entry.depth == 1 and len(self._root.core.fields) >= REFERS_LEAST)
-        return self._request and inside and entry.refers
+        if not self._request or entry.arrays or entry.depth == 0 or len(entry.core.fields) < REFERS_LEAST:
+            return False
+        inside = entry.depth > 1 or len(self._root.core.fields) >= REFERS_LEAST
+        return inside and not entry.own_ids.isdisjoint(map(str.lower, entry.core.fields))
 
     def _written(self, entry: _Entry, values: int = 0) -> str:
         values = values or max(self._values[not entry.mark], TOUCHED_VALUES if entry.score >= VALUED else 0)

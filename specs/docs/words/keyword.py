@@ -77,11 +77,13 @@ def keywords(operation: Operation, *, shown: bool = True) -> tuple[Keyword, ...]
         name = identifier(parameter.name, fallback=location)
         name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
         found.append(Keyword(name, location, parameter.name, needed[id(parameter)], parameter))
-    return tuple(item for item in found if not (shown and (item.parameter.repeats_sign_in or _is_idle(operation, item))))
+    return tuple(item for item in found if not (shown and _is_idle(operation, item)))
 
 
 def _is_idle(operation: Operation, item: Keyword) -> bool:
-    """Tell whether an argument is such a condition where nothing is changed."""
+    """Tell whether an argument repeats the sign-in, or is such a condition where nothing is changed."""
+    if item.parameter.repeats_sign_in:
+        return True
     return operation.is_safe and not item.required and item.location == "header" and item.field.lower() in VERSIONS
 
 

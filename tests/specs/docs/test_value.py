@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from paths import read_paths
+import yaml
+from paths import api_of, read_paths
 
 from restgpt.specs.docs.signature import signature
+from restgpt.tools.request.build import build_request
 
 LOANS = """
 /loans:
@@ -54,3 +56,66 @@ def test_a_record_inside_of_a_body_has_the_fields_that_the_instruction_names() -
 
 def test_a_record_inside_of_a_body_has_all_its_fields_where_there_is_room() -> None:
     assert "habit_29: str" in function(LOANS, Loan=LOAN, Reader=READER, budget=2500)
+
+
+SHARES = """
+/shares:
+  post:
+    operationId: share
+    parameters:
+      - name: role
+        in: query
+        schema: {type: string}
+        description: "The role. Possible values are: 'none', 'reader', 'writer'."
+      - {name: kind, in: query, schema: {type: string}, description: "The kind, one of `user` or `group`."}
+      - {name: mood, in: query, schema: {type: string}, description: "One of: glad, sad, or whatever you feel."}
+      - {name: tone, in: query, schema: {type: string}, description: "Valid values are 'low', 'high', and others."}
+      - name: view
+        in: query
+        schema: {type: string}
+        description: |
+          What is seen.
+          - "whole": All of it.
+          - "part": A part of it.
+    requestBody:
+      content: {application/json: {schema: {type: object, properties: {
+        place: {type: string, description: 'Allowed values: "here", "there"'}}}}}
+    responses: {204: {description: done}}
+"""
+
+
+def test_values_that_prose_lists_in_quotes_or_bullets_are_shown_as_values() -> None:
+    text = function(SHARES)
+    assert "role: 'none'|'reader'|'writer', kind: 'user'|'group', mood: str, tone: str, view: 'whole'|'part'" in text
+    assert "body: {place: 'here'|'there'}" in text
+    assert "Possible values" not in text
+    assert "mood: One of: glad, sad, or whatever you feel." in text
+
+
+def test_values_that_prose_lists_refuse_nothing() -> None:
+    operation = api_of(yaml.safe_load(SHARES), base_url="http://localhost").operation("share")
+    request = build_request(operation, {"query": {"role": "owner"}, "body": {"place": "elsewhere"}})
+    assert request.url.endswith("/shares?role=owner")
+
+
+MANY = """
+/paint:
+  get:
+    operationId: paint
+    summary: Paint
+    parameters:
+      - name: colour
+        in: query
+        required: true
+        description: The colour of the wall. Valid values are listed here.
+        schema: {type: string, enum: [VALUES]}
+    responses: {204: {description: done}}
+"""
+
+
+def test_values_of_a_required_argument_stand_before_text() -> None:
+    values = [f"colour_of_the_sea_{number}" for number in range(18)]
+    text = function(MANY.replace("VALUES", ", ".join(values)), budget=200)
+    assert "colour*: str" in text
+    assert f"colour: one of {' | '.join(map(repr, values))}." in text
+    assert "Valid values are" not in text
