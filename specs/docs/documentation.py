@@ -163,7 +163,7 @@ def _body(operation: Operation, relevance: Relevance, room: int) -> Iterator[str
         return
     media = body.preferred
     head = f"body{'*' if body.required else ''}  {media.media_type}  "
-    said = plain_text(body.description, NOTE_MOST)
+    said = prose(body.description, NOTE_MOST)
     shape = Shape(operation.document, media.schema, request=True)
     value = Value(shape, relevance, {}, request=True, whole=True)
     text = value.text(int((room - len(head)) * SENT_SHARE))

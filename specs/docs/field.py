@@ -133,6 +133,10 @@ def is_plain(value: Any) -> bool:
     return value not in (None, "") and not isinstance(value, dict | list) and len(str(value)) <= DEFAULT_MOST
 
 
+DANGLING = re.compile(r"[\s,;]*(?:\b\w+ )?\b(?:values?|one of|defaults?)(?: (?:are|is|to|include))?:?…$", re.IGNORECASE)
+"""The beginning of a list of values, or of a default, that a cut text ends with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What is said of a field beside its type; `decides` tells that a call may go wrong without it."""
@@ -197,7 +201,7 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
             needed += _least(text)
             room -= cost
     for text, most in shares(fitting, room, _least).items():
-        short = plain_text(text, most)
+        short = DANGLING.sub("…", plain_text(text, most))
         yield f"{heads[text]}: {short if short[-1] in '.…' else short + '.'}"
 
 

@@ -1,7 +1,7 @@
 """The summary line of an operation, for lists of operations in prompts."""
 
 from restgpt.specs.docs.words.keyword import argument_names
-from restgpt.specs.docs.words.sentences import says_more
+from restgpt.specs.docs.words.sentences import IDLE, says_more
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.text.hidden import marks
 from restgpt.specs.search.stemmer import stems
@@ -31,5 +31,5 @@ def _title(operation: Operation) -> str:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence or line of a description."""
-    line = text.strip().split("\n", 1)[0]
-    return line.split(". ", 1)[0]
+    line = text.strip().split("\n", 1)[0].split(". ", 1)[0]
+    return "" if IDLE.fullmatch(line) else line

@@ -5,6 +5,8 @@ from typing import Any
 import yaml
 from paths import api_of, read_paths
 
+from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.field import Note, written
 from restgpt.specs.docs.signature import signature
 from restgpt.tools.request.build import build_request
 
@@ -119,3 +121,31 @@ def test_values_of_a_required_argument_stand_before_text() -> None:
     assert "colour*: str" in text
     assert f"colour: one of {' | '.join(map(repr, values))}." in text
     assert "Valid values are" not in text
+
+
+def test_a_cut_text_does_not_end_where_its_values_begin() -> None:
+    told = [Note("size", "The size of the sail as the loft writes it. Valid values are " + "small " * 20, 1, False)]
+    for room in range(60, 90):
+        assert not any(line.endswith(("values…", "are…")) for line in written(told, room))
+
+
+LETTERS = """
+/letters:
+  post:
+    operationId: write_letter
+    description: "Raises ValueError: if the paper is used up"
+    requestBody:
+      description: The request body.
+      content: {application/json: {schema: {type: object, description: Request model for letters, properties: {
+        paper: {type: string, description: Response model for paper. Hand-made only.}}}}}
+    responses: {204: {description: done}}
+"""
+
+
+def test_what_says_only_that_something_is_a_model_is_left_out() -> None:
+
+    [operation] = read_paths(LETTERS).operations
+    for text in (function(LETTERS), documentation(operation)):
+        assert "Hand-made only." in text
+        for idle in ("ValueError", "model for", "request body"):
+            assert idle not in text
