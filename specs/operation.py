@@ -30,7 +30,7 @@ IDEMPOTENT = SAFE | {"PUT", "DELETE", "TRACE"}
 # Names of parameters for a credential, in lower case; what is said of one that signs in, and of one that is acted on.
 CREDENTIALS = frozenset({"token", "access_token", "api_key", "apikey", "authorization"})
 AUTHENTICATION = re.compile(r"\bauth(?:entication)?\b|\bapi[ _-]?key\b", re.IGNORECASE)
-HANDLED = re.compile(r"\b(?:revok|invalidat|introspect|verif|exchang|refresh|delet|rotat)", re.IGNORECASE)
+HANDLED = re.compile(r"\b(?:revok|invalidat|introspect|verif|exchang|refresh|delete|rotate)", re.IGNORECASE)
 
 
 class Operation:

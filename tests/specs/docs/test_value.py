@@ -143,7 +143,6 @@ LETTERS = """
 
 
 def test_what_says_only_that_something_is_a_model_is_left_out() -> None:
-
     [operation] = read_paths(LETTERS).operations
     for text in (function(LETTERS), documentation(operation)):
         assert "Hand-made only." in text
