@@ -246,7 +246,7 @@ class Operation:
         text, name = item.description, item.name.lower()
         holds = name in CREDENTIALS and bool(AUTHENTICATION.search(text)) and not HANDLED.search(text)
         is_key = any(one.type == "apiKey" and one.name.lower() == name for one in self._schemes)
-        repeats = bool(self._schemes) and item.location != "path" and (holds or is_key)
+        repeats = bool(self._schemes) and item.required and item.location != "path" and (holds or is_key)
         return replace(item, required=False, repeats_sign_in=True) if repeats else item
 
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:

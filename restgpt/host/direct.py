@@ -224,6 +224,7 @@ def _parameters(operation: Operation) -> list[Parameter]:
         item
         for item in operation.parameters
         if item.location in GROUPS
+        and not item.repeats_sign_in
         and not is_hidden(item.name)
         and not (item.location == "header" and item.name.lower() in RESERVED_HEADERS)
     ]

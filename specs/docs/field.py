@@ -68,8 +68,8 @@ def type_of(shape: Shape, most: int, *, is_sent: bool = False, depth: int = ARRA
 
     Arrays nest `depth` times at most, since a schema may contain itself.
     """
-    if shape.values:
-        texts = [repr(value) for value in shape.values]
+    if shape.shown_values:
+        texts = [repr(value) for value in shape.shown_values]
         if len("|".join(texts)) <= most or len(texts) == 1:
             return "|".join(texts)[:most]
     if not shape.kinds:
@@ -160,7 +160,7 @@ def note_of(
 
     With `is_wanted`, the instruction names the field, so that everything said of it decides.
     """
-    found = [one for one in sentences(description) if not (shape.values and LISTS.match(one.text))]
+    found = [one for one in sentences(description) if not (shape.shown_values and LISTS.match(one.text))]
     measured = [item.text for item in found if DECIDING.search(item.text)]
     deciding = [*measured, *(item.text for item in found if item.is_rule and item.text not in measured)]
     text = plain_text(" ".join(deciding or [item.text for item in found]), RULE_NOTE if deciding else NOTE_MOST)
@@ -177,7 +177,7 @@ def note_of(
 
 def values_note(name: str, shape: Shape, text: str, worth: float) -> Note | None:
     """Return the values of a field as what decides, if the `text` of its type does not have them."""
-    values = [repr(value) for value in shape.values]
+    values = [repr(value) for value in shape.shown_values]
     if len(values) < 2 or values[-1] in text:
         return None
     listed = [*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])]

@@ -128,17 +128,18 @@ class Shape:
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """The enumerated scalars, or the constant, that the value must be one of; empty if it is free.
-
-        Of a text that is sent, also those that its description lists, which are only shown.
-        """
+        """The enumerated scalars, or the constant, that the value must be one of; empty if it is free."""
         listed = [self.flat["const"]] if "const" in self.flat else self.flat.get("enum")
-        if listed is None and self._request and {"string"} == set(self._declared) - {"null"}:
-            return told_values(self.description)
         if not isinstance(listed, list) or len(listed) > VALUES_MOST or "array" in self._declared:
             return ()
         found = fit_values(listed, self._declared)
         return tuple(value for value in found if value is not None and not isinstance(value, dict | list))
+
+    @property
+    def shown_values(self) -> tuple[Any, ...]:
+        """The values, or those that the description of a text that is sent lists; nothing is refused for the latter."""
+        is_text = self._request and set(self._declared) - {"null"} == {"string"}
+        return self.values or (told_values(self.description) if is_text and "enum" not in self.flat else ())
 
     def names(self) -> Iterator[str]:
         """Yield the names of the documented fields, those that `fields` leaves out too."""
