@@ -89,8 +89,7 @@ def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
 
 def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
     """Return the check of a reply for the whole instruction; it raises `ValueError`."""
-    doubted, looks = doubt(state, steps), _selection(state)["looks"]
-    known, again = {_words(wish["words"]) for wish in looks}, list[str]()
+    doubted, again = doubt(state, steps), list[str]()
 
     def check(reply: ProgramReply) -> None:
         for one in (offer.check, doubted):
@@ -103,11 +102,7 @@ def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternati
                 f"{fenced('result', shortened(steps[-1]['result'], AGAIN_SHOWN))}\n"
                 "Write another program, or end with what is known."
             )
-        if reply.decision != "functions":
-            return
-        if _words(reply.text) in known:
-            raise ValueError("decision: these functions are shown above. Decide with them: program, plan or end.")
-        if len(looks) >= MAX_LOOKS:
+        if reply.decision == "functions" and len(_selection(state)["looks"]) >= MAX_LOOKS:
             raise ValueError(
                 "decision: no more functions can be shown. Decide with those that you see: program, plan or end."
             )
@@ -121,10 +116,6 @@ def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramRe
     if before is None or reply.decision != "program":
         return False
     return program_code(storable_text(reply.text)) == before["code"]
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:

@@ -22,7 +22,8 @@ SEARCHED_PART = 2
 RESERVED = frozenset(
     {"gather", "stop", "left", "rows", "field", "one", "number", "table", "headers", "ApiError", "Rejected"}
 )
-
+# How many of the best operations bring those that yield any of their ids with them, and how many of these each.
+FIRST, PRODUCERS_MOST = 8, 2
 
 NEAR = 5
 """How many names an error about an unknown operation gives."""
@@ -149,18 +150,19 @@ class Catalogue:
         """Return the operations that fit a text best, with their producers, whose lines fit half of `budget` tokens."""
         left = budget * TOKEN // SEARCHED_PART
         chosen: dict[int, Operation] = {}
-        for found in self.search(text, max(10, budget // 8)):
-            for operation in (found, *self._best_producers(found)):
+        for number, found in enumerate(self.search(text, max(10, budget // 8))):
+            for operation in (found, *self._best_producers(found, all_ids=number < FIRST)):
                 cost = len(self.line(operation)) + 1
                 if id(operation) not in chosen and cost <= left:
                     chosen[id(operation)] = operation
                     left -= cost
         return list(chosen.values())
 
-    def _best_producers(self, operation: Operation) -> list[Operation]:
-        """Return the best producer of each variable of the path."""
-        producers = self.producers(operation)
-        return [found[0] for name, found in producers.items() if found and "{" + name + "}" in operation.path]
+    def _best_producers(self, operation: Operation, *, all_ids: bool) -> list[Operation]:
+        """Return the best producer of each variable of the path, or of each id, of which it needs few."""
+        producers = self.producers(operation).items()
+        best = [found[0] for name, found in producers if found and (all_ids or "{" + name + "}" in operation.path)]
+        return best[:PRODUCERS_MOST] if all_ids else best
 
     def producers(self, operation: Operation) -> Mapping[str, tuple[Operation, ...]]:
         """Map each identifier that an operation takes to the operations of its API that yield it, best first."""

@@ -16,6 +16,8 @@ from restgpt.specs.schemas.types import only_value
 
 # Arguments that every function has or may have: the request body, and how many pages to read.
 BODY, PAGES = "body", "pages"
+# Headers that let a change meet only the version that was read, in lower case.
+VERSIONS = frozenset({"if-match", "if-unmodified-since"})
 GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}
 
 
@@ -24,7 +26,8 @@ class Keyword:
     """One parameter as a keyword argument; `field` is its name in the API, `location` its group in the arguments.
 
     A parameter is not `required` if it has a default, or one value only, which the request is filled in with. One that
-    the document requires and that has one value only is `settled`: nobody has to give or to see it.
+    the document requires and that has one value only is `settled`: nobody has to give or to see it. One is `idle` that
+    repeats the sign-in, or is a condition on the version of what is only read: it is taken, and not shown.
     """
 
     name: str
@@ -32,18 +35,14 @@ class Keyword:
     field: str
     required: bool
     settled: bool
+    idle: bool
     parameter: Parameter
     document: Document
 
     @property
     def shape(self) -> Shape:
         """The schema of its value, as a request has it; new each time, since each reading has its own limits."""
-        return Shape(self.document, self.parameter.schema, request=True)
-
-    @property
-    def description(self) -> str:
-        """What the parameter says of itself, else what its schema does without a reference."""
-        return self.parameter.description or str(self.parameter.schema.get("description") or "")
+        return Shape(self.document, self.parameter.described, request=True)
 
 
 def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value") -> str:
@@ -55,23 +54,25 @@ def identifier(text: str, *, taken: Collection[str] = (), fallback: str = "value
     return f"{name}_" if keyword.iskeyword(name) or name in taken else name
 
 
-def keywords_of(document: Document, parameters: Iterable[Parameter]) -> tuple[Keyword, ...]:
+def keywords_of(document: Document, parameters: Iterable[Parameter], *, is_safe: bool) -> tuple[Keyword, ...]:
     """Return parameters as keyword arguments, required ones first, then in document order.
 
     Of two parameters with the same name the later one has its location appended. Headers that the program sets itself
-    are left out.
+    are left out. `is_safe` says that the operation only reads.
     """
     free = [item for item in parameters if item.location in GROUPS and not _is_reserved(item)]
     fixed = {id(item): _fixed(document, item) for item in free}
     needed = {id(item): item.required and fixed[id(item)] == (None, None) for item in free}
     found: list[Keyword] = []
     names = UniqueNames()
-    for item in sorted(free, key=lambda item: not needed[id(item)]):
+    for item in sorted(free, key=lambda item: (item.repeats_sign_in, not needed[id(item)])):
         location = GROUPS[item.location]
         name = identifier(item.name, fallback=location)
         name = names.claim(f"{name}_{location}" if name in names or name in (BODY, PAGES) else name)
         settled = item.required and fixed[id(item)][1] is not None
-        found.append(Keyword(name, location, item.name, needed[id(item)], settled, item, document))
+        is_version = location == "header" and item.name.lower() in VERSIONS
+        idle = item.repeats_sign_in or (is_safe and is_version and not item.required)
+        found.append(Keyword(name, location, item.name, needed[id(item)], settled, idle, item, document))
     return tuple(found)
 
 

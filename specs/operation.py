@@ -1,8 +1,10 @@
 """One operation of an API: its parameters, body, responses, security and servers, decoded on first use."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.security import Requirement, read_requirements, requirement_problems
+from restgpt.specs.security import Requirement, SecurityScheme, read_requirements, requirement_problems
 from restgpt.specs.server import Server, absolute_url, no_host, read_servers, server_problems
 from restgpt.specs.status import is_success
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "QUERY"})
 IDEMPOTENT = SAFE | {"PUT", "DELETE", "TRACE"}
+# Names of parameters for a credential, in lower case; what is said of one that signs in, and of one that is acted on.
+CREDENTIALS = frozenset({"token", "access_token", "api_key", "apikey", "authorization"})
+AUTHENTICATION = re.compile(r"\bauth(?:entication)?\b|\bapi[ _-]?key\b", re.IGNORECASE)
+HANDLED = re.compile(r"\b(?:revok|invalidat|introspect|verif|exchang|refresh|delete|rotate)", re.IGNORECASE)
 
 
 class Operation:
@@ -219,21 +225,41 @@ class Operation:
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the operation and of its path; undeclared variables of the path are required strings.
 
-        A parameter that repeats an API key of the operation is left out: the program sets it.
+        A parameter that repeats an API key of the operation is left out: the program sets it. One in another place
+        that repeats the sign-in is sent only if it is given.
         """
-        return tuple(item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
+        found = (item for item in self._read_parameters([]) if not self.is_key(item.location, item.name))
+        return tuple(self._without_sign_in(item) for item in found)
+
+    @cached_property
+    def accepted(self) -> tuple[Keyword, ...]:
+        """The parameters that a caller may give, as keyword arguments of a function, required ones first."""
+        return keywords_of(self.document, self.parameters, is_safe=self.is_safe)
 
     @cached_property
     def keywords(self) -> tuple[Keyword, ...]:
-        """The parameters that a caller gives, as keyword arguments of a function, required ones first."""
-        return keywords_of(self.document, self.parameters)
+        """Those of them that a caller is shown."""
+        return tuple(item for item in self.accepted if not item.idle)
 
     def is_key(self, location: str, name: str) -> bool:
         """Return whether the user's settings or an API key that the operation needs are sent here under this name."""
         if (location, name.lower() if location == "header" else name) in self.api.given:
             return True
-        schemes = (self.api.security_schemes.get(key) for requirement in self.security for key in requirement)
-        return any(scheme is not None and scheme.is_sent_as(location, name) for scheme in schemes)
+        return any(scheme.is_sent_as(location, name) for scheme in self._schemes)
+
+    @cached_property
+    def _schemes(self) -> list[SecurityScheme]:
+        """The security schemes that its requirements name and the document has."""
+        keys = [key for requirement in self.security for key in requirement]
+        return [self.api.security_schemes[key] for key in keys if key in self.api.security_schemes]
+
+    def _without_sign_in(self, item: Parameter) -> Parameter:
+        """Return a parameter, not required if it has the name of an API key, or is said to hold the sign-in."""
+        text, name = item.description, item.name.lower()
+        holds = name in CREDENTIALS and bool(AUTHENTICATION.search(text)) and not HANDLED.search(text)
+        is_key = any(one.type == "apiKey" and one.name.lower() == name for one in self._schemes)
+        repeats = bool(self._schemes) and item.required and item.location != "path" and (holds or is_key)
+        return replace(item, required=False, repeats_sign_in=True) if repeats else item
 
     def _read_parameters(self, problems: list[Problem]) -> tuple[Parameter, ...]:
         inherited = [] if self.document.is_swagger2 else self._item.get("parameters")

@@ -23,7 +23,10 @@ RESERVED_HEADERS = HEADERS_OF_CLIENT - {"content-type"} | {"authorization", "pro
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter with defaults filled in for `style` and `explode`; `schema` is raw and may be a reference."""
+    """One parameter with defaults filled in for `style` and `explode`; `schema` is raw and may be a reference.
+
+    One that `repeats_sign_in` is neither shown nor required: the security scheme sends the credential.
+    """
 
     name: str
     location: str
@@ -37,6 +40,12 @@ class Parameter:
     description: str = ""
     deprecated: bool = False
     example: Any = None
+    repeats_sign_in: bool = False
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The schema with the description of the parameter."""
+        return {**self.schema, "description": self.description} if self.description else self.schema
 
 
 def read_parameters(

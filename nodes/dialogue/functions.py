@@ -5,7 +5,8 @@ writes them into its prompt.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 
 from restgpt.nodes.dialogue.knowledge import more_rules
 from restgpt.nodes.dialogue.look import AROUND, opened, parts_in, whole_map
@@ -14,6 +15,10 @@ from restgpt.nodes.state.records import FunctionChoice, Look
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.overview.summary import function_line
+from restgpt.specs.search.query import read_query
+from restgpt.specs.search.stemmer import stems
+from restgpt.specs.search.synonyms import synonyms
 
 MOST_SHOWN = 8
 """The maximum number of functions that one look shows with their signatures."""
@@ -38,10 +43,14 @@ NOTHING_FITS = f"No function has words of the instruction. This is the map of th
 ALL_SHOWN = "All functions that fit are shown above."
 """The line of a look that finds only functions which were shown before."""
 
-UNSHOWN = "Without their arguments, which `functions` shows if you name them:"
+UNSHOWN = "With the names of their arguments only; name those to `functions` whose types or rules you must see:"
 """The line before functions that are not shown with their signatures."""
 
+NEAREST = 3
+"""How many functions are named for a wish that none fits."""
+
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_BETWEEN = re.compile(r"[;,\n]|\band\b")
 _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
 
@@ -100,7 +109,7 @@ def _fitting(run: Run, others: Sequence[Operation], room: int) -> list[Operation
 
 
 def _line(run: Run, operation: Operation) -> str:
-    return f"- {run.catalogue.line(operation)}"
+    return f"- {function_line(operation, run.catalogue.function_name(operation))}"
 
 
 def functions_text(run: Run, selected: FunctionChoice, instruction: str) -> str:
@@ -127,7 +136,7 @@ def _operations(run: Run, names: Iterable[str]) -> list[Operation]:
 
 
 def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
-    """Find the functions and the parts of the map that the last wish names, else the functions that fit its words.
+    """Find the functions and the parts of the map that the last wish names, and functions for each of its other wishes.
 
     A part with few functions stands for these functions. A function that was shown with its signature is found again
     only if the wish names it and more can be said of it.
@@ -150,11 +159,40 @@ def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
             found += part.everything()
         else:
             large.append(name)
-    if not (found or large):
-        found = _offered(run, run.catalogue.search(wish["words"], MOST_SHOWN + len(shown)))
+    wishes = _wishes(run, wish["words"])
+    each = max(2, MOST_SHOWN // max(1, len(wishes)))
+    for words in wishes:
+        fitting = _offered(run, run.catalogue.search(words, MOST_SHOWN + len(shown)))
+        found += [operation for operation in fitting if name_of(operation) not in shown][:each]
     few = [*map(name_of, named[:MOST_WHOLE])]
     others = [name for name in map(name_of, _distinct(found)) if name not in shown and name not in few]
     return {**wish, "named": few, "operations": others[:MOST_SHOWN], "parts": large}
+
+
+def _wishes(run: Run, text: str) -> list[str]:
+    """Return the single wishes of a text that say in words what functions should do."""
+    wishes = [wish for part in _BETWEEN.split(text) if _objects(wish := part.strip(" \t.:*-"))]
+    wishes = wishes if len(wishes) > 1 else [text]
+    return [wish for wish in wishes if not (_named(run, wish)[0] or parts_in(run, wish))]
+
+
+def _objects(wish: str) -> frozenset[str]:
+    """Return the stems of a wish, and of their synonyms, that are no verbs, names or values."""
+    found = [stem for stem, weight in read_query(wish).weights.items() if weight >= 1.0]
+    return frozenset(found).union(*(synonyms().get(stem, ()) for stem in found))
+
+
+def _unanswered(run: Run, wishes: Sequence[str], shown: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each wish that no function fits, and for each of several whose function stands above."""
+    for wish in wishes:
+        near, objects = _offered(run, run.catalogue.search(wish, NEAREST)), _objects(wish)
+        said = [stems(f"{one.name} {one.path} {one.summary}") for one in near]
+        alike = get_close_matches("_".join(wish.split()), run.catalogue.functions, NEAREST)
+        names = ", ".join(map(run.catalogue.function_name, near or _operations(run, alike)))
+        if objects and objects.isdisjoint(stem for own in said for stem in own):
+            yield f"Nothing fits `{wish}`{f'; nearest: {names}' if names else ''}."
+        elif len(wishes) > 1 and near and run.catalogue.name_of(near[0]) in shown:
+            yield f"`{wish}`: {run.catalogue.function_name(near[0])} is shown above."
 
 
 def look_text(run: Run, choice: FunctionChoice, number: int, about: str) -> str:
@@ -172,10 +210,14 @@ def look_text(run: Run, choice: FunctionChoice, number: int, about: str) -> str:
         f"A rule of the user denies {run.catalogue.function_name(one)}. {run.rules.reason(one)}" for one in denied
     ]
     rules = more_rules(run, about, [one["words"] for one in choice["looks"][: number + 1]])
+    earlier = [name for one in choice["looks"][:number] for name in one.get("operations", ())]
+    wishes = _wishes(run, wish["words"])
+    unmet = [] if rules and len(wishes) == 1 else [*_unanswered(run, wishes, {*choice["operations"], *earlier})]
     if not texts:
         fits = rules or _named(run, wish["words"])[0] or run.catalogue.search(wish["words"], 1)
-        texts = [ALL_SHOWN if fits or len(choice["operations"]) == everything else whole_map(run)]
-    return "\n\n".join([*texts, *([rules] if rules else [])])
+        told = ALL_SHOWN if fits or len(choice["operations"]) == everything else whole_map(run)
+        texts = [] if fits and unmet else [told]
+    return "\n\n".join([*(["\n".join(unmet)] if unmet else []), *texts, *([rules] if rules else [])])
 
 
 def _focus(wish: Look, instruction: str) -> str:

@@ -51,7 +51,7 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
         body = operation.sent
         return {
             "name": name,
-            "keywords": {item.name: item.required for item in operation.keywords},
+            "keywords": {item.name: item.required for item in operation.accepted},
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),

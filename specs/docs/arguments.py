@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -81,7 +81,7 @@ class _Call:
     def __init__(self, operation: Operation, function: str) -> None:
         self._operation = operation
         self._function = function
-        self._keywords = operation.keywords
+        self._keywords = operation.accepted
         self._by_name = {item.name: item for item in self._keywords}
         self._body = operation.sent
         self._body_names = body_fields(self._body)
@@ -183,15 +183,23 @@ class _Call:
             self._problems.append(f"{self._function} needs the argument {BODY!r}.")
 
     def _known(self) -> str:
-        names = [f"{item.name}*" if item.required else item.name for item in self._keywords]
-        listed = ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
-        if self._body is not None and self._operation.body is not None:
-            fields = list(self._body.fields)
-            inside = ", ".join(f"{name}*" if name in self._body.required else name for name in fields[:LISTED])
-            star = "*" if self._operation.body.required else ""
-            more = ", …" if len(fields) > LISTED else ""
-            listed += f"{', ' if listed else ''}{BODY}{star}{' {' + inside + more + '}' if inside else ''}"
-        return f"It takes {listed or 'no arguments'}."
+        return f"It takes {argument_names(self._operation) or 'no arguments'}."
+
+
+def argument_names(operation: Operation, most: int = LISTED, hidden: Collection[str] = ()) -> str:
+    """Name the arguments of an operation and the fields of its body, `most` of each; a star marks required ones."""
+    parts = [_some({item.name: item.required for item in operation.keywords if item.name not in hidden}, most)]
+    body = operation.sent
+    if body is not None and operation.body is not None:
+        inside = _some({name: name in body.required for name in body.fields}, most)
+        parts.append(f"{BODY}{'*' * operation.body.required}{' {' + inside + '}' if inside else ''}")
+    return ", ".join(filter(None, parts))
+
+
+def _some(names: Mapping[str, bool], most: int) -> str:
+    """Write names, required ones first, with a star."""
+    listed = [f"{name}{'*' * names[name]}" for name in sorted(names, key=lambda name: not names[name])]
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
 
 
 def body_fields(body: Shape | None) -> dict[str, str]:

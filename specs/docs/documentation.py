@@ -135,7 +135,7 @@ def _parameters(operation: Operation, relevance: Relevance, room: int) -> Iterat
     room -= sum(map(len, heads.values()))
     each = max(NOTE_MOST, room // max(1, len(listed)))
     for item in listed:
-        text = plain_text(item.parameter.description or shapes[id(item)].description, min(each, RULE_NOTE))
+        text = plain_text(shapes[id(item)].description, min(each, RULE_NOTE))
         text = text if room >= len(text) else ""
         room -= len(text)
         sample = _example(item.parameter) if room > 0 else ""
@@ -156,7 +156,7 @@ def _body(operation: Operation, relevance: Relevance, room: int) -> Iterator[str
         return
     media = body.preferred
     head = f"body{'*' if body.required else ''}  {media.media_type}  "
-    said = plain_text(body.description, NOTE_MOST)
+    said = prose(body.description, NOTE_MOST)
     shape = Shape(operation.document, media.schema, request=True)
     value = Value(shape, relevance, {}, request=True, whole=True)
     text = value.text(int((room - len(head)) * SENT_SHARE))

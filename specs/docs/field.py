@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.specs.docs.words.sentences import says_more, sentences
 from restgpt.specs.schemas.shape import Shape
+from restgpt.specs.schemas.told_values import LISTS
 from restgpt.specs.search.stemmer import stems
 
 Key = TypeVar("Key", bound=Hashable)
@@ -46,8 +47,8 @@ DEFAULT_MOST, PATTERN_MOST, LARGEST_BOUND = 40, 80, 10**9
 NOTE_MOST, RULE_NOTE, EXAMPLE_MOST, NAMED_MOST = 80, 600, 40, 3
 # The fewest characters of a note where not all fit as they are, and what a unit or a notation adds to its worth.
 NOTE_LEAST, MEASURED = 60, 5.0
-# How a list of values begins, and the fewest characters of a long one.
-VALUES, VALUES_LEAST = "one of ", 300
+# How a list of values begins, the fewest characters of a long one, and how many values it has.
+VALUES, VALUES_LEAST, VALUES_NOTED = "one of ", 300, 24
 
 DECIDING = re.compile(
     r"\b(?:(?:milli|micro|nano)?seconds?|ms|minutes|hours|days|(?:in|of|per) (?:a )?(?:minute|hour|day|week|month|year)"
@@ -67,8 +68,8 @@ def type_of(shape: Shape, most: int, *, is_sent: bool = False, depth: int = ARRA
 
     Arrays nest `depth` times at most, since a schema may contain itself.
     """
-    if shape.values:
-        texts = [repr(value) for value in shape.values]
+    if shape.shown_values:
+        texts = [repr(value) for value in shape.shown_values]
         if len("|".join(texts)) <= most or len(texts) == 1:
             return "|".join(texts)[:most]
     if not shape.kinds:
@@ -132,6 +133,10 @@ def is_plain(value: Any) -> bool:
     return value not in (None, "") and not isinstance(value, dict | list) and len(str(value)) <= DEFAULT_MOST
 
 
+DANGLING = re.compile(r"[\s,;]*(?:\b\w+ )?\b(?:values?|one of|defaults?)(?: (?:are|is|to|include))?:?…$", re.IGNORECASE)
+"""The beginning of a list of values, or of a default, that a cut text ends with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What is said of a field beside its type; `decides` tells that a call may go wrong without it."""
@@ -155,7 +160,7 @@ def note_of(
 
     With `is_wanted`, the instruction names the field, so that everything said of it decides.
     """
-    found = sentences(description)
+    found = [one for one in sentences(description) if not (shape.shown_values and LISTS.match(one.text))]
     measured = [item.text for item in found if DECIDING.search(item.text)]
     deciding = [*measured, *(item.text for item in found if item.is_rule and item.text not in measured)]
     text = plain_text(" ".join(deciding or [item.text for item in found]), RULE_NOTE if deciding else NOTE_MOST)
@@ -168,6 +173,15 @@ def note_of(
         if 0 < len(example) <= EXAMPLE_MOST and example not in description and "format" not in shape.flat:
             text = f"{text.rstrip('.')}, {sample}" if text else sample
     return Note(name, text, worth + (MEASURED if measured else 0.0), bool(deciding) or is_wanted) if text else None
+
+
+def values_note(name: str, shape: Shape, text: str, worth: float) -> Note | None:
+    """Return the values of a field as what decides, if the `text` of its type does not have them."""
+    values = [repr(value) for value in shape.shown_values]
+    if len(values) < 2 or values[-1] in text:
+        return None
+    listed = [*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])]
+    return Note(name, VALUES + " | ".join(listed), worth, decides=True)
 
 
 def written(notes: Sequence[Note], room: int) -> Iterator[str]:
@@ -193,7 +207,7 @@ def written(notes: Sequence[Note], room: int) -> Iterator[str]:
             needed += _least(text)
             room -= cost
     for text, most in shares(fitting, room, _least).items():
-        short = plain_text(text, most)
+        short = DANGLING.sub("…", plain_text(text, most))
         yield f"{heads[text]}: {short if short[-1] in '.…' else short + '.'}"
 
 

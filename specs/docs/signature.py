@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, written
+from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, values_note, written
 from restgpt.specs.docs.overview.summary import first_sentence
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
 from restgpt.specs.docs.words.docstring import docstring
@@ -159,7 +159,7 @@ class _Writer:
         inside = ", ".join(part for part in (arguments, body, self._pages) if part)
         used = head + len(arguments) + len(body) + 2 + (len(self._kept) + 1 if self._kept else 0)
         said = frozenset(stems(f"{summary} {ruled}"))
-        notes = [*self._notes(said), *(sent.notes(said) if sent is not None else ())]
+        notes = [*self._notes(said, arguments), *(sent.notes(said) if sent is not None else ())]
         deciding = list(written([note for note in notes if note.decides], int((asked - used) * DECIDING_SHARE)))
         used += sum(len(line) + 1 for line in deciding)
         left = room - used
@@ -304,15 +304,17 @@ class _Writer:
         value = Value(shape, self._relevance, self._types.answered, request=False)
         return value.text(room), value
 
-    def _notes(self, said: frozenset[str]) -> Iterator[Note]:
-        """Yield what the document says of the arguments beyond the words `said`."""
+    def _notes(self, said: frozenset[str], text: str) -> Iterator[Note]:
+        """Yield what the document says of the arguments beyond the words `said`, and values that `text` lacks."""
         for item in self._keywords:
             if (item.name, item.parameter.description) in self._shared:
                 continue
             shape = item.shape
             worth = self._relevance.of_keyword(item) + (NEEDED if item.required and item.location != "path" else 0.0)
-            described = item.parameter.description or shape.description or self._described.arguments.get(item.field, "")
+            described = shape.description or self._described.arguments.get(item.field, "")
             if note := note_of(item.name, described, shape, said, worth=worth):
+                yield note
+            if note := values_note(item.name, shape, text, worth):
                 yield note
 
 

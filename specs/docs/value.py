@@ -23,6 +23,7 @@ from restgpt.specs.docs.field import (
     limits,
     note_of,
     type_of,
+    values_note,
     written,
 )
 from restgpt.specs.docs.words.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
@@ -41,8 +42,6 @@ DEEPER, FIELD_VALUES, TOUCHED_VALUES = 2, 30, 120
 # The same for a required and an optional field of a body, from generous to few.
 SENT_VALUES = ((400, 160), (400, 60), (160, FIELD_VALUES))
 ANSWER_VALUES = ((FIELD_VALUES, FIELD_VALUES),)
-# How many values a note lists.
-VALUES_NOTED = 24
 # How many alternatives of an object a note lists.
 VARIANTS_MOST = 8
 # How many fields of a result are compared, about.
@@ -77,6 +76,9 @@ KEY, NAMED, HELPFUL, OBJECTS, PLAIN, RARE = 0, 8, 10, 12, 20, 30
 LEVEL, TOUCHED_LEVEL, POINT, INHERITED = 3, 1, 3, 0.5
 # The rank of a field that a body must have: before all.
 NEEDED_RANK = -50
+# An object with an id of its own and so many fields, inside of what a body is about, mostly only refers to a record.
+# Its other fields come last, while this part of the room stays free.
+REFERS_LEAST, REFERS, REFERS_FREE = 8, 200, 0.6
 # What a note on a required field is worth more than one on an optional one.
 NEEDED = 10.0
 # More lists of objects than these are details; fewer are what was asked for.
@@ -141,6 +143,12 @@ class _Entry:
     def is_object(self) -> bool:
         deepest = self.deepest + DEEPER if self.score >= PARTLY else self.deepest
         return not self.type_name and "object" in self.core.kinds and self.core.has_fields and self.depth < deepest
+
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """The names of the field for its id that an object may have, in lower case."""
+        name = self.name.lower()
+        return frozenset({"id", f"{name}id", f"{name}_id"})
 
     @property
     def is_list(self) -> bool:
@@ -232,10 +240,8 @@ class Value:
                 yield note
             if self._request and (variants := _variants(entry.core)):
                 yield Note(path, variants, worth + NEEDED, decides=True)
-            values = [repr(value) for value in entry.core.values] if self._is_typed else []
-            if len(values) > 1 and values[-1] not in self._written(entry):
-                listed = " | ".join([*values[:VALUES_NOTED], *(["…"] if values[VALUES_NOTED:] else [])])
-                yield Note(path, f"{VALUES}{listed}", worth, decides=True)
+            if self._is_typed and (note := values_note(path, entry.core, self._written(entry), worth)):
+                yield note
 
     def _entry(self, name: str, shape: Shape, mark: str = "", parent: _Entry | None = None) -> _Entry:
         core, arrays = shape, 0
@@ -272,8 +278,11 @@ class Value:
         number = count()
         self._offer(self._root, waiting, number)
         while waiting:
-            _, _, parent, entry = heappop(waiting)
+            rank, _, parent, entry = heappop(waiting)
             entry.cost = len(self._written(entry)) + 2
+            if rank >= REFERS and entry.cost > left - room * REFERS_FREE:
+                parent.more.append(entry.name)
+                continue
             if entry.cost > left + (REQUIRED_MOST * room if entry.is_needed else 0):
                 self._left_out.append((parent, entry))
                 continue
@@ -311,6 +320,7 @@ class Value:
             if received is None or name in received
         ]
         lists = sum(1 for entry in inner if entry.is_list)
+        refers = self._refers(parent)
         for entry in inner:
             # What must be in an object of the body, or in an item of a list of it, is never left out.
             entry.is_needed = bool(entry.mark) and (parent.depth < 2 or parent.is_needed)
@@ -322,7 +332,18 @@ class Value:
                 rank += LEVEL * parent.depth
             if entry.is_needed:
                 rank = NEEDED_RANK + LEVEL * parent.depth
+            elif refers and entry.name.lower() in parent.own_ids:
+                rank = KEY
+            elif refers and _rank_of_name(entry.name) > NAMED and own < VALUED:
+                rank += REFERS
             heappush(waiting, (rank, next(number), parent, entry))
+
+    def _refers(self, entry: _Entry) -> bool:
+        """Tell whether an object of the body is a record of its own, inside of the one that the body is about."""
+        if not self._request or entry.arrays or entry.depth == 0 or len(entry.core.fields) < REFERS_LEAST:
+            return False
+        inside = entry.depth > 1 or len(self._root.core.fields) >= REFERS_LEAST
+        return inside and not entry.own_ids.isdisjoint(map(str.lower, entry.core.fields))
 
     def _written(self, entry: _Entry, values: int = 0) -> str:
         values = values or max(self._values[not entry.mark], TOUCHED_VALUES if entry.score >= VALUED else 0)
@@ -353,7 +374,7 @@ class Value:
         for parent, entry in self._left_out:
             parent.more.append(f"{entry.key}{entry.mark}")
             cost = len(entry.name) + 2 + (0 if parent.named else len(" 100 more: …"))
-            if cost > room or id(parent) in full:
+            if cost > room or id(parent) in full or self._refers(parent):
                 full.add(id(parent))
                 continue
             room -= cost

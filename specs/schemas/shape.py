@@ -9,6 +9,7 @@ from restgpt.specs.effort import can_spend
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.schemas.told_values import told_values
 from restgpt.specs.schemas.types import fit_values, has_type, is_true, schema_types
 
 # How many alternatives are read, and how often one may lead to others before a value is reached.
@@ -133,6 +134,12 @@ class Shape:
             return ()
         found = fit_values(listed, self._declared)
         return tuple(value for value in found if value is not None and not isinstance(value, dict | list))
+
+    @property
+    def shown_values(self) -> tuple[Any, ...]:
+        """The values, or those that the description of a text that is sent lists; nothing is refused for the latter."""
+        is_text = self._request and set(self._declared) - {"null"} == {"string"}
+        return self.values or (told_values(self.description) if is_text and "enum" not in self.flat else ())
 
     def names(self) -> Iterator[str]:
         """Yield the names of the documented fields, those that `fields` leaves out too."""

@@ -90,7 +90,7 @@ class Relevance:
 
     def of_keyword(self, item: Keyword) -> float:
         """Return the score of an argument, whose description counts before that of its schema."""
-        return self.of_field(item.field, {**item.parameter.schema, "description": item.description})
+        return self.of_field(item.field, item.parameter.described)
 
     def _of_field(self, name: str, schema: Any, reach: int) -> float:
         key = (name, id(schema))

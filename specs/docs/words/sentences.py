@@ -22,6 +22,10 @@ COMMON_LEAST = 3
 
 _OUTCOME = re.compile(r"\b(?:[1-5]\d\d|status|response|output|returns?|raises?)\b", re.IGNORECASE)
 
+_BODY = r"(?:request|response) (?:model|schema|body|object|payload)"
+IDLE = re.compile(rf"(?:- )?(?:{_BODY} (?:for|of)\b.*|(?:the )?{_BODY}|raises \w*(?:Error|Exception)\b.*)\.?", re.I)
+"""A sentence in the place of the purpose that says nothing of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -35,7 +39,7 @@ class Sentence:
 def sentences(description: str) -> tuple[Sentence, ...]:
     """Read the sentences of a description in its order, without code blocks and headings."""
     texts = [part for passage in passages(description[:MOST_READ]) for part in sentences_of(passage.text)]
-    return tuple(Sentence(text, is_rule(text)) for text in texts)
+    return tuple(Sentence(text, is_rule(text)) for text in texts if not IDLE.fullmatch(text))
 
 
 def common_sentences(descriptions: Collection[str]) -> tuple[str, ...]:

@@ -78,12 +78,11 @@ def test_the_planner_must_decide_after_its_looks(board: Board) -> None:
     assert "no more functions can be shown" in str(prompts[MAX_LOOKS + 1][-1].text)
 
 
-def test_the_planner_is_shown_no_functions_twice(board: Board) -> None:
+def test_the_planner_that_asks_twice_is_told_that_all_is_shown(board: Board) -> None:
     agent = expressed(board, functions("find_tasks"), functions("Find_tasks "), end("Enough.", fulfilled=False))
     assert agent.ask("How many tasks are there?")["answer"] == "Enough."
     last = prompts_of(agent.model, "express")[-1]
-    assert "these functions are shown above" in str(last[-1].text)
-    assert sum(str(message.text).startswith("More functions and rules:") for message in last) == 1
+    assert "All functions that fit are shown above." in str(last[-1].text)
 
 
 def test_a_plan_goes_to_the_loop_whose_planner_does_not_see_the_functions(board: Board) -> None:
@@ -104,7 +103,7 @@ def test_a_large_api_shows_the_best_functions_then_lines_then_their_number(count
     graph = build_graph([large(count)], model=model, checkpointer=InMemorySaver(), store=InMemoryStore())
     Agent(graph, model).ask("How many herons are there?")
     shown = str(prompts_of(model, "express")[0][0].text).partition("# The functions")[2]
-    signatures, _, lines = shown.partition("Without their arguments")
+    signatures, _, lines = shown.partition("With the names of their arguments only")
     assert "list_herons(" in signatures
     assert lines.count("\n- ") > 3
     hidden = int(lines.partition("… and ")[2].split()[0]) if "… and " in lines else 0

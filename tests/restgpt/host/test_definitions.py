@@ -321,3 +321,21 @@ def test_no_invisible_character_of_a_document_reaches_a_model_or_another_client(
     assert '"e\\u202e\\u200b\\u001b[31m\\udb40\\udc41e"' in str(refused.value)
     sent = build_request(operation, {"query": {odd("p"): odd("e")}, "body": {odd("b"): odd("e")}})
     assert json.loads(sent.body or b"") == {odd("b"): odd("e")}
+
+
+def test_a_tool_takes_other_values_than_prose_lists_and_has_no_token_that_repeats_the_sign_in() -> None:
+    mood = {"name": "mood", "in": "query", "schema": {"type": "string"}, "description": "One of 'calm' or 'wild'."}
+    token = {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}}
+    token["description"] = "Authentication token."
+    sail = {"get": {"operationId": "sail", "parameters": [mood, token], "responses": {}, "security": [{"s": []}]}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Sails", "version": "1"},
+        "paths": {"/sail": sail},
+        "components": {"securitySchemes": {"s": {"type": "http", "scheme": "bearer"}}},
+    }
+    api = load_api(document)
+    [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
+    assert "calm" in str(tool)
+    assert "enum" not in str(tool)
+    assert "token" not in str(tool)

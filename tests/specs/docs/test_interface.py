@@ -260,3 +260,13 @@ paths:
     text = interface(load_api(document).operations, lambda item: item.name, budget=400)
     body = "{'parent.id'*: str, parent: str, 'parent.kind': int}"
     assert text == f"add_page(body: {body}) -> {{'parent.id'}}"
+
+
+def test_a_condition_on_the_version_is_shown_for_changes_only() -> None:
+    version = {"name": "If-Match", "in": "header", "schema": {"type": "string"}}
+    one = {"parameters": [version], "responses": {}}
+    api = api_of({"/kite": {"get": {**one, "operationId": "see"}, "put": {**one, "operationId": "mend"}}})
+    text = interface(list(api.operations), lambda operation: operation.name, budget=200)
+    assert text.splitlines()[:2] == ["see() -> any", "mend(If_Match: str) -> any"]
+    assert arguments_of(api.operation("see"), {"If_Match": "7"}) == {"header": {"If-Match": "7"}}
+    assert "In any function" not in interface([api.operation("see")], lambda operation: operation.name, budget=200)
