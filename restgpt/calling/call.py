@@ -46,11 +46,12 @@ class Draft:
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
-    `confirm` has a person asked whatever the rules say; so do the `unknown` ids in the path, of which no part stands in
-    what the user, an answer or the document says. `effect` is the newest knowledge of whether the call reads: by the
-    document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
-    `answered` are the statuses of the very same request in earlier threads of the conversation. `line` is that of the
-    program which makes the call, and `description` is then what the line says; 0 without one.
+    `confirm` has a person asked whatever the rules say; so does a `doubt`, which the question shows, and so do the
+    `unknown` ids in the path, of which no part stands in what the user, an answer or the document says. `effect` is the
+    newest knowledge of whether the call reads: by the document, until a decision under the rules renews it. `flow` is
+    what it may send of the answers of other APIs. `answered` are the statuses of the very same request in earlier
+    threads of the conversation. `line` is that of the program which makes the call, and `description` is then what the
+    line says; 0 without one.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Draft:
     description: str = ""
     line: int = 0
     confirm: bool = False
+    doubt: str = ""
     unknown: tuple[str, ...] = ()
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
@@ -98,6 +100,8 @@ class Draft:
             record["exact"] = json.dumps(self.settled)
         if self.confirm:
             record["confirm"] = True
+        if self.doubt:
+            record["doubt"] = self.doubt
         if self.unknown:
             record["unknown"] = list(self.unknown)
         if self.effect.is_proposed:
@@ -266,6 +270,7 @@ def read_draft(record: CallRecord, catalogue: Catalogue) -> Draft:
         description=record["description"],
         line=place["line"] if place else 0,
         confirm=record.get("confirm", False),
+        doubt=record.get("doubt", ""),
         unknown=tuple(record.get("unknown", ())),
         flow=record.get("flow"),
         answered=tuple(record.get("answered", ())),

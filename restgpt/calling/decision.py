@@ -50,7 +50,7 @@ def decide(call: Draft | Ask | Ready, rules: Rules, answer: Mapping[str, Any] | 
 
 def needs_person(draft: Draft, rules: Rules) -> bool:
     """Whether a person decides on a call even if it sends nothing of another API."""
-    return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.unknown)
+    return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.doubt or draft.unknown)
 
 
 def _decided(draft: Draft, rules: Rules) -> Decided:

@@ -66,7 +66,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
     hidden = session.redactor(draft.operation.api)
     there: ShownTarget | None = hidden.json(shown_target(draft.operation, draft.settled, target))
     provenance: list[Provenance] = hidden.json(list(draft.provenance))
-    offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
+    offered = {} if draft.confirm or draft.doubt or decided.unsure else _offered(session, draft.operation)
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
     sections = [
         *_unusable(session, decided.note),
@@ -79,6 +79,7 @@ def present(session: Session, decided: T, *, changed: Sequence[FieldChange] | No
         *_files(session, draft),
         *_pages(draft.pages),
         *_flow(flow),
+        *([draft.doubt] if draft.doubt else []),
         *_unknown(draft),
         *_purpose(draft.operation, with_description=bool(offered)),
         *_target(draft.operation, there),
