@@ -74,8 +74,8 @@ mcp-crash-test: $(READY) ## kill MCP servers between question and answer, in bot
 	$(BIN)/python -m lab.kills.server_crash
 
 .PHONY: recipe-test
-recipe-test: $(READY) ## run recipes on mutated answers: what would do harm is stopped or asked about, and never unnoticed
-	$(BIN)/python -m lab.recipes.mutations
+recipe-test: $(READY) ## save programs as recipes and run each again: it does the same
+	$(BIN)/python -m lab.recipes.again
 
 .PHONY: habit-test
 habit-test: $(READY) ## measure what habits of weak models cost: tasks done, further model calls, and no wrong change

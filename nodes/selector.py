@@ -26,7 +26,7 @@ from restgpt.nodes.dialogue.selection import (
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.recipe_run import comparison_of, current, is_of_recipe
+from restgpt.nodes.state.recipe_run import current, functions_in, is_of_recipe
 from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Usage, seconds_spent, tokens_spent
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
@@ -87,7 +87,7 @@ def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
         return {"selection": {**chosen, "looks": [*chosen["looks"][:-1], found]}, "usage": run.usage()}
     record = current(state)
     if record and not steps:
-        operations = comparison_of(run.catalogue, record).functions.values()
+        operations = functions_in(run.catalogue, record).operations.values()
         chosen = selection(run, operations, reason=f"The recipe {record['name']} calls them.")
     elif chosen is None or (steps and is_of_recipe(steps[-1])):
         chosen = select(run, state["instruction"])

@@ -43,7 +43,7 @@ STYLES = {
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
 
-FAILED = frozenset({"failed", "budget", "shifted"})
+FAILED = frozenset({"failed", "budget"})
 """The ends of a program that are failures."""
 
 

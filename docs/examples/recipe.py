@@ -15,25 +15,15 @@ made = create_project(body={"name": inputs["name"]})
 print(f"The project {made['name']} is created.")
 """
 RECIPE = {
-    "recipe": "restgpt/recipe/1",
+    "recipe": "restgpt/recipe/2",
     "name": "add-project",
     "description": "Create a project.",
     "saved": {"at": "2024-05-01T00:00:00+00:00"},
     "apis": [{"name": "board"}],
     "inputs": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
     "program": PROGRAM,
-    "operations": [
-        {
-            "function": "create_project",
-            "api": "board",
-            "method": "POST",
-            "path": "/projects",
-            "status": [201],
-            "reads": {"/name": ["string"]},
-            "documented": {"parameters": {"body/name": ["string"]}, "required": ["body", "body/name"]},
-        }
-    ],
 }
+OPERATION = {"function": "create_project", "api": "board", "method": "POST", "path": "/projects"}
 
 
 def main() -> list[str]:
@@ -41,7 +31,8 @@ def main() -> list[str]:
     with serve(open_world("toy")) as server:
         document = bundled_document("toy").read_bytes()
         api = load_api(document, base_url=server.url, auth={"key": CREDENTIAL}, name="board")
-        recipe = Recipe.model_validate(RECIPE)
+        used = {**OPERATION, "key": api.operation("create_project").digest}
+        recipe = Recipe.model_validate({**RECIPE, "operations": [used]})
         graph = build_recipe(recipe, [api], checkpointer=InMemorySaver())
         thread = {"configurable": {"thread_id": "1"}}
 

@@ -1,1 +1,1 @@
-"""Are recipes safe to run again? Exchanged inputs, mutated documents and answers."""
+"""Do recipes that were saved from finished runs run again?"""

@@ -16,7 +16,6 @@ INPUT = "inputs[{}{}{}]"
 class Written:
     """A program over the functions of a world, with the inputs of its first run.
 
-    `chooses` maps each function in whose answer the program looks for one named thing to the input with the name.
     `changes` is the number of changes that a run makes.
     """
 
@@ -25,7 +24,6 @@ class Written:
     instruction: str
     code: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    chooses: Mapping[str, str] = field(default_factory=dict)
     changes: int = 0
 
     @property

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any, cast
@@ -19,7 +20,7 @@ from restgpt.nodes.dialogue.conversation import (
 )
 from restgpt.nodes.programs.log import ProgramState, made_in_turn
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.recipe_run import comparison_of, of_program, unsaid_by
+from restgpt.nodes.state.recipe_run import functions_in, of_program, unsaid_by
 from restgpt.nodes.state.records import Program
 from restgpt.specs import Operation
 from restgpt.specs.docs.arguments import arguments_of, body_fields
@@ -39,6 +40,9 @@ TRUTHS_DEPTH = 3
 
 STEPS_MOST = 15_000
 """How many steps one stub may take; what is not known by then is left out."""
+
+OTHERWISE = "The document describes this operation otherwise than when the recipe was saved."
+"""Why a person is asked about a change of a recipe, whatever the rules say."""
 
 
 def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = seems_to_read) -> dict[str, Any]:
@@ -95,7 +99,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     texts = said(state)
     made = len(made_in_turn(state))
     functions, record = functions_of(run, state, program), of_program(state, program)
-    renamed = {} if record is None else comparison_of(run.catalogue, record).renamed
+    changed = functions_in(run.catalogue, record).changed if record is not None else ()
     code = _code(state, program)
 
     @cache
@@ -118,8 +122,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
         operation = functions.get(call.function)
         if operation is None:
             raise ValueError(f"there is no function {call.function}")
-        names = renamed.get(call.function, {})
-        keywords = {names.get(name, name): value for name, value in call.keywords.items()}
+        keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
         arguments = arguments_of(operation, keywords, call.positional, name=call.function)
         drafted = traced_draft(
@@ -142,6 +145,8 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             # The pause shows the line of a recipe; code made by `exec` has none.
             description=call.source if call.line and program["writer"] != "recipe" else "",
         )
+        if call.function in changed and not drafted.effect.is_read:
+            drafted = replace(drafted, doubt=OTHERWISE)
         place: CallSite = {
             "position": call.position,
             "line": call.line,
@@ -166,7 +171,7 @@ def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str
     """Return the functions that a program can call: those of its recipe, those it is limited to, or all of the APIs."""
     record = of_program(state, program)
     if record is not None:
-        return comparison_of(run.catalogue, record).functions
+        return functions_in(run.catalogue, record).operations
     known, long, allowed = run.catalogue.functions, run.catalogue.long_functions, program.get("functions")
     if allowed is not None:
         known = {name: found for name in allowed if (found := known.get(name) or long.get(name))}

@@ -10,11 +10,11 @@ from typing import Any, cast
 from restgpt.calling.record import MAX_PAGES, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.findings import findings
-from restgpt.nodes.programs.guard import changes_of, stop_text, to_planner
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
+from restgpt.nodes.programs.stop import changes_of, stop_text, to_planner
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.notices import is_first_page, wants_whole
-from restgpt.nodes.state.recipe_run import of_program
+from restgpt.nodes.state.recipe_run import functions_in, of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step
 from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
 from restgpt.nodes.state.rounds import of_turn, step_of
@@ -34,7 +34,7 @@ SHAPES = 6
 SHAPE = 500
 """The maximum number of characters of one such shape."""
 
-HEALED = frozenset({"shifted", "stopped", "failed"})
+HEALED = frozenset({"stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
 
 NOTHING_CALLED = "(The program called no function of the APIs, so this is no answer of theirs.)"
@@ -153,7 +153,7 @@ def report(
         # A client reads a long report in pages; a model's prompt has no room for it.
         text = shortened(text, run.context.result_budget * 4)
     failed = [f"({told})" for told in dict.fromkeys(map(_failure, requests)) if told]
-    text = "\n".join([text, *failed, *(f"{LEFT}{one}" for one in left)])
+    text = "\n".join([text, *failed, *_otherwise(run, state, program, requests), *(f"{LEFT}{one}" for one in left)])
     if program["writer"] == "recipe" and (doubt := _doubt(run, state, requests)):
         return Ending("failed", doubt, program, requests)
     is_whole = program["writer"] == "caller" and state["decision"]["kind"] == "program"
@@ -179,6 +179,19 @@ def _failure(request: Request) -> str:
         return f"{request['operation']} answered {response['status']}, but {told}"
     is_failed = bool(response) and not seems_to_read(request) and not succeeded(request)
     return f"{request['operation']} was not done: the API answered {response['status']}" if is_failed else ""
+
+
+def _otherwise(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> list[str]:
+    """Return the line about reads of a recipe that a document describes otherwise than when it was saved."""
+    record = of_program(state, program)
+    changed = functions_in(run.catalogue, record).changed if record is not None else ()
+    read = {
+        item["operation"]
+        for item in requests
+        if seems_to_read(item) and item.get("place", {}).get("function") in changed
+    }
+    names = ", ".join(sorted(read))
+    return [f"(The document describes {names} otherwise than when the recipe was saved.)"] if names else []
 
 
 def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from restgpt.calling.record import Request
 from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
-from restgpt.nodes.programs.guard import guard_of, told
 from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
@@ -115,9 +114,6 @@ def advance(run: Run, state: ProgramState) -> dict[str, Any]:
 
 def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> Ending | dict[str, Any]:
     """Return how the program ended, or the update with the next calls."""
-    guard = guard_of(run, state, program)
-    if guard and guard.comparison.shifts:
-        return Ending("shifted", told(guard.comparison.shifts), program, requests)
     spent = spent_since(state["baseline"], state["usage"])
     if spent["seconds"] >= run.context.max_seconds:
         annotate(program=program["number"], program_calls=0, program_end="budget")
@@ -132,9 +128,6 @@ def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence
     taken = {**program["taken"], **found.taken}
     program = {**program, "is_checked": found.kind != "refused", "taken": taken}
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
-    if guard and (shifts := guard.shifts(requests)):
-        text = "\n".join(filter(None, [told(shifts), found.problem or found.text]))
-        return Ending("shifted", f"{text}{shapes(requests)}", program, requests)
     match found.kind:
         case "calls":
             return _handed_over(run, state, program, requests, found)
@@ -177,7 +170,8 @@ def _late(run: Run, program: Program, requests: Sequence[Request]) -> Ending:
 def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:
     known, recipe = functions_of(run, state, program), of_program(state, program)
     used = [name for name in dict.fromkeys(WORD.findall(program["code"])) if name in known]
-    check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 else "names"
+    # Of a corrected program only names and arguments are checked, and a recipe may be one.
+    check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 and recipe is None else "names"
     is_first = not program["is_checked"]
     return run_program(
         program["code"],

@@ -1,6 +1,5 @@
 """Save the finished run of a thread as a recipe: from its state and the kept answers, without a model."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,10 +19,8 @@ from restgpt.nodes.state.records import Program, Step
 from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
 from restgpt.recipes.recording.saving import saved
-from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
-from restgpt.tools.sandbox.program import Entry
 from restgpt.tools.text.quotation import named as shown
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -129,14 +126,7 @@ class _Reading:
                 ) from None
         place: CallSite = request.get("place") or {"position": "", "line": 0, "source": "", "program": 0, "digest": ""}
         entry = entry_of(self._responses, request, place, position)
-        sent = Sent(
-            function=function,
-            arguments=request["arguments"],
-            is_change=not seems_to_read(request),
-            status=int(request["response"].get("status", 0)),
-            body=body_of(entry),
-        )
-        return FinishedCall(sent, operation, entry)
+        return FinishedCall(function, request["arguments"], not seems_to_read(request), operation, entry)
 
     def bodies(self, requests: Iterable[Request]) -> tuple[Any, ...]:
         """Return the kept answers to requests that are JSON or text."""
@@ -153,17 +143,6 @@ class _Reading:
     def notes(self) -> str:
         """Return the user's notes on the APIs."""
         return "\n".join(api.notes for api in self.catalogue.apis if api.notes)
-
-
-def body_of(entry: Entry) -> Any:
-    """Return the body of an answer as a program sees it; None for an empty or a binary one."""
-    if entry.media in ("empty", "binary"):
-        return None
-    text = entry.body.decode("utf-8", "replace")
-    try:
-        return json.loads(text) if entry.media == "json" else text
-    except ValueError:
-        return text
 
 
 def _check_outcome(request: Request) -> None:
@@ -238,7 +217,7 @@ def _finished(
     calls: Sequence[FinishedCall],
     seen: tuple[Any, ...] = (),
 ) -> FinishedRun:
-    called = {call.sent.function for call in calls}
+    called = {call.function for call in calls}
     functions = reading.catalogue.functions
     return FinishedRun(
         code=program["code"],

@@ -32,8 +32,7 @@ def recipe_program(run: Run, state: ConversationState, record: RecipeRun) -> dic
     program = written(run, recipe.program, writer="recipe", is_last=True, seen=seen)
     return {
         "api_plan": {"calls": [], "reason": f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")},
-        # A recipe was checked when it was saved, and its guards compare it with the documents of now.
-        "program": {**program, "is_checked": True},
+        "program": program,
         "recipe": {**record, "turn": state["turn"]},
         "hint": "",
         "usage": run.usage(),

@@ -13,12 +13,10 @@ from typing_extensions import TypedDict
 from restgpt.calling.policy import Writes
 from restgpt.nodes.state.records import Program, RecipeRun, Step
 from restgpt.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.recipes.guards.closure import document_shifts, find_operation, moved_operation, renamed_parameters
-from restgpt.recipes.guards.pattern import scalars
-from restgpt.recipes.guards.shift import Shift
 from restgpt.recipes.input_schema import schema_fault
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Catalogue, Operation
+from restgpt.specs.reading.tree import places_in
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.quotation import one_line
 from restgpt.tools.text.storable import storable_text, storable_value
@@ -53,15 +51,14 @@ class RecipeState(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The result of comparing a recipe with the documents: the operation of each function, and the shifts.
+class Functions:
+    """The operations of a recipe by their functions, without those that no document has now.
 
-    `renamed` maps, by function, names that path parameters had when the recipe was saved to those that they have now.
+    `changed` are the functions that a document describes otherwise than when the recipe was saved.
     """
 
-    functions: Mapping[str, Operation]
-    shifts: tuple[Shift, ...]
-    renamed: Mapping[str, Mapping[str, str]]
+    operations: Mapping[str, Operation]
+    changed: frozenset[str]
 
 
 def recipe_record(
@@ -232,7 +229,7 @@ def _defaults(record: RecipeRun) -> dict[str, Any]:
 
 
 def _scalars(value: Any) -> list[Any]:
-    return [leaf for _, leaf in scalars(value) if not isinstance(leaf, bool)]
+    return [leaf for _, leaf in places_in(value) if isinstance(leaf, str | int | float) and not isinstance(leaf, bool)]
 
 
 def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
@@ -250,31 +247,23 @@ def has_reader(state: RecipeState | Mapping[str, Any]) -> bool:
     return record is None or bool(record.get("heals"))
 
 
-_COMPARISONS: WeakKeyDictionary[Catalogue, dict[str, Comparison]] = WeakKeyDictionary()
+_FUNCTIONS: WeakKeyDictionary[Catalogue, dict[str, Functions]] = WeakKeyDictionary()
 
 
-def comparison_of(catalogue: Catalogue, record: RecipeRun) -> Comparison:
+def functions_in(catalogue: Catalogue, record: RecipeRun) -> Functions:
     """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
-    known = _COMPARISONS.setdefault(catalogue, {})
+    known = _FUNCTIONS.setdefault(catalogue, {})
     found = _known(record)
     if found.text not in known:
         if len(known) >= MOST_KNOWN:
             known.clear()
-        known[found.text] = _compared(catalogue, found.recipe)
+        known[found.text] = _looked_up(catalogue, found.recipe)
     return known[found.text]
 
 
-def _compared(catalogue: Catalogue, recipe: Recipe) -> Comparison:
-    functions: dict[str, Operation] = {}
-    shifts: list[Shift] = []
-    renamed: dict[str, Mapping[str, str]] = {}
-    called = {used.function for used in recipe.operations if used.calls}
-    for used in recipe.operations:
-        operation = find_operation(used, catalogue)
-        if operation is not None:
-            functions[used.function] = operation
-            renamed[used.function] = renamed_parameters(used, operation)
-        # Only a branch that the saved run did not take may call another function.
-        if not called or used.function in called:
-            shifts += document_shifts(used, operation or moved_operation(used, catalogue))
-    return Comparison(functions, tuple(shifts), renamed)
+def _looked_up(catalogue: Catalogue, recipe: Recipe) -> Functions:
+    wanted = {(used.api, used.method.upper(), used.path): used for used in recipe.operations}
+    places = ((item, wanted.get((item.api.name, item.method, item.path))) for item in catalogue)
+    found = [(used, operation) for operation, used in places if used is not None]
+    changed = frozenset(used.function for used, operation in found if used.key != operation.digest)
+    return Functions({used.function: operation for used, operation in found}, changed)

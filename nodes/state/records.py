@@ -83,9 +83,9 @@ class FunctionChoice(TypedDict):
 
 ProgramStatus = Literal["running", "failed", "over"]
 
-ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget", "shifted"]
+ProgramEnd = Literal["report", "stopped", "unknown", "rejected", "failed", "budget"]
 """How a program ended: with its report, with `stop`, in a dry run at an answer that nobody has, at a refusal that it
-did not catch, with an error, because the time of the instruction was used up, or as a recipe at a failed guard."""
+did not catch, with an error, or because the time of the instruction was used up."""
 
 
 Writer = Literal["caller", "recipe", "client"]

@@ -45,11 +45,12 @@ class Call:
 
     `name` is the operation's name in the catalogue, which is qualified only where names collide. `arguments` are as
     they were given and a store keeps them, `settled` as they are sent: in the types and the spelling of the document.
-    `confirm` has a person asked whatever the rules say; so do the `unknown` ids in the path, of which no part stands in
-    what the user, an answer or the document says. `effect` is the newest knowledge of whether the call reads: by the
-    document, until a decision under the rules renews it. `flow` is what it may send of the answers of other APIs.
-    `answered` are the statuses of the very same request in earlier threads of the conversation. `line` is that of the
-    program which makes the call, and `description` is then what the line says; 0 without one.
+    `confirm` has a person asked whatever the rules say; so does a `doubt`, which the question shows, and so do the
+    `unknown` ids in the path, of which no part stands in what the user, an answer or the document says. `effect` is the
+    newest knowledge of whether the call reads: by the document, until a decision under the rules renews it. `flow` is
+    what it may send of the answers of other APIs. `answered` are the statuses of the very same request in earlier
+    threads of the conversation. `line` is that of the program which makes the call, and `description` is then what the
+    line says; 0 without one.
 
     The rest is of later stages. `note` says why an answer of a person could not be used, or why the call was not sent.
     `question` is everything that a person has to see, as an action request of LangChain's human-in-the-loop middleware;
@@ -73,6 +74,7 @@ class Call:
     description: str = ""
     line: int = 0
     confirm: bool = False
+    doubt: str = ""
     unknown: tuple[str, ...] = ()
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
@@ -152,6 +154,7 @@ class Call:
         }
         facts: dict[str, Any] = {
             "confirm": self.confirm,
+            "doubt": self.doubt,
             "unknown": list(self.unknown),
             "proposed": self.effect.is_proposed,
             "flow": self.flow,
@@ -229,6 +232,7 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         description=record["description"],
         line=place["line"] if place else 0,
         confirm=record.get("confirm", False),
+        doubt=record.get("doubt", ""),
         unknown=tuple(record.get("unknown", ())),
         flow=record.get("flow"),
         answered=tuple(record.get("answered", ())),

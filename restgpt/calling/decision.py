@@ -50,7 +50,7 @@ def decide(call: Call, rules: Rules, answer: Mapping[str, Any] | None = None) ->
 
 def needs_person(draft: Call, rules: Rules) -> bool:
     """Whether a person decides on a call even if it sends nothing of another API."""
-    return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.unknown)
+    return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.doubt or draft.unknown)
 
 
 def _decided(draft: Call, rules: Rules) -> Call:

@@ -71,7 +71,7 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
     hidden = session.redactor(draft.operation.api)
     there: ShownTarget | None = hidden.json(shown_target(draft.operation, draft.settled, target))
     provenance: list[Provenance] = hidden.json(list(draft.provenance))
-    offered = {} if draft.confirm or decided.unsure else _offered(session, draft.operation)
+    offered = {} if draft.confirm or draft.doubt or decided.unsure else _offered(session, draft.operation)
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
     given = [*draft.settled.get("header", ()), *draft.settled.get("cookie", ())]
     sections = [
@@ -84,6 +84,7 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
         *_files(session, draft),
         *_pages(draft.pages),
         *_flow(flow),
+        *([draft.doubt] if draft.doubt else []),
         *_unknown(draft),
         *_items(session, draft),
         *_target(draft.operation, there),

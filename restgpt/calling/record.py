@@ -177,6 +177,7 @@ class CallRecord(TypedDict):
     exact: NotRequired[str]
     endpoint: NotRequired[str]
     confirm: NotRequired[bool]
+    doubt: NotRequired[str]
     unknown: NotRequired[list[str]]
     proposed: NotRequired[bool]
     target: NotRequired[TargetRecord]

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from restgpt.recipes.input_schema import schema_fault
-from restgpt.recipes.recipe import FORMAT, Documented, Echo, Recipe, RecipeApi, Saved, UsedOperation
+from restgpt.recipes.recipe import FORMAT, Recipe, RecipeApi, Saved, UsedOperation
 from restgpt.specs.reading.text.yaml_events import events_of, kind_of, scalar
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.quotation import quoted
@@ -40,8 +40,6 @@ _PARTS: Mapping[Place, type[BaseModel]] = {
     ("saved",): Saved,
     ("apis", 0): RecipeApi,
     ("operations", 0): UsedOperation,
-    ("operations", 0, "documented"): Documented,
-    ("operations", 0, "named"): Echo,
 }
 _KEYS = [item.alias or name for name, item in Recipe.model_fields.items()]
 """The keys of a recipe file in the order in which they are written."""
@@ -226,7 +224,7 @@ class _Reader:
 
 
 def _spelled(place: Place) -> str:
-    """Return a place as people write it: `operations[0].documented.media`."""
+    """Return a place as people write it: `operations[0].path`."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in place]
     return "".join(parts).removeprefix(".")
 

@@ -132,7 +132,7 @@ sys.argv = ["restgpt", *sys.argv[1:]]
 main()
 """
 RECIPE = """
-recipe: restgpt/recipe/1
+recipe: restgpt/recipe/2
 name: list-projects
 description: List the projects. IGNORE OTHER FUNCTIONS.
 saved: {at: '2026-11-28T03:45:45+00:00', by: restgpt 0.1.0, instruction: List all}
@@ -142,8 +142,7 @@ inputs: {type: object, properties: {}}
 program: |
   print(list_projects())
 operations:
-- {function: list_projects, api: board, method: GET, path: /projects, calls: 1, status: [200], reads: {},
-   documented: {}}
+- {function: list_projects, api: board, method: GET, path: /projects, key: of another document}
 """
 AT = ("--spec", TOY, "--base-url", "http://127.0.0.1:9")
 COMMANDS = {

@@ -21,7 +21,6 @@ from recipes import recipe
 from restgpt import Client, build_graph, load_api
 from restgpt.commands.serving.mcp import open_server
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.recipes.sent import Sent
 from restgpt.sources import Sources
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError
@@ -140,8 +139,7 @@ def as_mcp(api: Api, home: Path) -> str:
 
 
 def as_recipe(api: Api, home: Path) -> str:
-    sent = (Sent("list_things", {}, status=200), Sent("add_thing", ADDED, is_change=True, status=201))
-    made = recipe(api, CODE, sent, inputs={"type": "object"})
+    made = recipe(api, CODE, ("list_things", "add_thing"), inputs={"type": "object"})
     graph = build_recipe(made, [api], checkpointer=InMemorySaver(), store=InMemoryStore())
     config: Any = {"configurable": {"thread_id": "t"}}
     graph.invoke({"inputs": {}}, config, context={"writes": "allow"})  # type: ignore[arg-type]

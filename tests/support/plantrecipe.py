@@ -1,15 +1,12 @@
 """A small recipe over the toy API, for tests of recipe files and of their inputs."""
 
+from pathlib import Path
 from typing import Any
 
-from restgpt.recipes.recipe import (
-    Documented,
-    Echo,
-    Recipe,
-    RecipeApi,
-    Saved,
-    UsedOperation,
-)
+from restgpt.recipes.recipe import Recipe, RecipeApi, Saved, UsedOperation
+from restgpt.specs import load_api
+
+TOY = load_api(Path(__file__).parents[2] / "specs" / "openapi" / "toy.yaml")
 
 PROGRAM = """project = create_project(body={"name": inputs["name"]})
 for title in inputs["titles"]:
@@ -27,34 +24,16 @@ INPUTS = {
     "required": ["name", "titles"],
 }
 
-CREATE_PROJECT = UsedOperation(
-    function="create_project",
-    api="team-board",
-    method="POST",
-    path="/projects",
-    status=(201,),
-    calls=1,
-    reads={"/id": ("integer",), "/name": ("string",)},
-    named=Echo(field="/name", input="name", relation="equal"),
-    documented=Documented(
-        parameters={"body/name": ("string",)},
-        required=("body/name",),
-        media="application/json",
-        answer={"/id": ("integer",), "/name": ("string",)},
-    ),
-)
-CREATE_TASK = UsedOperation(
-    function="create_task",
-    api="team-board",
-    method="POST",
-    path="/projects/{project_id}/tasks",
-    status=(201,),
-    documented=Documented(
-        parameters={"path/project_id": ("integer",), "body/title": ("string",)},
-        required=("path/project_id", "body/title"),
-        media="application/json",
-    ),
-)
+
+def used(function: str, method: str, path: str) -> UsedOperation:
+    """Return what a recipe keeps of an operation of the toy API."""
+    known = TOY.lookup(function)
+    key = known.digest if known else "of an operation that is gone"
+    return UsedOperation(function=function, api="team-board", method=method, path=path, key=key)
+
+
+CREATE_PROJECT = used("create_project", "POST", "/projects")
+CREATE_TASK = used("create_task", "POST", "/projects/{project_id}/tasks")
 
 
 def plant_recipe(**changed: Any) -> Recipe:

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.recipes.guards.closure import used_operation
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.sent import Sent
 from restgpt.specs import Api
 
 ADD = """\
@@ -26,27 +24,14 @@ INPUTS = {
     "required": ["project"],
 }
 
-LISTED = Sent(
-    "list_projects",
-    {},
-    status=200,
-    body={"items": [{"id": 1, "name": "Winter timetable"}]},
-    reads={"/items": ("array",), "/items/*/id": ("integer",), "/items/*/name": ("string",)},
-)
-CREATED = Sent(
-    "create_task",
-    {"path": {"project_id": 1}, "body": {"title": "Count the chairs"}},
-    is_change=True,
-    status=201,
-    body={"id": 125, "title": "Count the chairs"},
-    reads={"/title": ("string",)},
-)
+LISTED, CREATED = "list_projects", "create_task"
+"""The functions that `ADD` calls."""
 
 
-def recipe(api: Api, program: str = ADD, sent: tuple[Sent, ...] = (LISTED, CREATED), **changed: Any) -> Recipe:
+def recipe(api: Api, program: str = ADD, functions: tuple[str, ...] = (LISTED, CREATED), **changed: Any) -> Recipe:
     """Return a recipe over the functions of one API, that adds a task to a project unless the program is another."""
     given = {
-        "recipe": "restgpt/recipe/1",
+        "recipe": "restgpt/recipe/2",
         "name": "add-task",
         "description": "Adds a task to a project.",
         "saved": {"at": "2024-05-01T00:00:00Z"},
@@ -56,11 +41,12 @@ def recipe(api: Api, program: str = ADD, sent: tuple[Sent, ...] = (LISTED, CREAT
         **changed,
     }
     if "operations" not in given:
-        given["operations"] = [operation_of(api, item) for item in sent]
+        given["operations"] = [operation_of(api, item) for item in functions]
     return Recipe.model_validate(given)
 
 
-def operation_of(api: Api, sent: Sent) -> Mapping[str, Any]:
-    """Return what a recipe keeps of the operation of a call."""
-    operation = next(item for item in api.operations if item.name == sent.function)
-    return used_operation(sent.function, operation, [sent], api=api.name).model_dump()
+def operation_of(api: Api, function: str) -> Mapping[str, Any]:
+    """Return what a recipe keeps of the operation of a function."""
+    operation = next(item for item in api.operations if item.name == function)
+    place = {"method": operation.method, "path": operation.path}
+    return {"function": function, "api": api.name, **place, "key": operation.digest}

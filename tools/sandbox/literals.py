@@ -3,18 +3,15 @@
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from restgpt.tools.sandbox.code import UNPARSABLE, program_code, syntax_tree
 from restgpt.tools.sandbox.gather import name_of
 
-MOST_LITERALS, MOST_WORDS = 500, 5000
-"""The maximum numbers of literals and of words that are told of a program."""
-
-MOST_WORD = 100
-"""The maximum number of characters of a name of a field."""
+MOST_LITERALS = 500
+"""The maximum number of literals that are told of a program."""
 
 MOST_CODE = 200_000
 """The maximum number of characters of rewritten code."""
@@ -36,16 +33,13 @@ class Parametrized:
     """The new code, the names of the inputs in it, and what the old code says.
 
     `literals` are its texts, numbers and lists of these with the names of their places: an argument, a key, a variable,
-    a compared field, or none. `words` may be names of fields that it reads. `is_constant` says that it prints no value,
-    `takes_one` that it takes items of lists by their places. `problem` says why there is no new code.
+    a compared field, or none. `is_constant` says that it prints no value, `problem` why there is no new code.
     """
 
     code: str
     used: frozenset[str] = frozenset()
     literals: tuple[tuple[str, Any], ...] = ()
-    words: frozenset[str] = frozenset()
     is_constant: bool = False
-    takes_one: bool = False
     problem: str = ""
 
 
@@ -75,8 +69,7 @@ def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrize
         if id(node) not in skipped and (value := _literal(node)) is not None
         for name in places.get(id(node)) or [""]
     ]
-    words = frozenset(sorted(set(_words(nodes)))[:MOST_WORDS])
-    is_constant, takes_one = not any(map(_prints_a_value, nodes)), any(map(_takes_one, nodes))
+    is_constant = not any(map(_prints_a_value, nodes))
     used: set[str] = set()
     if inputs:
         tree = _Inputs(inputs, places, skipped, used).visit(tree)
@@ -86,7 +79,7 @@ def _parametrized(code: str, inputs: Sequence[Mapping[str, Any]]) -> Parametrize
         if ast.dump(syntax_tree(new)) != ast.dump(tree):
             raise ValueError("the literals cannot be replaced in this code")
         code = new if used else code
-    return Parametrized(code, frozenset(used), tuple(literals[:MOST_LITERALS]), words, is_constant, takes_one)
+    return Parametrized(code, frozenset(used), tuple(literals[:MOST_LITERALS]), is_constant)
 
 
 def _position(node: Any) -> tuple[int, int]:
@@ -178,35 +171,10 @@ def _places(nodes: Sequence[ast.AST]) -> dict[int, list[str]]:
     return found
 
 
-def _words(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Yield the names of fields that the program may read: its short texts, their parts, and the keywords of `one`.
-
-    Keys of dicts and values of keywords and of dicts are what it sends.
-    """
-    sent: set[int] = set()
-    for node in nodes:
-        if isinstance(node, ast.Dict):
-            sent.update(map(id, (*node.keys, *node.values)))
-        elif isinstance(node, ast.keyword):
-            sent.add(id(node.value))
-    for node in nodes:
-        if isinstance(node, ast.Call) and name_of(node.func) == "one":
-            yield from (item.arg for item in node.keywords if item.arg)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in sent:
-            yield from {node.value, *re.split(r"[./]", node.value)} if len(node.value) < MOST_WORD else ()
-
-
 def _prints_a_value(node: ast.AST) -> bool:
     """Return whether a call prints more than literals."""
     is_print = isinstance(node, ast.Call) and name_of(node.func) in ("print", "table")
     return is_print and any(isinstance(inner, ast.Name) for item in node.args for inner in ast.walk(item))  # type: ignore[attr-defined]
-
-
-def _takes_one(node: ast.AST) -> bool:
-    """Return whether an expression takes one item of a list by its place."""
-    if isinstance(node, ast.Subscript):
-        return isinstance(_literal(node.slice), int)
-    return isinstance(node, ast.Call) and name_of(node.func) == "next"
 
 
 class _Inputs(ast.NodeTransformer):

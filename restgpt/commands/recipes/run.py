@@ -145,7 +145,7 @@ def check_apis(recipe: Recipe, apis: "Sequence[Api]", terminal: Terminal) -> Non
         if saved.version and api.version and saved.version != api.version:
             terminal.note(
                 f"The recipe was saved with version {saved.version} of {saved.name}; its document now has version "
-                f"{api.version}. The run stops where the recipe relies on something that has changed."
+                f"{api.version}. A change that it describes otherwise is asked about."
             )
 
 

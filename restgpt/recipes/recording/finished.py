@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from restgpt.calling.policy import Writes
-from restgpt.recipes.sent import Sent
 from restgpt.specs import Operation
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.sandbox.program import Entry
@@ -19,7 +18,9 @@ class NotSavableError(StoppingError):
 class FinishedCall:
     """A call of a finished run, with its arguments as the program gave them; `entry` is what the program got."""
 
-    sent: Sent
+    function: str
+    arguments: Mapping[str, Any]
+    is_change: bool
     operation: Operation
     entry: Entry
 

@@ -1,4 +1,4 @@
-"""Save a finished run of a program as a recipe, by rule: its inputs, and what it used of each operation.
+"""Save a finished run of a program as a recipe, by rule: its program with inputs, and a key of each operation.
 
 Nothing is sent. The program runs again over the recorded answers: as it is, and with its inputs, to show that it makes
 the same calls and prints the same report.
@@ -6,18 +6,15 @@ the same calls and prints the same report.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import is_literal, literals
-from restgpt.recipes.guards.answers import read_patterns, saved_echo, saved_items, types_at
-from restgpt.recipes.guards.closure import used_operation
-from restgpt.recipes.guards.pattern import scalars
 from restgpt.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, UsedOperation
-from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
+from restgpt.recipes.recording.finished import FinishedRun, NotSavableError
 from restgpt.recipes.recording.inputs import Input, arguments_in, inputs_of, is_entity
-from restgpt.specs.status import is_success
+from restgpt.specs import Operation
+from restgpt.specs.reading.tree import places_in
 from restgpt.tools.sandbox.literals import Parametrized, Replacement, parametrized
 from restgpt.tools.sandbox.program import run_program
 from restgpt.tools.text.quotation import named as shown
@@ -50,7 +47,7 @@ def saved(
     """Return a finished run as a recipe; raises NotSavableError with the reason."""
     _check_copies(run)
     listed = _parametrized(run, ())
-    if listed.is_constant and not any(call.sent.is_change for call in run.calls):
+    if listed.is_constant and not any(call.is_change for call in run.calls):
         raise NotSavableError(
             "The report of this run depends on no answer: a model wrote its text, so other inputs could not change it. "
             "Run the instruction again so that the program prints what the API answered, and save that run."
@@ -72,7 +69,7 @@ def saved(
         writes=run.writes if run.writes != "dry-run" else "ask",
         inputs=_schema(inputs),
         program=made.code,
-        operations=_operations(run, listed, values),
+        operations=_operations(run),
         constants=tuple(_constants(run, inputs)),
     )
     if redactor.json(document := recipe.to_json()) != document:
@@ -90,7 +87,7 @@ def described(instruction: str, inputs: Sequence[Input]) -> str:
 
 
 def _functions(run: FinishedRun) -> list[str]:
-    return list(dict.fromkeys(call.sent.function for call in run.calls))
+    return list(dict.fromkeys(call.function for call in run.calls))
 
 
 def _report(run: FinishedRun, code: str, inputs: Sequence[Input] | None) -> tuple[str | None, str]:
@@ -126,7 +123,7 @@ def _with_inputs(run: FinishedRun, listed: Parametrized) -> tuple[Parametrized, 
     report, why = _report(run, run.code, None)
     if report is None:
         raise NotSavableError(f"The program does not end as it did, if it runs again over the same answers: {why}")
-    arguments = [item for call in run.calls for item in arguments_in(call.operation, call.sent.arguments)]
+    arguments = [item for call in run.calls for item in arguments_in(call.operation, call.arguments)]
     fixed = {text_of(value) for item in arguments if item.is_fixed for value in item.values}
 
     def is_same(inputs: Sequence[Input]) -> bool:
@@ -145,14 +142,14 @@ def _with_inputs(run: FinishedRun, listed: Parametrized) -> tuple[Parametrized, 
 def _check_copies(run: FinishedRun) -> None:
     """Raise NotSavableError for a value that a model copied into the code, and for an id of unknown origin."""
     code, said = literals(run.code), Evidence(run.said, run.notes)
-    seen = {text_of(value) for body in run.seen for _, value in scalars(body)}
+    seen = {text_of(value) for body in run.seen for _, value in places_in(body) if isinstance(value, str | int | float)}
     for call in run.calls:
-        ids = {text_of(value) for value in _ids_in(call.sent.arguments)}
-        for argument in arguments_in(call.operation, call.sent.arguments):
+        ids = {text_of(value) for value in _ids_in(call.arguments)}
+        for argument in arguments_in(call.operation, call.arguments):
             for value in argument.values:
                 if argument.is_fixed or said.says(value) or not is_literal(value, code):
                     continue
-                text, where = text_of(value), f"the argument {argument.keyword} of {call.sent.function}"
+                text, where = text_of(value), f"the argument {argument.keyword} of {call.function}"
                 if text in seen and (text in ids or _is_telling(value, run.said)):
                     raise NotSavableError(
                         f"The program has {shown(text)} for {where}, which a model copied from an earlier answer: with "
@@ -184,27 +181,20 @@ def _property(item: Input) -> dict[str, Any]:
     return {key: value for key, value in item.property().items() if key not in hidden}
 
 
-def _operations(run: FinishedRun, listed: Parametrized, inputs: Mapping[str, Any]) -> tuple[UsedOperation, ...]:
-    """Return what the run used of each operation; of those that a branch calls which it did not take, nothing."""
-    found = [
-        _used([call for call in run.calls if call.sent.function == name], listed, inputs) for name in _functions(run)
-    ]
-    found += [used_operation(name, operation, [], api=operation.api.name) for name, operation in run.others.items()]
-    return tuple(found)
+def _operations(run: FinishedRun) -> tuple[UsedOperation, ...]:
+    """Return the operations that the run called, and those of branches that it did not take."""
+    called = {call.function: call.operation for call in run.calls}
+    return tuple(_used(function, operation) for function, operation in {**called, **run.others}.items())
 
 
-def _used(calls: Sequence[FinishedCall], listed: Parametrized, inputs: Mapping[str, Any]) -> UsedOperation:
-    """Return what a run used of one operation, of which it made these calls."""
-    operation = calls[0].operation
-    good = [call.sent for call in calls if is_success(call.sent.status)]
-    patterns = read_patterns((sent.body for sent in good), listed.words)
-    # What no answer has, such as the fields of an empty list, shows nothing.
-    good = [replace(sent, reads={pattern: types_at(sent.body, pattern) for pattern in patterns}) for sent in good]
-    failed = [call.sent for call in calls if not is_success(call.sent.status)]
-    used = used_operation(calls[0].sent.function, operation, [*good, *failed], api=operation.api.name)
-    items = saved_items(good, patterns, takes_one=listed.takes_one)
-    named = saved_echo(good, items, inputs, takes_one=listed.takes_one)
-    return used.model_copy(update={"items": items, "named": named})
+def _used(function: str, operation: Operation) -> UsedOperation:
+    return UsedOperation(
+        function=function,
+        api=operation.api.name,
+        method=operation.method,
+        path=operation.path,
+        key=operation.digest,
+    )
 
 
 def _apis(run: FinishedRun) -> tuple[RecipeApi, ...]:
@@ -219,7 +209,7 @@ def _constants(run: FinishedRun, inputs: Sequence[Input]) -> list[Any]:
     known = {text_of(value) for item in inputs for value in item.values}
     found: dict[str, Any] = {}
     for call in run.calls:
-        for argument in arguments_in(call.operation, call.sent.arguments):
+        for argument in arguments_in(call.operation, call.arguments):
             for value in argument.values:
                 text = text_of(value)
                 if text not in known and said.says(value) and is_literal(value, code):

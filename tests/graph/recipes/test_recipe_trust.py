@@ -16,12 +16,11 @@ from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import RecipeFaultError, recipe_record
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.sent import Sent
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
-DELETED = Sent("delete_task", {"path": {"task_id": 101}}, is_change=True, status=204)
+DELETED = "delete_task"
 TASK = {"type": "integer"}
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.sent import Sent
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
@@ -39,7 +37,6 @@ GIVEN = {"project": "Winter timetable", "title": "Buy soil"}
 DONE = "Added Buy soil to Winter timetable."
 ADDED = ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
 APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
-LABELLED = replace(LISTED, reads={"/items/*/label": ("string",), "/items/*/id": ("integer",)})
 
 
 def requests_of(board: Board) -> list[Any]:
@@ -157,8 +154,8 @@ def test_a_document_without_the_operation_stops_the_run_before_anything_is_sent(
     made = recipe(board.api, operations=[operation_of(board.api, LISTED), moved])
     kitchen = Kitchen(made, board)
     answer = kitchen.run(GIVEN, writes="allow")["answer"]
-    assert "POST /boards/{board_id}/tasks" in answer
-    assert kitchen.state["program"]["end"] == "shifted"
+    assert "there is no function create_task" in answer
+    assert "Nothing was changed." in answer
     assert board.calls() == []
 
 
@@ -171,39 +168,49 @@ def test_a_function_that_has_another_name_today_is_found_by_its_method_and_path(
     assert [item["place"]["function"] for item in kitchen.state["requests"]] == ["list_projects", "add_a_task"]
 
 
-def test_a_path_parameter_may_have_another_name_today(board: Board) -> None:
-    created = json.loads(json.dumps(operation_of(board.api, CREATED)).replace("project_id", "number"))
+def test_an_argument_that_is_gone_stops_the_run_before_anything_is_sent(board: Board) -> None:
     code = ADD.replace("project_id=", "number=")
-    made = recipe(board.api, code, operations=[operation_of(board.api, LISTED), created])
-    assert Kitchen(made, board).run(GIVEN, writes="allow")["answer"] == DONE
+    answer = Kitchen(recipe(board.api, code), board).run(GIVEN, writes="allow")["answer"]
+    assert "number" in answer
+    assert board.calls() == []
+
+
+def with_other_key(board: Board, function: str) -> Recipe:
+    kept = {name: operation_of(board.api, name) for name in (LISTED, CREATED)}
+    return recipe(board.api, operations=[*{**kept, function: {**kept[function], "key": "another"}}.values()])
+
+
+def test_a_read_that_is_described_otherwise_goes_on_and_the_report_says_so(board: Board) -> None:
+    answer = Kitchen(with_other_key(board, LISTED), board).run(GIVEN, writes="allow")["answer"]
+    assert answer == f"{DONE}\n(The document describes list_projects otherwise than when the recipe was saved.)"
     assert board.calls() == ADDED
 
 
-def test_a_field_that_is_gone_stops_the_run_before_its_change(board: Board) -> None:
-    code = ADD.replace('project["name"]', 'project["label"]')
-    kitchen = Kitchen(recipe(board.api, code, (LABELLED, CREATED)), board)
-    answer = kitchen.run(GIVEN, writes="allow")["answer"]
-    assert "/items/*/label" in answer
-    assert "Nothing was changed." in answer
-    assert kitchen.state["program"]["end"] == "shifted"
-    assert [call for call in board.calls() if not call.startswith("GET")] == []
-
-
-def test_a_guard_that_fails_after_a_change_names_it_and_offers_undo(board: Board) -> None:
-    code = ADD.replace("made['title']", "made.get('label')")
-    shifted = replace(CREATED, reads={"/label": ("string",)})
-    answer = Kitchen(recipe(board.api, code, (LISTED, shifted)), board).run(GIVEN, writes="allow")["answer"]
-    assert "stopped after it had sent changes" in answer
-    assert "create_task" in answer
-    assert "`restgpt undo thread`" in answer
-    assert "--heal" not in answer
+@pytest.mark.parametrize("writes", ["allow", "ask"])
+def test_a_change_that_is_described_otherwise_is_asked_about_with_the_reason(board: Board, writes: str) -> None:
+    kitchen = Kitchen(with_other_key(board, CREATED), board)
+    [pause] = kitchen.run(GIVEN, writes=writes)["__interrupt__"]
+    told = "The document describes this operation otherwise than when the recipe was saved."
+    assert told in pause.value["action_requests"][0]["description"]
+    assert board.calls() == ADDED[:1]
+    assert kitchen.run(APPROVE, writes=writes)["answer"] == DONE
     assert board.calls() == ADDED
+
+
+def test_no_change_that_is_described_otherwise_goes_past_a_ban(board: Board) -> None:
+    kitchen = Kitchen(with_other_key(board, CREATED), board)
+    kitchen.run(GIVEN, writes="deny")
+    assert kitchen.state["requests"][-1]["status"] == "rejected"
+    assert board.calls() == ADDED[:1]
 
 
 def test_an_error_of_the_program_after_a_change_names_the_change(board: Board) -> None:
     answer = Kitchen(recipe(board.api, f"{ADD}\nprint(1 / 0)"), board).run(GIVEN, writes="allow")["answer"]
+    assert "stopped after it had sent changes" in answer
     assert "division by zero" in answer
-    assert "restgpt undo" in answer
+    assert "create_task" in answer
+    assert "`restgpt undo thread`" in answer
+    assert "--heal" not in answer
 
 
 @pytest.mark.parametrize(("own", "of_run", "status"), [("deny", "allow", "rejected"), ("dry-run", "allow", "held")])
@@ -340,12 +347,12 @@ def test_a_read_of_a_renamed_function_is_not_made_again(board: Board) -> None:
     assert board.calls() == ADDED[:1]
 
 
-def test_a_document_that_shifted_brings_in_the_planner(board: Board) -> None:
+def test_a_document_without_the_operation_brings_in_the_planner(board: Board) -> None:
     moved = {**operation_of(board.api, CREATED), "path": "/boards/{board_id}/tasks"}
     made = recipe(board.api, operations=[operation_of(board.api, LISTED), moved])
     agent = agent_of(board, end("I cannot.", fulfilled=False))
     assert agent.ask(given(made, heals=True))["answer"] == "I cannot."
-    assert "POST /boards/{board_id}/tasks" in str(prompts_of(agent.model, "express")[0][-1].text)
+    assert "there is no function create_task" in str(prompts_of(agent.model, "express")[0][-1].text)
 
 
 def test_the_planner_does_not_go_on_after_a_change(board: Board) -> None:
@@ -436,9 +443,8 @@ def test_a_wrong_choice_comes_back_to_the_model(board: Board, wrong: Any, told: 
 
 def test_inputs_that_the_planner_chose_are_not_the_users_words(board: Board) -> None:
     code = 'print(delete_task(task_id=inputs["task"]))'
-    deleted = Sent("delete_task", {"path": {"task_id": 101}}, is_change=True, status=204)
     inputs = {"type": "object", "properties": {"task": {"type": "integer"}}, "required": ["task"]}
-    made = recipe(board.api, code, (deleted,), inputs=inputs)
+    made = recipe(board.api, code, ("delete_task",), inputs=inputs)
     chosen = choosing(board, choice(task=101), recipes=[made])
     [pause] = chosen.ask("Delete a task")["__interrupt__"]
     assert "In the path, task_id stands in nothing" in pause.value["action_requests"][0]["description"]
@@ -460,9 +466,7 @@ def test_a_chosen_recipe_that_stops_brings_the_planner_back(board: Board) -> Non
 
 @pytest.mark.parametrize("sources", [(), ("crm",)])
 def test_values_of_one_api_go_to_another_only_with_leave(pair: Pair, sources: tuple[str, ...]) -> None:
-    read = Sent("get_customer", {"path": {"customer": 7}}, status=200, body={"city": "Turin"})
-    found = Sent("find_items", {"query": {"q": "Turin"}}, status=200, body={"items": []})
-    operations = [operation_of(pair.crm, read), operation_of(pair.collector, found)]
+    operations = [operation_of(pair.crm, "get_customer"), operation_of(pair.collector, "find_items")]
     made = recipe(
         pair.crm,
         'find_items(q=get_customer(customer=inputs["customer"])["city"])\nprint("Found.")',

@@ -6,24 +6,17 @@ from typing import Any
 import pytest
 from chatserver import ChatServer
 from cli import Cli, Ran, at, changes, names
-from plantrecipe import PROGRAM, plant_recipe
+from plantrecipe import PROGRAM, plant_recipe, used
 
 from restgpt.recipes.book import RecipeBook
-from restgpt.recipes.recipe import Recipe, RecipeApi, UsedOperation
+from restgpt.recipes.recipe import Recipe, RecipeApi
 from restgpt.recipes.recipe_file import recipe_text
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
 SAVED = ("--input", "name=Roof garden", "--input", "titles=Buy soil", "--input", "titles=Order seeds")
 
-LIST = UsedOperation(
-    function="list_projects",
-    api="team-board",
-    method="GET",
-    path="/projects",
-    status=(200,),
-    reads={"/items/*/name": ("string",)},
-)
+LIST = used("list_projects", "GET", "/projects")
 COUNT = """found = [item for item in rows(list_projects()) if inputs["word"] in item["name"]]
 print(f"{len(found)} projects have {inputs['word']} in their names.")
 """
@@ -289,33 +282,47 @@ def test_text_of_a_file_cannot_forge_lines_of_the_terminal(cli: Cli, book: Recip
     assert "\x1b" not in ran.out
 
 
+def test_a_change_that_is_described_otherwise_ends_with_3_where_nobody_can_answer(
+    cli: Cli, toy: WorldServer, book: RecipeBook
+) -> None:
+    other = [item.model_copy(update={"key": "another"}) for item in plant_recipe().operations]
+    book.save(beds(name="other", operations=other))
+    ran = cli("recipe", "run", "other", *GIVEN, *at(toy), "--writes", "allow", "--thread", "t")
+    assert ran.code == 3
+    assert "The document describes this operation otherwise than when the recipe was saved." in ran.err
+    assert changes(toy.world) == []
+    assert approved(cli, "t").code == 0
+
+
 HEALED = """made = create_project(body={"name": "Moss"})
 print("Created", made["name"])
 """
 
 
 @pytest.fixture
-def shifted(book: RecipeBook) -> RecipeBook:
+def lost(book: RecipeBook) -> RecipeBook:
     """A folder with a recipe whose first operation the document does not have any more."""
-    gone = LIST.model_copy(update={"function": "list_boards", "path": "/boards"})
+    gone = used("list_boards", "GET", "/boards")
     program = f"list_boards()\n{PROGRAM}"
     operations = (gone, *plant_recipe().operations)
-    book.save(beds(name="shifted", program=program, operations=operations))
+    book.save(beds(name="lost", program=program, operations=operations))
     return book
 
 
-def test_a_shifted_recipe_ends_unfulfilled_and_changes_nothing(cli: Cli, toy: WorldServer, shifted: RecipeBook) -> None:
-    ran = cli("recipe", "run", "shifted", *GIVEN, *at(toy), "--writes", "allow")
+def test_a_recipe_without_its_operation_ends_unfulfilled_and_changes_nothing(
+    cli: Cli, toy: WorldServer, lost: RecipeBook
+) -> None:
+    ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--writes", "allow")
     assert ran.code == 1
-    assert "The recipe shifted stopped before it changed anything." in ran.out
+    assert "The recipe lost stopped before it changed anything." in ran.out
     assert "--heal" in ran.out
     assert [*toy.world.log] == []
 
 
-def test_healing_needs_a_model_only_when_it_starts(cli: Cli, toy: WorldServer, shifted: RecipeBook) -> None:
+def test_healing_needs_a_model_only_when_it_starts(cli: Cli, toy: WorldServer, lost: RecipeBook) -> None:
     fine = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--writes", "allow", "--heal")
     assert (fine.code, fine.out) == (0, "Created Moss — 2 tasks.\n")
-    ran = cli("recipe", "run", "shifted", *GIVEN, *at(toy), "--heal", "--thread", "t")
+    ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--heal", "--thread", "t")
     assert ran.code == 2
     assert "model" in ran.err
     assert "restgpt resume t" in ran.err
@@ -325,7 +332,7 @@ def test_healing_needs_a_model_only_when_it_starts(cli: Cli, toy: WorldServer, s
 def test_what_the_agent_did_instead_can_be_saved(
     cli: Cli,
     toy: WorldServer,
-    shifted: RecipeBook,
+    lost: RecipeBook,
     chat: ChatServer,
     monkeypatch: pytest.MonkeyPatch,
     is_resumed: bool,
@@ -334,7 +341,7 @@ def test_what_the_agent_did_instead_can_be_saved(
     monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
     monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
     writes = [] if is_resumed else ["--writes", "allow"]
-    ran = cli("recipe", "run", "shifted", *GIVEN, *at(toy), "--heal", "--thread", "t", *writes)
+    ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--heal", "--thread", "t", *writes)
     if is_resumed:
         assert ran.code == 3, ran.err
         ran = cli("resume", "t", "--approve")
@@ -342,4 +349,4 @@ def test_what_the_agent_did_instead_can_be_saved(
     assert "Moss" in names(toy.world)
     assert "The agent went on without the recipe. Save what it did with: restgpt recipe save t NAME" in ran.err
     assert cli("recipe", "save", "t", "healed").code == 0
-    assert [item.function for item in shifted.load("healed").operations] == ["create_project"]
+    assert [item.function for item in lost.load("healed").operations] == ["create_project"]

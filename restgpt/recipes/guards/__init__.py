@@ -1,1 +1,0 @@
-"""Guards: they compare a run of a recipe with the document and with the saved run."""
