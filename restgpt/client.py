@@ -1,5 +1,6 @@
 """A client that finds, describes, calls and undoes operations without a model, with the checks of the agent's calls."""
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -168,6 +169,14 @@ class Client(Calls):
         made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
         return self.carry_out(made, conversation=conversation, thread=thread)
 
+    async def acall(self, operation: str, arguments: Mapping[str, Any] | None = None, **given: Any) -> Outcome:
+        """Make a call as `call` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.call, operation, arguments, **given)
+
+    async def arun(self, code: str, **given: Any) -> Pending | Ran:
+        """Run a program as `run` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.run, code, **given)
+
     def carry_out(self, made: Call, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
         """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
         if read := self.read(made, conversation=conversation):
@@ -281,7 +290,8 @@ class Client(Calls):
         It is the open one, or the one whose approval was not used: its request did not go out, and can be taken back.
         Raises `UnknownThreadError`.
         """
-        return next(iter(Pending.all_of(self._snapshot(thread), thread=thread)), None)
+        found = next(iter(Pending.all_of(self._snapshot(thread), thread=thread)), None)
+        return found and replace(found, _decide=self.decide)
 
     def standing(self, thread: str) -> Any:
         """Return the state of a thread: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
@@ -381,7 +391,7 @@ class Client(Calls):
     def _outcome(self, thread: str) -> Pending | Called | Ran | Undone:
         snapshot = self._snapshot(thread)
         if snapshot.interrupts:
-            return Pending.of(snapshot.interrupts[0], thread=thread)
+            return replace(Pending.of(snapshot.interrupts[0], thread=thread), _decide=self.decide)
         body = self.session(thread).responses.open
         if self.graph_of(thread) is self._programs:
             found = Ran.of(snapshot.values, thread=thread, body=body)
@@ -389,7 +399,7 @@ class Client(Calls):
                 raise UnfinishedProgramError(thread)
             return found
         records = cast("Sequence[CallRecord]", snapshot.values["requests"])
-        calls = tuple(Called(record, thread, body) for record in records)
+        calls = tuple(Called(record, thread, body, self.undo) for record in records)
         undone = undone_by(thread)
         if undone is None:
             return calls[0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from restgpt.calling.record import CallRecord, End, Provenance
+    from restgpt.calling.record import CallRecord, End, Provenance, RequestLine
     from restgpt.nodes.state.records import ProgramEnd, Step
     from restgpt.tools.response.content import Body
 
@@ -20,7 +20,8 @@ class Pending:
 
     `actions` are action requests of LangChain's human-in-the-loop middleware; `allowed` maps their names to decisions.
     `program` is the program that makes the calls, with the place of each action; None if no program makes them. The
-    value is complete: it can be kept as JSON, shown by another process, and decided there.
+    value is complete: it can be kept as JSON, shown by another process, and decided there. `approve` and `reject` are
+    for a person where the client is at hand that gave it.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Pending:
     allowed: dict[str, list[str]]
     program: Mapping[str, Any] | None = None
     thread: str = ""
+    _decide: "Callable[[Pending, Mapping[str, Any]], Any] | None" = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, interrupt: Any, *, thread: str = "") -> "Pending":
@@ -81,6 +83,19 @@ class Pending:
         """Return the whole value as plain JSON."""
         return {**self.to_dict(), "thread": self.thread}
 
+    def approve(self) -> Any:
+        """Have exactly these requests sent, each once, as `Client.decide` does; never pass on what a model decided."""
+        return self._decided({"type": "approve"})
+
+    def reject(self, reason: str = "") -> Any:
+        """Have none of these requests sent; a program or an agent reads the reason."""
+        return self._decided({"type": "reject", "message": reason})
+
+    def _decided(self, decision: Mapping[str, Any]) -> Any:
+        if self._decide is None:
+            raise RuntimeError("This question was read from JSON: answer it with Client.decide(pending, decision).")
+        return self._decide(self, decision)
+
     def allows(self, kind: str) -> bool:
         """Return whether every action allows a decision of this kind."""
         return all(kind in self.allowed.get(action["name"], [kind]) for action in self.actions)
@@ -90,13 +105,22 @@ class Pending:
 class Called:
     """A call that is over, by its JSON form (`restgpt.calling.record`).
 
-    `thread` is the thread of a change; empty for a call that only read. The body of the answer is in the store; `body`
-    loads it.
+    `thread` is the thread of a change; empty for a call that only read. The body of the response is in the store;
+    `json` and `body` load it.
     """
 
     record: "CallRecord"
     thread: str = ""
     _open: "Callable[[str], Body] | None" = field(default=None, repr=False, compare=False)
+    _undo: "Callable[[str], Pending | Undone] | None" = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        told = [
+            self.operation,
+            str(self.status_code or self.state),
+            *([f"thread={self.thread}"] if self.thread else []),
+        ]
+        return f"<Call {' '.join(told)}>"
 
     @property
     def operation(self) -> str:
@@ -116,8 +140,8 @@ class Called:
         return succeeded(self.record)
 
     @property
-    def status(self) -> int | None:
-        """The HTTP status of the answer; None if no answer came."""
+    def status_code(self) -> int | None:
+        """The HTTP status of the response; None if none came."""
         found = self.record["response"].get("status")
         return None if found is None else int(found)
 
@@ -142,7 +166,7 @@ class Called:
         return str(self.record["response"].get("handle") or "")
 
     @property
-    def value(self) -> Any:
+    def json(self) -> Any:
         """The body: JSON as its value, other text as a string, binary data as bytes, no body as None.
 
         Raises `UnknownHandleError` if the store does not have it any more.
@@ -151,8 +175,24 @@ class Called:
 
     @property
     def body(self) -> "Body | None":
-        """The stored body of the answer; None if there is none. Raises `UnknownHandleError` as `value` does."""
+        """The stored body of the answer; None if there is none. Raises `UnknownHandleError` as `json` does."""
         return None if self._open is None or not self.handle else self._open(self.handle)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the response that are kept, by their names in lower case."""
+        return self.record["response"].get("headers") or {}
+
+    @property
+    def request(self) -> "RequestLine | None":
+        """The method and the URL of the request, without secrets; None if it is not kept."""
+        return self.record.get("request")
+
+    def undo(self) -> "Pending | Undone":
+        """Reverse the change, as `Client.undo` does; raises `ValueError` for a call that only read."""
+        if self._undo is None or not self.thread:
+            raise ValueError(f"{self!r} changed nothing that this process can undo.")
+        return self._undo(self.thread)
 
     def to_json(self) -> "CallRecord":
         """Return the call as plain JSON, without its body."""

@@ -18,7 +18,7 @@ def main() -> list[str]:
 
         read = client.call("get_task", {"path": {"task_id": 103}})
         assert isinstance(read, Called)
-        said.append(read.value["title"])
+        said.append(read.json["title"])
 
         waiting = client.call("delete_task", {"path": {"task_id": 103}})
         assert isinstance(waiting, Pending)
@@ -26,11 +26,11 @@ def main() -> list[str]:
         # The question can be kept, sent to another place, and decided there by a person.
         kept = json.dumps(waiting.to_json())
         deleted = client.decide(Pending.from_json(json.loads(kept)), "approve")
-        said.append(f"{deleted.operation}: {deleted.status}")
+        said.append(f"{deleted.operation}: {deleted.status_code}")
 
-        reversing = client.undo(deleted.thread)
+        reversing = deleted.undo()
         assert isinstance(reversing, Pending)
-        undone = client.decide(reversing, "approve")
+        undone = reversing.approve()
         assert isinstance(undone, Undone)
         return [*said, ", ".join(call.operation for call in undone.calls)]
 

@@ -63,7 +63,7 @@ def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Previe
     head = f"{called.operation}: {_outcome(called)}"
     notes = " ".join(filter(None, [called.note, *called.notices]))[:NOTES]
     structured: dict[str, Any] = {"operation": called.operation, "status": called.state, "ok": called.ok}
-    structured |= {"http_status": called.status} if called.status is not None else {}
+    structured |= {"http_status": called.status_code} if called.status_code is not None else {}
     structured |= {"note": fenced("note", notes)} if notes else {}
     lines = [head, *([f"Note: {fenced('note', notes)}"] if notes else [])]
     try:
@@ -119,7 +119,7 @@ def _outcome(called: Called) -> str:
             return "not sent."
         case "failed":
             return "no answer."
-    return f"HTTP {called.status}{'' if called.ok else ', an error'}."
+    return f"HTTP {called.status_code}{'' if called.ok else ', an error'}."
 
 
 def _with(lines: list[str], found: BodyPreview, structured: dict[str, Any], handle: str, label: str) -> Preview:

@@ -342,7 +342,7 @@ class Service:
     def _of_call(self, principal: str, called: Called) -> Said:
         result = self._seals.seal("result", principal, called.handle) if called.handle else ""
         seen = preview(called, handle=result)
-        facts = {"status": called.state, "http_status": called.status, "thread": called.thread}
+        facts = {"status": called.state, "http_status": called.status_code, "thread": called.thread}
         undo = self._undoable(principal, called.thread, facts) if called.ok else ""
         # A person or a rule that says no is no error of the tool.
         is_error = called.state == "failed" or (called.state == "sent" and not called.ok)
@@ -387,7 +387,7 @@ def _or_error(work: Callable[[], Said | Left]) -> Said | Left:
 
 def _of_undo(undone: Undone) -> Said:
     lines = [
-        f"{call.record['description']} {'Done.' if call.ok else f'Not done: {call.note or call.status}.'}"
+        f"{call.record['description']} {'Done.' if call.ok else f'Not done: {call.note or call.status_code}.'}"
         for call in undone.calls
     ]
     facts = {"status": "undone" if undone.ok else "failed", "thread": undone.thread}

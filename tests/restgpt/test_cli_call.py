@@ -289,4 +289,4 @@ def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path
     [thread] = cli("threads", "--json").document["threads"]
     assert thread["status"] == "failed"
     assert "There is nothing to undo." in cli("undo", thread["thread"]).out
-    assert (called.ok, called.status, client.reversals(called.thread)) == (False, status, [])
+    assert (called.ok, called.status_code, client.reversals(called.thread)) == (False, status, [])

@@ -1,5 +1,6 @@
 """Guards `Client`: calls without a model are decided, sent once, kept as values, and undone."""
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import Iterable
@@ -51,9 +52,26 @@ def test_operations_are_found_and_described(client: Client) -> None:
 def test_a_read_is_sent_at_once_and_has_a_value(client: Client, board: Board) -> None:
     called = client.call("list_projects")
     assert isinstance(called, Called)
-    assert (called.state, called.ok, called.status, called.thread) == ("sent", True, 200, "")
-    assert len(called.value["items"]) == 4
+    assert (called.state, called.ok, called.status_code, called.thread) == ("sent", True, 200, "")
+    assert len(called.json["items"]) == 4
     assert board.calls() == ["GET /projects 200"]
+
+
+def test_a_question_and_a_call_can_be_asked_for_the_next_step(client: Client, board: Board) -> None:
+    waiting = pending(client)
+    called = waiting.approve()
+    assert repr(called) == f"<Call delete_task 204 thread={waiting.thread}>"
+    assert (called.request["method"], "102" in board.tasks()) == ("DELETE", False)
+    reversing = called.undo()
+    assert isinstance(reversing, Pending)
+    assert reversing.reject("not now").calls[0].state == "rejected"
+    with pytest.raises(RuntimeError, match=r"Client\.decide"):
+        Pending.from_json(waiting.to_json()).approve()
+    read = asyncio.run(client.acall("list_projects"))
+    assert isinstance(read, Called)
+    assert (repr(read), read.headers["content-type"]) == ("<Call list_projects 200>", "application/json")
+    with pytest.raises(ValueError, match="changed nothing"):
+        read.undo()
 
 
 def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Board) -> None:
@@ -61,7 +79,7 @@ def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Boa
     assert "DELETE" in waiting.description
     assert "102" in board.tasks()
     called = client.decide(waiting, "approve")
-    assert (called.ok, called.status, called.thread) == (True, 204, waiting.thread)
+    assert (called.ok, called.status_code, called.thread) == (True, 204, waiting.thread)
     assert "102" not in board.tasks()
     with pytest.raises(OutdatedDecisionError, match="answered already"):
         client.decide(waiting, "approve")
@@ -87,7 +105,7 @@ def test_a_pending_call_is_a_value_that_another_client_can_decide(board: Board) 
 
 def test_a_rejected_call_is_not_sent(client: Client, board: Board) -> None:
     called = client.decide(pending(client), {"type": "reject", "message": "Keep it."})
-    assert (called.state, called.ok, called.status) == ("rejected", False, None)
+    assert (called.state, called.ok, called.status_code) == ("rejected", False, None)
     assert "Keep it." in called.note
     assert "102" in board.tasks()
 

@@ -38,7 +38,7 @@ def test_a_program_of_reads_gives_its_report_and_its_calls(client: Client) -> No
     done = ran(client.run("print(len(rows(list_projects())))"))
     assert (done.ok, done.end, done.text) == (True, "report", "4")
     assert [(call.operation, call.state, call.ok) for call in done.calls] == [("list_projects", "sent", True)]
-    assert len(done.calls[0].value["items"]) == 4
+    assert len(done.calls[0].json["items"]) == 4
     assert client.standing(done.thread) == done
 
 
@@ -120,7 +120,7 @@ def test_the_text_of_each_program_of_a_thread_stays_readable(client: Client) -> 
 def test_a_handle_of_a_call_gives_its_body(client: Client) -> None:
     called = client.call("list_projects")
     assert isinstance(called, Called)
-    assert client.body(called.handle).value == called.value == client.body(called.handle).value
+    assert client.body(called.handle).value == called.json == client.body(called.handle).value
 
 
 def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(pair: Pair) -> None:

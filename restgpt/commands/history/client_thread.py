@@ -106,8 +106,8 @@ class ClientThread:
         if called.state != "sent":
             self._terminal.say(f"The request was not answered: {called.note}" if called.note else "It was not sent.")
             return
-        self._terminal.note(" ".join([f"{called.operation} → {called.status}", *called.notices]))
-        value = called.value
+        self._terminal.note(" ".join([f"{called.operation} → {called.status_code}", *called.notices]))
+        value = called.json
         if isinstance(value, str):
             self._terminal.answer(value)
         elif value is not None and not isinstance(value, bytes):
@@ -118,6 +118,6 @@ class ClientThread:
 
 def _response(called: Called) -> dict[str, Any]:
     """Return the answer as a JSON document; a binary body is left out."""
-    value = called.value
+    value = called.json
     body = {} if isinstance(value, bytes) else {"body": value}
-    return {"status": called.status, **body} if called.state == "sent" else {}
+    return {"status": called.status_code, **body} if called.state == "sent" else {}

@@ -207,7 +207,7 @@ def test_a_change_that_may_have_been_made_is_told_as_such_and_can_be_undone(
         client = Client(services=Services([api], http=http, defaults=Context(writes="allow")))
         called = client.call(*call)
         assert isinstance(called, Called)
-        assert (called.ok, called.status) == (False, answers[-1])
+        assert (called.ok, called.status_code) == (False, answers[-1])
         assert called.notices[0] == f"{tried}{UNSURE}"
         assert called.to_json()["outcome_unknown"]
         assert f"{tried}{UNSURE}" in preview(called).text
