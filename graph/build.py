@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.node import node_of
+from restgpt.graph.node import node_of, role_of
 from restgpt.graph.resumption import reopened
 from restgpt.graph.routes import after_caller, after_parser, after_planner
 from restgpt.graph.running import make_parser
@@ -21,7 +21,7 @@ from restgpt.nodes.planner import make_planner
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.selector import make_selector
+from restgpt.nodes.selector import select_operations
 from restgpt.nodes.state.rounds import MAX_REPAIRS
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
@@ -78,12 +78,12 @@ def build_graph(
     )
     builder.add_node(
         "planner",
-        node_of("planner", make_planner(services, name, form), services),
+        role_of("planner", make_planner(name, form), services),
         metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
     )
     builder.add_node(
         "selector",
-        node_of("selector", make_selector(services), services),
+        role_of("selector", select_operations, services),
         metadata=_about("Chooses operations for the sub-task, by search for a program."),
     )
     add_executor(builder, services)
@@ -127,7 +127,7 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *,
     """
     builder.add_node(
         "caller",
-        node_of("caller", make_caller(services, programs=programs), services),
+        role_of("caller", make_caller(programs=programs), services),
         metadata=_about("Writes a program that makes the calls, or their arguments."),
     )
     builder.add_node("parser", make_parser(services), metadata=_about(PARSES))

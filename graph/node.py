@@ -13,6 +13,7 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import events_of
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.state.records import seconds_spent, tokens_spent
 from restgpt.tools.text.exits import withholding
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.telemetry import observed
@@ -32,6 +33,18 @@ def node_of(name: str, node: Node, services: Services, *, tells: bool = False) -
     """
     claimed = _claimed(node if tells else _told(node, services), services)
     return withholding(observed(name, claimed), services.redactor)
+
+
+def role_of(name: str, role: Callable[[Run, Any], dict[str, Any]], services: Services) -> Node:
+    """Return a role as the node `name`: its run is opened once, for the role and the events of its update."""
+
+    def node(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        update = role(run, state)
+        tell(state, update, runtime, run.session.redactor)
+        return update
+
+    return node_of(name, node, services, tells=True)
 
 
 def _claimed(node: Node, services: Services) -> Node:

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, interrupt
 
-from restgpt.calling.call import Call, OutdatedCallError, failed, read_call
+from restgpt.calling.call import Call, OutdatedCallError, failed
 from restgpt.calling.decision import NOT_KNOWN, needs_person
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.question import answered, decided_on, present
@@ -44,7 +44,7 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
     pending: set[tuple[str, str]] = set()
     for request in planned:
         try:
-            draft = read_call(request, session.catalogue)
+            draft = session.call(request)
         except OutdatedCallError as error:
             decided.append(with_record(request, failed(request, str(error))))
             continue
@@ -52,7 +52,7 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
         pairs = {(source, api_record(draft.operation.api)["id"]) for source in crossing}
         if pairs and pairs <= pending and not needs_person(draft, session.rules):
             continue
-        found = with_record(request, present(session, decided_on(session, draft)).to_json())
+        found = with_record(request, session.keep(present(session, decided_on(session, draft))))
         if found["status"] == "asked":
             pending |= pairs
         decided.append(found)
@@ -74,7 +74,7 @@ def decided_by_person(
     readable, outdated = [], []
     for request in asked:
         try:
-            ask = read_call(request, session.catalogue)
+            ask = session.call(request)
             readable.append((request, present(session, replace(ask, note="") if request.get("recalled") else ask)))
         except OutdatedCallError as error:
             outdated.append(with_record(request, failed(request, str(error))))
@@ -86,7 +86,7 @@ def decided_by_person(
         }
         answers = decisions_of(interrupt(payload), len(readable))
     decided = [
-        with_record(request, _after_answer(session, request, ask, answer).to_json())
+        with_record(request, session.keep(_after_answer(session, request, ask, answer)))
         for (request, ask), answer in zip(readable, answers, strict=True)
     ]
     for request in decided:

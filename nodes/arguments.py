@@ -147,7 +147,7 @@ def _request(
         description=call.description,
     )
     return request_of(
-        drafted.to_json(),
+        run.session.keep(drafted),
         round_number=state["round"],
         call=call.call,
         attempt=attempt,

@@ -3,27 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
-
 from restgpt.nodes.arguments import next_requests, without_requests
 from restgpt.nodes.instruction import whole_instruction
 from restgpt.nodes.programs.log import CallerState
 from restgpt.nodes.programs.program import may_write
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import seconds_spent, tokens_spent
 from restgpt.nodes.state.rounds import is_closed, of_round
 from restgpt.nodes.sub_task import sub_task_program
 from restgpt.tools.model.errors import UsedUpError
 
 
-def make_caller(services: Services, *, programs: bool = True) -> Callable[..., dict[str, Any]]:
-    """Make the caller node; without `programs` it writes the arguments of calls whatever the run's setting is."""
+def make_caller(*, programs: bool = True) -> Callable[[Run, CallerState], dict[str, Any]]:
+    """Make the caller; without `programs` it writes the arguments of calls whatever the run's setting is."""
 
-    def caller(state: CallerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+    def caller(run: Run, state: CallerState) -> dict[str, Any]:
         if programs and state["decision"]["kind"] == "program":
             return whole_instruction(run, state)
         if is_closed(state):

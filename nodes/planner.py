@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
@@ -19,9 +17,8 @@ from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeated
-from restgpt.nodes.run.context import Context, allows_a_last_question, used_up
+from restgpt.nodes.run.context import allows_a_last_question, used_up
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import (
     Decision,
@@ -29,9 +26,7 @@ from restgpt.nodes.state.records import (
     Proposal,
     Step,
     Usage,
-    seconds_spent,
     spent_since,
-    tokens_spent,
 )
 from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.nodes.state.rounds import of_turn
@@ -86,38 +81,39 @@ class PlannerState(ConversationState):
     proposal: NotRequired[Proposal | None]
 
 
-def make_planner(services: Services, agent: str = "", form: Form | None = None) -> Callable[..., dict[str, Any]]:
-    """Make the planner node; the answers name the `agent` and the message that they answer, and may have a `form`."""
+def make_planner(agent: str = "", form: Form | None = None) -> Callable[[Run, PlannerState], dict[str, Any]]:
+    """Make the planner; the answers name the `agent` and the message that they answer, and may have a `form`."""
 
-    def planner(state: PlannerState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+    def planner(run: Run, state: PlannerState) -> dict[str, Any]:
         run.agent = agent
-        update = decide(run, state)
+        update = plan(run, state)
         if form is not None and update["decision"]["kind"] == "end":
             value = form.value(run, state["instruction"], of_turn(state), update["answer"])
             update |= {"structured_response": value, "usage": run.usage()}
         return update
 
-    def decide(run: Run, state: PlannerState) -> dict[str, Any]:
-        steps = of_turn(state)
-        if proposal := state.get("proposal"):
-            return _accepted(run, state, steps, proposal)
-        spent = spent_since(state["baseline"], state["usage"])
-        stuck = repeated(steps)
-        over = used_up(run.context, len(steps), spent) or stuck
-        if not over and _suits_a_program(run, state, steps):
-            return _whole(run, state, steps)
-        if over and not allows_a_last_question(run.context, spent):
-            return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
-        try:
-            with run.answer:
-                return _decision(run, state, steps, over, is_stuck=bool(stuck))
-        except UsedUpError as error:
-            return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
-        except ModelReplyError as error:
-            return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
-
     return planner
+
+
+def plan(run: Run, state: PlannerState) -> dict[str, Any]:
+    """Decide what comes next: a sub-task, a program for the whole instruction, or the end with the answer."""
+    steps = of_turn(state)
+    if proposal := state.get("proposal"):
+        return _accepted(run, state, steps, proposal)
+    spent = spent_since(state["baseline"], state["usage"])
+    stuck = repeated(steps)
+    over = used_up(run.context, len(steps), spent) or stuck
+    if not over and _suits_a_program(run, state, steps):
+        return _whole(run, state, steps)
+    if over and not allows_a_last_question(run.context, spent):
+        return ended(run, state, steps, used_up_text(over, steps), fulfilled=False)
+    try:
+        with run.answer:
+            return _decision(run, state, steps, over, is_stuck=bool(stuck))
+    except UsedUpError as error:
+        return ended(run, state, steps, used_up_text(error.budget, steps), fulfilled=False)
+    except ModelReplyError as error:
+        return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
 
 
 def _suits_a_program(run: Run, state: PlannerState, steps: Sequence[Step]) -> bool:

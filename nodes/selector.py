@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 
 from restgpt.nodes.dialogue.answer import given_up
 from restgpt.nodes.dialogue.conversation import ConversationState
@@ -23,11 +21,9 @@ from restgpt.nodes.dialogue.selection import (
     list_operations,
     plan_message,
 )
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, functions_in, is_of_recipe
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Usage, seconds_spent, tokens_spent
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Usage
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
 from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
 from restgpt.prompts import fenced, render
@@ -43,27 +39,22 @@ class SelectorState(RoundState, ConversationState):
     baseline: Usage
 
 
-def make_selector(services: Services) -> Callable[..., dict[str, Any]]:
-    """Make the selector node."""
-
-    def selector(state: SelectorState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
-        if state["decision"]["kind"] == "program":
-            return _by_search(run, state)
-        round_number = state["round"] + 1
-        try:
-            api_plan = _plan(run, state)
-        except UsedUpError as error:
-            return _no_call(run, state, round_number, f"No operation was chosen. {error}")
-        except ModelReplyError as error:
-            remark = f"No operation was chosen. {error}"
-            return {**_no_call(run, state, round_number, remark), "proposal": given_up(remark, of_turn(state))}
-        if not api_plan["calls"]:
-            return _no_call(run, state, round_number, api_plan["reason"])
-        chosen = {"api_plan": api_plan, "selection": None, "round": round_number}
-        return {**chosen, "program": None, "usage": run.usage()}
-
-    return selector
+def select_operations(run: Run, state: SelectorState) -> dict[str, Any]:
+    """Choose the operations of the sub-task: an API plan, or functions by search for a program."""
+    if state["decision"]["kind"] == "program":
+        return _by_search(run, state)
+    round_number = state["round"] + 1
+    try:
+        api_plan = _plan(run, state)
+    except UsedUpError as error:
+        return _no_call(run, state, round_number, f"No operation was chosen. {error}")
+    except ModelReplyError as error:
+        remark = f"No operation was chosen. {error}"
+        return {**_no_call(run, state, round_number, remark), "proposal": given_up(remark, of_turn(state))}
+    if not api_plan["calls"]:
+        return _no_call(run, state, round_number, api_plan["reason"])
+    chosen = {"api_plan": api_plan, "selection": None, "round": round_number}
+    return {**chosen, "program": None, "usage": run.usage()}
 
 
 def _plan(run: Run, state: SelectorState) -> ApiPlan:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import get_executor_for_config
 
-from restgpt.calling.call import OutdatedCallError, failed, read_call
+from restgpt.calling.call import OutdatedCallError, failed
 from restgpt.calling.execution import carry_out
 from restgpt.calling.question import present
 from restgpt.calling.record import Request, seems_to_read, succeeded, with_record
@@ -58,7 +58,7 @@ def _is_done(earlier: Request) -> bool:
 def _sent(session: Session, request: Request, touched: set[str] | None = None) -> Request:
     """Send one request, or ask about it again; `carry_out` adds the read request of its target to `touched`."""
     try:
-        ready = read_call(request, session.catalogue)
+        ready = session.call(request)
     except OutdatedCallError as error:
         return with_record(request, failed(request, str(error)))
     try:
@@ -67,4 +67,4 @@ def _sent(session: Session, request: Request, touched: set[str] | None = None) -
         if request.get("pause") and not getattr(error, "outcome_unknown", False):
             note_sent(error, UNUSED.format(operation=named(request["operation"])))
         raise
-    return with_record(request, present(session, done).to_json())
+    return with_record(request, session.keep(present(session, done)))

@@ -155,7 +155,7 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
             "digest": call.digest,
             **_of_recipe(run, program, call, operation),
         }
-        return request_of(drafted.to_json(), round_number=state["round"], call=before + number, place=place)
+        return request_of(run.session.keep(drafted), round_number=state["round"], call=before + number, place=place)
 
     return make
 

@@ -85,6 +85,7 @@ def draft(
         provenance=tuple(storable_value(traced)),
         pages=pages,
         description=description,
+        line=line,
         confirm=confirm,
         flow=flow,
     )

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from restgpt.calling.call import Call, read_call
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.policy import Rules
+from restgpt.calling.record import CallRecord
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.tools.auth.credentials import refused_credential
@@ -72,6 +74,27 @@ class Session:
     requests: int = 0
     deadline: float | None = None
     watch: Watch = unwatched
+    _built: dict[tuple[str, str], Call] = field(default_factory=dict)
+
+    def keep(self, call: Call) -> CallRecord:
+        """Return the JSON form of a call, whose request stays built for the next step in this session."""
+        key = (call.id, call.fingerprint)
+        if call.is_over:
+            self._built.pop(key, None)
+        else:
+            self._built[key] = call
+        return call.to_json()
+
+    def call(self, record: CallRecord) -> Call:
+        """Return a kept call that may still be sent; raises `OutdatedCallError`.
+
+        Its request is built again, unless this session has just built it: then nobody can have edited the record, of
+        which only the number of pages may have been cut since.
+        """
+        found = self._built.get((record["id"], record["fingerprint"]))
+        if found is None or found.stage != record["status"]:
+            return read_call(record, self.catalogue)
+        return replace(found, pages=record["pages"])
 
     def send(
         self,
