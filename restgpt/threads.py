@@ -260,7 +260,8 @@ class SavedStates:
         if kind == "call":
             return build_calls(Services([]), **self._saved)
         if kind == "recipe" and recipe is not None:
-            return build_recipe(Recipe.model_validate(recipe["recipe"]), [], **self._saved)
+            # A recipe of a former form cannot be run, but its states can be read.
+            return build_recipe(Recipe.model_construct(**recipe["recipe"]), [], **self._saved)
         return build_program([], **self._saved) if kind == "program" else build_graph([], **self._saved)
 
     def newest(self, record: ThreadRecord) -> "StateSnapshot":

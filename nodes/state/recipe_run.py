@@ -1,24 +1,19 @@
 """The recipe of a turn: its record in the state, its inputs, the words of the user in it, and its operations."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NotRequired
 from weakref import WeakKeyDictionary
 
-from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.state.records import Program, RecipeRun, Step
 from restgpt.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.recipes.input_schema import schema_fault
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, recipe_of_json
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.reading.tree import places_in
-from restgpt.tools.errors import StoppingError
-from restgpt.tools.text.quotation import one_line
 from restgpt.tools.text.storable import storable_text, storable_value
 
 MOST_KNOWN = 64
@@ -26,17 +21,6 @@ MOST_KNOWN = 64
 
 STRICTNESS: Mapping[Writes, int] = {"allow": 0, "ask": 0, "dry-run": 1, "deny": 2}
 """How strict a setting of a recipe file is; a file cannot turn `allow` of the run into `ask`, which is no ban."""
-
-
-class RecipeFaultError(StoppingError):
-    """The recipe of a run does not have the form of a recipe."""
-
-    def __init__(self, name: str, place: Sequence[str | int], what: str) -> None:
-        where = one_line(" ".join(".".join(map(str, place)).split()) or "the recipe")
-        super().__init__(
-            f"The recipe {one_line(name)} cannot be run: {where}: {what}. Correct it at this place. Nothing more was "
-            "sent."
-        )
 
 
 class GivenRecipe(dict[str, Any]):
@@ -163,23 +147,11 @@ def _known(record: RecipeRun) -> _ReadRecipe:
     known = _KNOWN.get(id(source))
     if known is None or known.source is not source:
         text = json.dumps(source, sort_keys=True)
-        known = _ReadRecipe(source, _read(text, record["name"]), text)
+        known = _ReadRecipe(source, recipe_of_json(source), text)
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
         _KNOWN[id(source)] = known
     return known
-
-
-@lru_cache(maxsize=64)
-def _read(text: str, name: str) -> Recipe:
-    try:
-        recipe = Recipe.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise RecipeFaultError(name, first["loc"], first["msg"]) from None
-    if fault := schema_fault(recipe.inputs):
-        raise RecipeFaultError(name, *fault)
-    return recipe
 
 
 def instruction_of(record: RecipeRun) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs.problem import TooComplex
@@ -12,18 +12,11 @@ from restgpt.specs.schemas.validation import errors_of
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.text.quotation import quoted
 
-if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
+_WORDS = {"string": "a text", "integer": "a whole number", "number": "a number", "array": "a list"}
 
-_WORDS = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-    "array": "a list",
-    "object": "an object",
-}
+MOST_FAULTS = 10
+"""The maximum number of wrong values that a message tells."""
+
 MOST_SHOWN = 60
 """The maximum number of characters of a value that a message shows."""
 
@@ -61,10 +54,25 @@ def input_problems(recipe: Recipe, given: Mapping[str, Any]) -> list[str]:
     properties, inputs = recipe.properties, completed(recipe, given)
     problems = [_unknown(name, recipe) for name in inputs if name not in properties]
     problems += [_missing(name, properties[name]) for name in recipe.required if name not in inputs]
-    for name, schema in properties.items():
-        if name in inputs and (wrong := _fault(recipe, schema, inputs[name])):
-            problems.append(f"The input {name} {wrong}.")
-    return problems
+    known = {name: value for name, value in inputs.items() if name in properties}
+    # What is missing was told already, in words that name an example.
+    return problems + _faults(known, {**recipe.inputs, "required": []})
+
+
+def _faults(inputs: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Return a sentence about each value that does not fit its schema."""
+    from referencing.exceptions import Unresolvable
+
+    try:
+        errors = errors_of(inputs, schema, most=MOST_FAULTS)
+    except (RecursionError, TooComplex):
+        return []
+    except Unresolvable as error:
+        return [
+            f"The inputs cannot be checked: their schema refers to {quoted(error.ref, MOST_SHOWN)}, which is not there."
+        ]
+    places = (".".join(map(str, error.absolute_path)) for error in errors)
+    return [f"The input {place} is wrong: {error.message[:200]}." for place, error in zip(places, errors, strict=True)]
 
 
 def _value(name: str, texts: Sequence[str], schema: Mapping[str, Any]) -> Any:
@@ -121,44 +129,6 @@ def _unknown(name: str, recipe: Recipe) -> str:
 
 
 def _missing(name: str, schema: Mapping[str, Any]) -> str:
-    examples = schema.get("examples")
-    example = f", such as {_shown(examples[0])}" if isinstance(examples, list) and examples else ""
-    return f"The input {name} is missing: {_expected(schema)}{example}."
-
-
-def _fault(recipe: Recipe, schema: Mapping[str, Any], value: Any) -> str:
-    """Return what is wrong with the value of an input, or nothing."""
-    from referencing.exceptions import Unresolvable
-
-    definitions = {key: recipe.inputs[key] for key in ("$defs",) if key in recipe.inputs}
-    try:
-        errors = errors_of(value, {**schema, **definitions}, most=1)
-    except (RecursionError, TooComplex):
-        return ""
-    except Unresolvable as error:
-        return (
-            f"cannot be checked: its schema refers to {quoted(error.ref, MOST_SHOWN)}, which the recipe does not have"
-        )
-    return _told(errors[0]) if errors else ""
-
-
-def _told(error: "ValidationError") -> str:
-    place = "".join(f"[{part!r}]" for part in error.absolute_path)
-    at = f" at {place}" if place else ""
-    wanted: Any = error.validator_value
-    if error.validator == "type":
-        return f"must be {_expected({'type': wanted})}{at}, not {_shown(error.instance)}"
-    if error.validator == "enum":
-        return f"must be one of {', '.join(map(_shown, wanted))}{at}, not {_shown(error.instance)}"
-    return f"does not fit{at}: {error.message[:200]}"
-
-
-def _expected(schema: Mapping[str, Any]) -> str:
-    return " or ".join(_WORDS.get(name, name) for name in _types(schema)) or "any value"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return quoted(value, MOST_SHOWN)
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    wanted = " or ".join(_WORDS.get(kind, kind) for kind in _types(schema)) or "any value"
+    example = json.dumps(schema["examples"][0], ensure_ascii=False)[:MOST_SHOWN] if schema.get("examples") else ""
+    return f"The input {name} is missing: {wanted}{f', such as {example}' if example else ''}."

@@ -3,17 +3,21 @@
 A file may be edited by hand, so every field is checked when it is read, and no field can widen what a run may do.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from restgpt.calling.policy import Writes
 from restgpt.specs.reading.tree import values_in
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.text.quotation import one_line, quoted
 from restgpt.tools.text.storable import is_storable
 
-FORMAT: Literal["restgpt/recipe/2"] = "restgpt/recipe/2"
+FORMAT = "restgpt/recipe/2"
 """The first line of a recipe file: the form that this version reads and writes."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
@@ -22,7 +26,8 @@ NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 MOST_PROGRAM = 64_000
 """The maximum number of characters of a program."""
 
-JsonType = Literal["string", "integer", "number", "boolean", "null", "array", "object"]
+MOST_NAME = 100
+"""The maximum number of characters of the name of an input."""
 
 
 class _Part(BaseModel):
@@ -69,7 +74,7 @@ class Recipe(_Part):
     are values of arguments that the user had said and that are no inputs.
     """
 
-    format: Literal["restgpt/recipe/2"] = Field(default=FORMAT, alias="recipe")
+    format: str = Field(default=FORMAT, alias="recipe")
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
     description: str = ""
     saved: Saved
@@ -80,27 +85,43 @@ class Recipe(_Part):
     operations: tuple[UsedOperation, ...]
     constants: tuple[Any, ...] = ()
 
-    @model_validator(mode="after")
-    def _can_be_stored(self) -> "Recipe":
-        for key, held in (("constants", self.constants), ("inputs", self.inputs)):
-            if not all(map(is_storable, values_in(held))):
-                raise ValueError(
-                    f"{key}: a number has more than 64 bits. Leave it out, or write it as a text in quotes"
-                )
-        return self
+    @field_validator("format")
+    @classmethod
+    def _is_of_this_version(cls, form: str) -> str:
+        if form != FORMAT:
+            raise ValueError(
+                f"it is {quoted(form, 60)}, and this version reads {FORMAT} only. Save the recipe anew from a run, "
+                "with `restgpt recipe save THREAD NAME`"
+            )
+        return form
 
-    @model_validator(mode="after")
-    def _names_are_known(self) -> "Recipe":
-        functions = [item.function for item in self.operations]
-        apis = {item.name for item in self.apis}
-        if len(set(functions)) < len(functions):
-            raise ValueError("operations: two entries have the same function")
-        if unknown := [item.api for item in self.operations if item.api not in apis]:
-            raise ValueError(f"operations: the API {unknown[0]!r} is not among apis")
-        properties = self.inputs.get("properties", {})
-        if self.inputs.get("type") != "object" or not isinstance(properties, Mapping):
-            raise ValueError("inputs: it is not a JSON Schema of an object")
-        return self
+    @field_validator("inputs", "constants")
+    @classmethod
+    def _can_be_stored(cls, held: Any) -> Any:
+        if not all(map(is_storable, values_in(held))):
+            raise ValueError("a number has more than 64 bits. Leave it out, or write it as a text in quotes")
+        return held
+
+    @field_validator("inputs")
+    @classmethod
+    def _is_schema_of_an_object(cls, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
+        if error := best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema)):
+            raise _fault(error.absolute_path, f"it is no JSON Schema: {error.message[:200]}")
+        properties = schema.get("properties", {})
+        if schema.get("type") != "object":
+            raise _fault((), "it is not a JSON Schema of an object")
+        for name, item in properties.items():
+            # Lists of recipes, prompts and terminals show a name on one line.
+            if not name.isprintable() or not 0 < len(name) <= MOST_NAME:
+                raise _fault(("properties", name), f"a name has 1 to {MOST_NAME} characters on one line")
+            if not isinstance(item, Mapping):
+                raise _fault(("properties", name), "it has to be a mapping, such as {type: string}")
+        if lost := [name for name in schema.get("required", ()) if name not in properties]:
+            raise _fault(("required",), f"{quoted(lost[0], 60)} is not among the properties")
+        return schema
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
@@ -122,3 +143,28 @@ class Recipe(_Part):
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as plain JSON, without fields that have their default."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"recipe": FORMAT}
+
+
+def _fault(place: Iterable[str | int], what: str) -> PydanticCustomError:
+    """Return the error about a place in the inputs."""
+    return PydanticCustomError("inputs", "{what}", {"place": [*place], "what": what})
+
+
+class RecipeFaultError(StoppingError):
+    """The recipe of a run does not have the form of a recipe."""
+
+
+def recipe_of_json(value: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of a kept run, which a client or a former version may have written; raises `RecipeFaultError`.
+
+    JSON is read as JSON, so that a list stands for a tuple.
+    """
+    try:
+        return Recipe.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = one_line(str(value.get("name", ""))[:64])
+        place = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("place", ()))))
+        what = first["msg"].removeprefix("Value error, ")
+        told = one_line(" ".join(f"{place}: {what}".split()))
+        raise RecipeFaultError(f"The recipe {name} cannot be run: {told}. Nothing more was sent.") from None

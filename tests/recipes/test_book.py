@@ -50,7 +50,7 @@ def test_one_broken_file_leaves_the_others_listed(book: RecipeBook) -> None:
     assert [recipe.name for recipe in recipes] == ["other", "plant-beds"]
     assert len(problems) == 2
     assert "My Recipe.yaml is not listed" in problems[0]
-    assert "broken.yaml, line 2: the file is not YAML" in problems[1]
+    assert "broken.yaml, line 1: the file is not YAML" in problems[1]
     assert "broken.yaml" in told(lambda: book.load("broken"))
 
 

@@ -91,18 +91,14 @@ def test_saved_values_are_no_defaults() -> None:
 @pytest.mark.parametrize(
     ("schema", "value", "told"),
     [
-        ({"type": "integer"}, "five", 'The input x must be a whole number, not "five".'),
-        ({"type": "integer"}, True, "The input x must be a whole number, not true."),
-        ({"type": ["integer", "null"]}, "a", 'The input x must be a whole number or null, not "a".'),
-        (
-            {"type": "array", "items": {"type": "integer"}},
-            [1, "b"],
-            'The input x must be a whole number at [1], not "b".',
-        ),
-        ({"enum": ["open", "done"]}, "opn", 'The input x must be one of "open", "done", not "opn".'),
-        ({"type": "string", "maxLength": 2}, "abc", "The input x does not fit: 'abc' is too long."),
-        ({"$ref": "#/$defs/none"}, 1, "The input x cannot be checked: its schema refers to"),
-        ({"type": "string"}, ["\x1b[2J"], 'The input x must be a text, not ["'),
+        ({"type": "integer"}, "five", "The input x is wrong: 'five' is not of type 'integer'."),
+        ({"type": "integer"}, True, "The input x is wrong: True is not of type 'integer'."),
+        ({"type": ["integer", "null"]}, "a", "The input x is wrong: 'a' is not of type 'integer', 'null'."),
+        ({"type": "array", "items": {"type": "integer"}}, [1, "b"], "The input x.1 is wrong: 'b' is not of type"),
+        ({"enum": ["open", "done"]}, "opn", "The input x is wrong: 'opn' is not one of ['open', 'done']."),
+        ({"type": "string", "maxLength": 2}, "abc", "The input x is wrong: 'abc' is too long."),
+        ({"$ref": "#/$defs/none"}, 1, "The inputs cannot be checked: their schema refers to"),
+        ({"type": "string"}, ["\x1b[2J"], "The input x is wrong: ['"),
     ],
 )
 def test_a_wrong_value_is_told_with_what_was_expected(schema: dict[str, Any], value: Any, told: str) -> None:
@@ -128,7 +124,7 @@ def test_a_definition_that_several_inputs_share_is_found() -> None:
     inputs = {"type": "object", "properties": {"x": {"$ref": "#/$defs/day"}}, "$defs": {"day": {"type": "integer"}}}
     shared = plant_recipe(inputs=inputs, operations=())
     assert input_problems(shared, {"x": 1}) == []
-    assert input_problems(shared, {"x": "a"}) == ['The input x must be a whole number, not "a".']
+    assert input_problems(shared, {"x": "a"}) == ["The input x is wrong: 'a' is not of type 'integer'."]
 
 
 def test_the_inputs_of_the_saved_run_fit() -> None:

@@ -200,7 +200,6 @@ def _print_thread(
     answer: str,
     unfinished: "Sequence[Line]" = (),
 ) -> None:
-    from restgpt.commands.recipes.run import recipe_in
     from restgpt.nodes.run.events import events_of_step
     from restgpt.trace import lines_of, usage_text
 
@@ -209,7 +208,7 @@ def _print_thread(
         f"thread       {record.thread} ({status})",
         f"instruction  {record.instruction}",
         f"apis         {sources}",
-        *([f"recipe       {recipe_in(record.recipe).name}"] if record.recipe else []),
+        *([f"recipe       {record.recipe['recipe']['name']}"] if record.recipe else []),
     ]
     events = (event for step in steps for event in events_of_step(step, str))
     told = [line for event in events for line in lines_of(event)]

@@ -9,7 +9,7 @@ from uuid import uuid4
 from restgpt.commands.agent import Agent, Outcome
 from restgpt.commands.failure import UsageError
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, recipe_of_json
 from restgpt.sources import Sources
 from restgpt.threads import RecipeOfThread, ThreadRecord
 
@@ -110,8 +110,8 @@ def _check_continuable(earlier: ThreadRecord, persistence: "Persistence") -> Non
 
 
 def recipe_in(run: RecipeOfThread) -> Recipe:
-    """Return the recipe of a thread's record."""
-    return Recipe.model_validate(run["recipe"])
+    """Return the recipe of a thread's record; raises `RecipeFaultError`."""
+    return recipe_of_json(run["recipe"])
 
 
 def sources_of(recipe: Recipe, named: Sources, settings: "Settings") -> Sources:
@@ -206,7 +206,7 @@ class Settling:
 def shown_run(run: RecipeOfThread) -> dict[str, Any]:
     """Return the recipe of a run for the JSON document of a command."""
     return {
-        "name": recipe_in(run).name,
+        "name": str(run["recipe"]["name"]),
         "file": run["file"],
         "inputs": dict(run["inputs"]),
         "heals": run["heals"],

@@ -123,7 +123,7 @@ def test_the_changes_of_a_recipe_can_be_undone(board: Board) -> None:
     ("given", "told"),
     [
         ({}, "The input project is missing"),
-        ({"project": 4}, "The input project must be a text, not 4."),
+        ({"project": 4}, "The input project is wrong: 4 is not of type 'string'."),
         ({**GIVEN, "projekt": "x"}, "has no input"),
         ("Winter timetable", "must be an object"),
     ],

@@ -9,7 +9,6 @@ from restgpt.graph.channels import RecipeChannel
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
-    RecipeFaultError,
     begun,
     current,
     instruction_of,
@@ -23,7 +22,7 @@ from restgpt.nodes.state.recipe_run import (
 )
 from restgpt.nodes.state.records import RecipeRun
 from restgpt.recipes.given import RecipeInputError
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, RecipeFaultError
 
 INPUTS = {
     "type": "object",

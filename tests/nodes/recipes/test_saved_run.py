@@ -13,10 +13,9 @@ from programs import decide, programmer, worker
 from roles import by_role, call, end, no_call, plan, select
 
 from restgpt.graph.recipes.build import build_recipe
-from restgpt.nodes.recipes.saved_run import save_run
+from restgpt.nodes.recipes.saved_run import NotSavableError, save_run
 from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.recording.finished import NotSavableError
 from restgpt_bench.worlds import CREDENTIAL
 
 

@@ -165,7 +165,7 @@ def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
     assert "Did you mean plant-beds?" in cli("recipe", "run", "plant-bed", *at(toy)).err
     (book.folder / "broken.yaml").write_text("recipe: [")
     broken = cli("recipe", "run", "broken", *at(toy))
-    assert (broken.code, "broken.yaml, line 2: the file is not YAML" in broken.err) == (2, True)
+    assert (broken.code, "broken.yaml, line 1: the file is not YAML" in broken.err) == (2, True)
     unconfigured = cli("recipe", "run", "plant-beds", *GIVEN)
     assert unconfigured.code == 2
     assert (
@@ -259,6 +259,32 @@ def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint
     assert "projects have e in their names." in ran.out
 
 
+def test_a_recipe_of_the_former_form_is_refused_with_what_to_do_and_its_thread_is_listed(
+    cli: Cli, toy: WorldServer, book: RecipeBook
+) -> None:
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.sources import Sources
+    from restgpt.threads import ThreadRecord, Threads
+    from restgpt.tools.settings import Settings
+
+    path = book.path("count-projects")
+    former = book.load("count-projects").to_json() | {"recipe": "restgpt/recipe/1", "operations": [{"status": [200]}]}
+    path.write_text(path.read_text().replace("recipe/2", "recipe/1").replace("key: ", "status: "))
+    told = (
+        'recipe is wrong: it is "restgpt/recipe/1", and this version reads restgpt/recipe/2 only. Save the recipe anew '
+        "from a run, with `restgpt recipe save THREAD NAME`."
+    )
+    refused = cli("recipe", "run", "count-projects", "--input", "word=e", *at(toy))
+    assert (refused.code, told in " ".join(refused.err.split())) == (2, True), refused.err
+    run = {"recipe": former, "inputs": {"word": "e"}, "file": "", "heals": False}
+    with open_persistence(Settings(home=cli.home)) as persistence:
+        kept = ThreadRecord("old", "Run it.", Sources((), (at(toy)[1],), toy.url), recipe=run)  # type: ignore[arg-type]
+        Threads(persistence.store).keep(kept)
+    assert "old" in cli("threads").out
+    assert "count-projects" in cli("threads", "old").out
+    assert "Save the recipe anew from a run" in " ".join(cli("resume", "old").err.split())
+
+
 def test_the_list_shows_the_good_recipes_and_says_what_is_wrong_with_the_others(cli: Cli, book: RecipeBook) -> None:
     (book.folder / "broken.yaml").write_text("recipe: [")
     ran = cli("recipe", "list")
@@ -269,7 +295,7 @@ def test_the_list_shows_the_good_recipes_and_says_what_is_wrong_with_the_others(
         "plant-beds (name, titles)",
         "    Create a project with tasks",
     ]
-    assert "broken.yaml, line 2: the file is not YAML" in ran.err
+    assert "broken.yaml, line 1: the file is not YAML" in ran.err
     document = cli("recipe", "list", "--json").document
     assert [item["name"] for item in document["recipes"]] == ["count-projects", "plant-beds"]
     assert len(document["problems"]) == 1

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from restgpt.nodes.recipes.saved_run import FinishedCall, FinishedRun, NotSavableError, saved
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.recording.finished import FinishedCall, FinishedRun, NotSavableError
-from restgpt.recipes.recording.saving import saved
 from restgpt.specs import load_api
 from restgpt.specs.docs.arguments import arguments_of
 from restgpt.tools.sandbox.program import Entry, run_program

@@ -1,1 +1,0 @@
-"""Recording: a finished run becomes a recipe, by rule."""
