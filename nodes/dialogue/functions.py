@@ -50,6 +50,7 @@ NEAREST = 3
 """How many functions are named for a wish that none fits."""
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_ASIDE = re.compile(r"\([^()]*\)")
 _BETWEEN = re.compile(r"[;,\n]|\band\b")
 _METHOD_AND_PATH = re.compile(r"\b[A-Z]{3,10} /[^\s`]*")
 
@@ -171,8 +172,9 @@ def look(run: Run, choice: FunctionChoice, instruction: str) -> Look:
 
 def _wishes(run: Run, text: str) -> list[str]:
     """Return the single wishes of a text that say in words what functions should do."""
-    wishes = [wish for part in _BETWEEN.split(text) if _objects(wish := part.strip(" \t.:*-"))]
-    wishes = wishes if len(wishes) > 1 else [text]
+    told = _ASIDE.sub(" ", text)
+    wishes = [wish for part in _BETWEEN.split(told) if _objects(wish := part.strip(" \t.:*-"))]
+    wishes = wishes if len(wishes) > 1 else [told]
     return [wish for wish in wishes if not (_named(run, wish)[0] or parts_in(run, wish))]
 
 

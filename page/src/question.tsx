@@ -8,7 +8,7 @@ import { schemaOf, type Schema } from "./schema";
 import { Visible } from "./visible";
 import { WholeBody } from "./wholebody";
 
-const REQUEST = "The request as it will be sent";
+const REQUEST = "The request, but";
 const BODY = "Its body";
 const CREDENTIAL = "a configured credential";
 
@@ -78,7 +78,7 @@ export function Question(props: QuestionProps) {
 }
 
 /** Labels of quotations that are data, not sentences. */
-const DATA = /^(As it is now|What changes|What it is about|Files that|Headers)/;
+const DATA = /^(As it is now|Changes|About|Files that|Headers)/;
 
 const DECIDED = { approve: "Approved", edit: "Edited", reject: "Rejected" };
 

@@ -74,6 +74,7 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
     offered = {} if draft.confirm or draft.doubt or decided.unsure else _offered(session, draft.operation)
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
     given = [*draft.settled.get("header", ()), *draft.settled.get("cookie", ())]
+    purpose = _purpose(draft.operation, with_description=bool(offered))
     sections = [
         *_unusable(session, decided.note),
         *(_unsure(draft) if decided.unsure else []),
@@ -88,15 +89,16 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
         *_unknown(draft),
         *_items(session, draft),
         *_target(draft.operation, there),
-        *_purpose(draft.operation, with_description=bool(offered)),
+        *([] if there and there["changes"] else purpose),
         *_effect(draft, undo),
-        *_origins([item for item in provenance if not _is_plain(item, draft.operation)], draft.line),
+        *_origins([item for item in provenance if not _is_plain(item, draft)], draft.line),
     ]
     details = [
         *_why(session, draft),
         *headers_section(draft.request, hidden),
         *_present(draft.operation, there),
         *_repeats(session, draft),
+        *(purpose if there and there["changes"] else []),
         *_origins(provenance, draft.line),
     ]
     action: dict[str, Any] = {
@@ -278,7 +280,7 @@ def _target(operation: Operation, shown: ShownTarget | None) -> list[str]:
     if shown is None:
         return []
     if shown["changes"]:
-        return [section(f"What changes, by an answer of {_source(operation)}:", changes_text(shown["changes"]))]
+        return [section(f"Changes, by an answer of {_source(operation)}:", changes_text(shown["changes"]))]
     present = shown["present"]
     known = telling(present, NAMED) if isinstance(present, Mapping) else ""
     return (
@@ -313,7 +315,7 @@ def _items(session: Session, draft: Call) -> list[str]:
                 (place["handle"], found[0]), f"{name}: {known}{f' (from {named(source)})' if source else ''}"
             )
     text = session.redactor(draft.operation.api).text("\n".join(lines.values()))
-    return [section("What it is about, by answers:", text, most=None)] if lines else []
+    return [section("About, by answers:", text, most=None)] if lines else []
 
 
 def _answer(session: Session, handle: str) -> Any:
@@ -323,14 +325,18 @@ def _answer(session: Session, handle: str) -> Any:
         return None
 
 
-def _is_plain(item: Provenance, operation: Operation) -> bool:
-    """Whether nobody has to be told where a value comes from: the user, the document, an answer of the same API."""
-    if item["origin"] in ("user", "document"):
-        return True
-    places = item.get("places", ())
-    return item["origin"] == "response" and not any(
-        "header" in place or place.get("api", operation.api.name) != operation.api.name for place in places
-    )
+def _is_plain(item: Provenance, draft: Call) -> bool:
+    """Whether a value is the user's, the document's or that of an answer of the same API, or no text of the model."""
+    own, body = draft.operation.api.name, draft.settled.get("body")
+    match item["origin"]:
+        case "response":
+            return not any("header" in place or place.get("api", own) != own for place in item.get("places", ()))
+        case "model":
+            name = parse_pointer(item["pointer"])
+            value = body.get(name[1]) if isinstance(body, Mapping) and name[0] == "body" and len(name) == 2 else ""
+            return isinstance(value, bool | int | float)
+        case origin:
+            return origin != "program"
 
 
 def _effect(draft: Call, undo: str) -> list[str]:

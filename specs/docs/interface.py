@@ -50,6 +50,9 @@ COMMON_LEAST, COMMON_MOST = 4, 160
 # How many functions that send PUT are named.
 NAMED_MOST = 12
 
+KEEPING = re.compile(r"\b(?:preserv|retain|unchanged|ignor)|\bkept\b", re.IGNORECASE)
+"""Words of a description that says of a PUT what becomes of absent fields."""
+
 CUT = "…"
 """The mark of what is left out of a signature."""
 
@@ -139,11 +142,11 @@ def interface(
 
 
 def _common(operations: Sequence[Operation]) -> frozenset[tuple[str, str]]:
-    """Return the arguments, by name and description, that many functions have."""
+    """Return the arguments, by name and description, that many functions have and none describes otherwise."""
     seen = Counter((item.name, item.parameter.description) for one in operations for item in one.keywords)
-    return frozenset(
-        key for key, n in seen.items() if n >= COMMON_LEAST and says_more(key[1], frozenset(stems(key[0])))
-    )
+    texts = Counter(name for name, text in seen if text)
+    many = [key for key, count in seen.items() if count >= COMMON_LEAST and texts[key[0]] == 1]
+    return frozenset((name, text) for name, text in many if says_more(text, frozenset(stems(name))))
 
 
 def _own_sentences(operation: Operation) -> Iterator[Sentence]:
@@ -329,7 +332,9 @@ def _conditions(operations: Sequence[Operation]) -> list[str]:
 
 def _replacing(operations: Sequence[Operation], name_of: Callable[[Operation], str]) -> list[str]:
     """Write what a PUT does with the fields that its body lacks, once for all functions that send one."""
-    names = [name_of(item) for item in operations if item.method == "PUT" and item.body is not None]
+    # On the path of a collection, and where its description says what is kept, it is another thing.
+    puts = [item for item in operations if item.method == "PUT" and item.body is not None and item.path.endswith("}")]
+    names = [name_of(item) for item in puts if not KEEPING.search(item.description)]
     listed = ", ".join(names[:NAMED_MOST]) + (", …" if names[NAMED_MOST:] else "")
     told = "PUT replaces the whole: what its body leaves out is lost, unless the description says otherwise"
     return [f"{told} ({listed})."] if names else []

@@ -79,3 +79,9 @@ def test_the_same_wish_again_shows_further_functions_until_there_are_none() -> N
     assert "\nbolt_" in second
     assert not {line for line in first.split("\n") if line.startswith("bolt_")} & set(second.split("\n"))
     assert "All functions that fit are shown above." in shown("list baskets", "list baskets")[2]
+
+
+def test_what_stands_in_brackets_is_no_wish_of_its_own() -> None:
+    [_, text] = shown("list the trees (with Date, Size), list baskets")
+    assert "Date" not in text.partition("Nothing fits")[2]
+    assert "Nothing fits" not in text

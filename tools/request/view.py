@@ -67,7 +67,7 @@ def view_sections(
     wanted = None if headers is None else {"cookie", *map(str.lower, headers)} - {"content-type", "accept"}
     lines += [line for name, line in shown.items() if wanted is None or name.lower() in wanted]
     most = None if whole else MOST_SHOWN
-    found = [section("The request as it will be sent, but for credentials:", "\n".join(lines), most=most)]
+    found = [section("The request, but for credentials:", "\n".join(lines), most=most)]
     if request.body:
         found.append(_body_section(request, request.body, redactor, whole=whole))
     if _hides_a_secret(request, "\n".join([lines[0], *shown.values()]), redactor):

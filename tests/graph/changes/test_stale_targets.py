@@ -81,7 +81,7 @@ def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) ->
 def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(board: Board) -> None:
     agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
     [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
-    assert any(line.startswith("What changes, ") for line in unmarked(action["description"]))
+    assert any(line.startswith("Changes, ") for line in unmarked(action["description"]))
     assert action["undo"] == "PATCH /projects/2"
     for owner in ("Ada", "Ben"):
         elsewhere(board, owner=owner)

@@ -221,7 +221,7 @@ def test_what_a_put_does_with_absent_fields_is_said_once_for_all_functions() -> 
     sent = "requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}"
     done = "responses: {'200': {description: ok}}"
     paths = [
-        f"/{path}:\n    {method}:\n      operationId: {method}_{path}\n      {body}\n      {done}"
+        f"/{path}/{{id}}:\n    {method}:\n      operationId: {method}_{path}\n      {body}\n      {done}"
         for path, method, body in (
             *(("room", "put", sent), ("door", "put", sent)),
             *(("lamp", "patch", sent), ("star", "put", "summary: Mark it")),
