@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired
+from functools import lru_cache
+from typing import Any, NotRequired, cast
 from weakref import WeakKeyDictionary
 
 from typing_extensions import TypedDict
@@ -57,16 +58,11 @@ def recipe_record(
 
     `is_chosen` if the planner chose them, `is_passed` if the caller of a tool did. Raises `RecipeInputError`.
     """
-    record: RecipeRun = {"name": recipe.name, "recipe": recipe.to_json(), "inputs": filled(recipe, inputs)}
-    if unsaid := [name for name in record["inputs"] if name not in inputs]:
-        record["defaults"] = unsaid
-    if heals:
-        record["heals"] = True
-    if is_chosen:
-        record["is_chosen"] = True
-    if is_passed:
-        record["is_passed"] = True
-    return record
+    found = filled(recipe, inputs)
+    record: RecipeRun = {"name": recipe.name, "recipe": recipe.to_json(), "inputs": found}
+    unsaid = [name for name in found if name not in inputs]
+    flags = {"defaults": unsaid, "heals": heals, "is_chosen": is_chosen, "is_passed": is_passed}
+    return cast(RecipeRun, {**record, **{name: value for name, value in flags.items() if value}})
 
 
 def filled(recipe: Recipe, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,32 +122,12 @@ def is_of_recipe(step: Step) -> bool:
 
 def recipe_of(record: RecipeRun) -> Recipe:
     """Return the recipe of a record; raises `RecipeFaultError`."""
-    return _known(record).recipe
+    return _read(json.dumps(record["recipe"], sort_keys=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadRecipe:
-    """A recipe as it was read from the JSON of a record, and that JSON as text, which names it in caches."""
-
-    source: Mapping[str, Any]
-    recipe: Recipe
-    text: str
-
-
-_KNOWN: dict[int, _ReadRecipe] = {}
-
-
-def _known(record: RecipeRun) -> _ReadRecipe:
-    """Return the recipe of a record; read once for each object, because every node of a run asks for it."""
-    source = record["recipe"]
-    known = _KNOWN.get(id(source))
-    if known is None or known.source is not source:
-        text = json.dumps(source, sort_keys=True)
-        known = _ReadRecipe(source, recipe_of_json(source), text)
-        if len(_KNOWN) >= MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[id(source)] = known
-    return known
+@lru_cache(maxsize=MOST_KNOWN)
+def _read(text: str) -> Recipe:
+    return recipe_of_json(json.loads(text))
 
 
 def instruction_of(record: RecipeRun) -> str:
@@ -224,13 +200,12 @@ _FUNCTIONS: WeakKeyDictionary[Catalogue, dict[str, Functions]] = WeakKeyDictiona
 
 def functions_in(catalogue: Catalogue, record: RecipeRun) -> Functions:
     """Return the operations of a recipe in the documents of a run, looked up once for each catalogue."""
-    known = _FUNCTIONS.setdefault(catalogue, {})
-    found = _known(record)
-    if found.text not in known:
+    known, text = _FUNCTIONS.setdefault(catalogue, {}), json.dumps(record["recipe"], sort_keys=True)
+    if text not in known:
         if len(known) >= MOST_KNOWN:
             known.clear()
-        known[found.text] = _looked_up(catalogue, found.recipe)
-    return known[found.text]
+        known[text] = _looked_up(catalogue, _read(text))
+    return known[text]
 
 
 def _looked_up(catalogue: Catalogue, recipe: Recipe) -> Functions:

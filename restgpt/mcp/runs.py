@@ -17,7 +17,7 @@ from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.recipes.build import build_recipe, narrowed
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import recipe_of_json
 from restgpt.threads import ThreadRecord, instruction_message
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
@@ -118,7 +118,7 @@ def recipe_runs(services: Services, kept: Persistence) -> RunKind:
         return record.recipe or {}
 
     def graph(record: ThreadRecord) -> Any:
-        recipe = Recipe.model_validate(given(record)["recipe"])
+        recipe = recipe_of_json(given(record)["recipe"])
         return build_recipe(recipe, services=narrowed(services, recipe), is_tool=True, **kept.saved)
 
     return RunKind(graph, lambda record: {"inputs": dict(given(record)["inputs"])})

@@ -76,20 +76,14 @@ def _faults(inputs: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
 
 
 def _value(name: str, texts: Sequence[str], schema: Mapping[str, Any]) -> Any:
-    types = _types(schema)
+    types, items = _types(schema), schema.get("items")
     if "array" in types:
-        return _list(texts, schema)
+        is_json = len(texts) == 1 and isinstance(_decoded(texts[0]), list)
+        kinds = _types(items) if isinstance(items, Mapping) else ()
+        return _decoded(texts[0]) if is_json else [_converted(text, kinds) for text in texts]
     if len(texts) > 1:
         raise RecipeInputError(f"--input {name} is given {len(texts)} times, but it takes one value. Give it once.")
     return _converted(texts[0], types)
-
-
-def _list(texts: Sequence[str], schema: Mapping[str, Any]) -> Any:
-    if len(texts) == 1 and isinstance(found := _decoded(texts[0]), list):
-        return found
-    items = schema.get("items")
-    types = _types(items) if isinstance(items, Mapping) else ()
-    return [_converted(text, types) for text in texts]
 
 
 def _converted(text: str, types: Sequence[str]) -> Any:

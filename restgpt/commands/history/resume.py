@@ -57,7 +57,7 @@ def resume(
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
     from restgpt.commands.history.client_thread import ClientThread
-    from restgpt.commands.recipes.run import Settling
+    from restgpt.commands.recipes.run import settling
     from restgpt.commands.run import report, run_thread
     from restgpt.graph.persistence import open_persistence
     from restgpt.threads import Threads
@@ -73,7 +73,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[
             if record.turn == 0:
                 ClientThread(terminal, record, settings, persistence).resume(verdict)
             agent = open_agent(record, settings, persistence)
-            settle = Settling(record.recipe, thread, terminal) if record.recipe else None
+            settle = settling(record.recipe, thread, terminal) if record.recipe else None
             standing = agent.outcome(thread)
             if is_decided:
                 standing = replace(standing, pending=agent.questions(thread))

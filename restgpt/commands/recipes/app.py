@@ -3,8 +3,7 @@
 import json
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -105,22 +104,11 @@ def list_recipes(as_json: AsJson = False) -> None:
 
         book = RecipeBook(Settings.from_env().recipes)
         recipes, problems = book.all()
-        terminal.document(
-            {
-                "folder": str(book.folder),
-                "recipes": [
-                    {
-                        "name": item.name,
-                        "description": item.description,
-                        "apis": [api.name for api in item.apis],
-                        "inputs": item.inputs,
-                        "file": str(book.path(item.name)),
-                    }
-                    for item in recipes
-                ],
-                "problems": problems,
-            }
-        )
+        shown = [
+            {**_about(item), "apis": [api.name for api in item.apis], "file": str(book.path(item.name))}
+            for item in recipes
+        ]
+        terminal.document({"folder": str(book.folder), "recipes": shown, "problems": problems})
         lines = [line for item in recipes for line in _lines(item)]
         none = f"There are no recipes in {book.folder}. Save a finished run with `restgpt recipe save THREAD NAME`."
         terminal.answer("\n".join(lines or [none]))
@@ -159,58 +147,25 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
             )
         with persistence.lock(thread):
             services = resources_of(record, settings, persistence)
-            graph = build_graph(services=services, **persistence.saved)
-            values = graph.get_state(thread_config(thread)).values
-            recipe = save_run(
-                values,
-                services,
-                name=name,
-                store=persistence.store,
-                thread=thread,
-                description=description,
-            )
-    _report(terminal, recipe, RecipeBook(settings.recipes).save(recipe))
+            values = build_graph(services=services, **persistence.saved).get_state(thread_config(thread)).values
+            given: Any = {"name": name, "store": persistence.store, "thread": thread, "description": description}
+            saved = save_run(values, services, **given)
+    path = RecipeBook(settings.recipes).save(saved)
+    fixed = [_json(value) for value in saved.constants]
+    terminal.document({**_about(saved), "file": str(path), "fixed": fixed})
+    lines = [f"Saved {path}.", "Inputs:" if saved.properties else "It has no inputs."]
+    examples = {key: f", saved with {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
+    lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
+    if fixed:
+        lines.append(f"Fixed, because the program decides by them or computes with them: {', '.join(fixed)}")
+    words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
+    inputs = [f"--input {shlex.quote(word)}" for word in words]
+    terminal.answer("\n".join([*lines, " ".join(["Run it with: restgpt recipe run", name, *inputs])]))
 
 
-def _report(terminal: Terminal, recipe: "Recipe", path: Path) -> None:
-    fixed = _fixed_values(recipe)
-    terminal.document(
-        {
-            "name": recipe.name,
-            "file": str(path),
-            "description": recipe.description,
-            "inputs": recipe.inputs,
-            "fixed": fixed,
-        }
-    )
-    lines = [f"Saved {path}."]
-    lines += _section("Inputs:", [_input_line(recipe, name) for name in recipe.properties]) or ["It has no inputs."]
-    lines += _section("Fixed, because the program decides by them or computes with them:", fixed)
-    lines.append(f"Run it with: {_run_line(recipe)}")
-    terminal.answer("\n".join(lines))
+def _about(item: "Recipe") -> dict[str, Any]:
+    return {"name": item.name, "description": item.description, "inputs": item.inputs}
 
 
-def _section(heading: str, lines: Sequence[str]) -> list[str]:
-    return [heading, *(f"  {line}" for line in lines)] if lines else []
-
-
-def _input_line(recipe: "Recipe", name: str) -> str:
-    examples = [json.dumps(value, ensure_ascii=False) for value in [recipe.examples.get(name)] if value is not None]
-    return name + "".join(f", saved with {text if len(text) <= SHOWN else text[:SHOWN] + '…'}" for text in examples)
-
-
-def _fixed_values(recipe: "Recipe") -> list[str]:
-    """Return the values that the user had said and that are no inputs, as JSON texts."""
-    return [json.dumps(value, ensure_ascii=False) for value in recipe.constants]
-
-
-def _run_line(recipe: "Recipe") -> str:
-    """Return the command that runs a recipe with the inputs of the saved run, as an example."""
-    words = ["restgpt", "recipe", "run", recipe.name]
-    for name, value in recipe.examples.items():
-        words += ["--input", shlex.quote(f"{name}={_text(value)}")]
-    return " ".join(words)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -22,14 +22,7 @@ from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.failure import UsageError, refuse_bytes
 from restgpt.commands.history.client_thread import resources_of
 from restgpt.commands.history.resume import is_over, open_agent, rest_of
-from restgpt.commands.recipes.run import (
-    Settling,
-    check_apis,
-    graph_input,
-    instruction_of_run,
-    recipe_of_thread,
-    sources_of,
-)
+from restgpt.commands.recipes.run import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Part, Runs, Work, text_of
 from restgpt.graph.persistence import Persistence, history_of, thread_config, undo_thread, undone_by
@@ -328,8 +321,7 @@ class PageThreads:
             raise UsageError("This is no recipe.") from None
         inputs = given.get("inputs") or {}
         run = recipe_of_thread(recipe, filled(recipe, inputs), inputs)
-        sources = sources_of(recipe, self._sources, self._settings)
-        check_apis(recipe, sources.load(self._settings), self._terminal)
+        sources, _ = sources_of(recipe, self._sources, self._settings)
         record = ThreadRecord(checked_name(thread), instruction_of_run(run), sources, self._context, recipe=run)
         agent = self._agent(record)
         return self._driven(agent, numbered(record, agent), graph_input(run))
@@ -355,7 +347,7 @@ class PageThreads:
         self._made.pop(record.thread, None)
         # Before this returns, so that no list has a time without the thread.
         record = self._records.mark(record, "running")
-        settle = Settling(record.recipe, record.thread, self._terminal) if record.recipe else None
+        settle = settling(record.recipe, record.thread, self._terminal) if record.recipe else None
 
         def parts() -> Iterator[Part]:
             with self._records.running(record) as note:

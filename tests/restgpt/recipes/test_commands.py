@@ -9,7 +9,7 @@ from cli import Cli, Ran, at, changes, names
 from plantrecipe import PROGRAM, plant_recipe, used
 
 from restgpt.recipes.book import RecipeBook
-from restgpt.recipes.recipe import Recipe, RecipeApi
+from restgpt.recipes.recipe import Recipe
 from restgpt.recipes.recipe_file import recipe_text
 from restgpt_bench.worlds.server import WorldServer
 
@@ -193,14 +193,6 @@ def test_the_api_is_found_in_apis_yaml_and_the_recipes_beside_it(
     elsewhere.mkdir()
     monkeypatch.setenv("RESTGPT_RECIPES", str(elsewhere))
     assert cli("recipe", "list").out.startswith(f"There are no recipes in {elsewhere}.")
-
-
-def test_another_version_of_the_api_is_a_notice(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    path = book.save(word_recipe(name="old", apis=(RecipeApi(name="team-board", version="1.0"),)))
-    ran = cli("recipe", "run", "old", "--input", "word=e", *at(toy))
-    assert ran.code == 0, ran.err
-    assert "saved with version 1.0 of team-board; its document now has version 1.0.0." in ran.err
-    assert path.exists()
 
 
 def test_a_recipe_runs_from_its_file(cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
