@@ -48,9 +48,6 @@ def function(
         Literal["ask", "placeholder"],
         typer.Option(help="Whether to ask for a missing required value, or to write a placeholder."),
     ] = "ask",
-    grounding: Annotated[
-        bool, typer.Option(help="Treat a required value as missing if the prompt does not contain it.")
-    ] = True,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="The base URL of routes without a host.", metavar="URL")
     ] = None,
@@ -67,7 +64,6 @@ def function(
             prompting=prompting,
             call_style=call_style,
             on_missing="placeholder" if on_missing == "placeholder" else "ask" if terminal.is_interactive else "return",
-            grounding=grounding,
             base_url=base_url or "",
         )
         found = [one for source in functions for one in _read(source, text, base_url)]

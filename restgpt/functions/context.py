@@ -43,7 +43,6 @@ class FunctionContext(BaseModel):
         description="What happens when a required value is missing: pause and ask, return the question, or write a "
         "placeholder as the original models do.",
     )
-    grounding: bool = Field(default=True, description="Treat required values that nobody said as missing.")
     call_style: CallStyle = Field(default="python", description="How the calls are written in the answer.")
     max_functions: int = Field(
         default=40, ge=1, le=1000, description="How many functions the model reads; of more, the best by search."

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restgpt.functions.calls.call import Call
-from restgpt.functions.calls.grounding import ungrounded_values
 from restgpt.functions.calls.parsing import bind_call, find_function
 from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
 from restgpt.functions.context import MissingValue
@@ -38,14 +37,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Judges proposals against the documentation and the conversation.
-
-    With `placeholders`, the judge fills in missing values as the original models do, and counts no value as invented.
-    """
+    """Judges proposals against the documentation; `placeholders` fills in missing values as the original models do."""
 
     functions: Sequence[Function]
-    texts: tuple[str, ...] = ()
-    grounding: bool = True
     placeholders: bool = False
 
     def judge(self, proposal: CallAnswer) -> Judged:
@@ -80,11 +74,6 @@ class Judge:
         wrong = [str(problem) for problem in problems if problem.message != REQUIRED]
         if self.placeholders:
             return self._filled(call, function, pointers), [], wrong
-        if self.grounding and not wrong:
-            for one in ungrounded_values(call, function, self.texts):
-                if one.required and one.pointer not in pointers:
-                    pointers.append(one.pointer)
-                    call = without_value(call, one.pointer)
         return call, [missing_value(number, function, pointer) for pointer in pointers], wrong
 
     def _filled(self, call: Call, function: Function, missing: Sequence[str]) -> Call:
@@ -142,18 +131,6 @@ def _set(node: Any, parts: Sequence[str], value: Any) -> Any:
         return [_set(item, rest, value) if index == int(name) else item for index, item in enumerate(node)]
     known = node if isinstance(node, Mapping) else {}
     return {**known, name: _set(known.get(name), rest, value)}
-
-
-def without_value(call: Call, pointer: str) -> Call:
-    """The call without the value at a pointer."""
-    return replace(call, arguments=_unset(dict(call.arguments), parse_pointer(pointer)))
-
-
-def _unset(node: dict[str, Any], parts: Sequence[str]) -> dict[str, Any]:
-    if len(parts) == 1:
-        return {name: value for name, value in node.items() if name != parts[0]}
-    inner = node.get(parts[0])
-    return {**node, parts[0]: _unset(dict(inner), parts[1:])} if isinstance(inner, Mapping) else node
 
 
 def ask_for(missing: Iterable[MissingValue]) -> str:

@@ -123,7 +123,7 @@ def make_intake(services: FunctionResources) -> Node:
         if not prompt:
             raise EmptyPromptError()
         context = services.context(runtime)
-        said = _said([*messages, *([] if asked else [HumanMessage(prompt)])])
+        said = [str(one.text) for one in messages if one.type == "human"] + ([] if asked else [prompt])
         return {
             "messages": [] if asked else [HumanMessage(prompt)],
             "prompt": prompt,
@@ -138,19 +138,6 @@ def make_intake(services: FunctionResources) -> Node:
     return intake
 
 
-def _said(messages: Sequence[BaseMessage]) -> list[str]:
-    """The texts of the person, and each text that the person confirmed."""
-    said = []
-    for before, message in zip([None, *messages], messages, strict=False):
-        if message.type != "human":
-            continue
-        text = str(message.text)
-        said.append(text)
-        if before is not None and text.strip().lower().startswith(("yes", "ok", "correct", "sure", "exactly")):
-            said.append(str(before.text))
-    return said
-
-
 def make_caller(services: FunctionResources) -> Node:
     """The node that asks the model for calls, checks them, and lists missing values."""
 
@@ -158,7 +145,7 @@ def make_caller(services: FunctionResources) -> Node:
         context = services.context(runtime)
         functions = services.offered(state)
         partial = _calls(state.get("calls", []))
-        judge = _judge(context, functions, state["messages"])
+        judge = Judge(functions, placeholders=context.on_missing == "placeholder")
         conversation = _conversation(state["messages"], partial)
         try:
             spoken = redacted_with(services.redactor, speak)(
@@ -179,15 +166,6 @@ def make_caller(services: FunctionResources) -> Node:
         return {**_outcome(judged), "usage": _added(state, spoken.usage)}
 
     return caller
-
-
-def _judge(context: FunctionContext, functions: Sequence[Function], messages: Sequence[AnyMessage]) -> Judge:
-    return Judge(
-        functions,
-        tuple(_said(messages)),
-        grounding=context.grounding and context.on_missing != "placeholder",
-        placeholders=context.on_missing == "placeholder",
-    )
 
 
 def _conversation(messages: Sequence[AnyMessage], partial: Sequence[Call]) -> list[BaseMessage]:
@@ -257,7 +235,7 @@ def make_follow_up(services: FunctionResources) -> Node:
             said = ", ".join(f"{name}: {value}" for name, value in given.items())
             messages: list[AnyMessage] = [asked, HumanMessage(said)]
             completed = _filled(_calls(state["calls"]), state["missing"], given)
-            judge = _judge(services.context(runtime), services.offered(state), [*state["messages"], *messages])
+            judge = Judge(services.offered(state))
             try:
                 return {"messages": messages, **_outcome(judge.judge(CallAnswer(tuple(completed))))}
             except ValueError as error:

@@ -1,15 +1,26 @@
 """The functions that a prompt is likely about, when there are more than a model should read."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.functions.calls.paraphrase import STOPWORDS, words_of
 from restgpt.functions.docs.function import Function
 from restgpt.specs.search.bm25 import impacts, rarity
 from restgpt.specs.search.stemmer import stem
 
 # How much a long description is damped (the parameter b of BM25).
 LENGTH = 0.75
+
+STOPWORDS = frozenset(
+    {
+        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "into", "is", "it"),
+        *("its", "me", "my", "of", "on", "or", "our", "please", "s", "t", "that", "the", "their", "them", "this", "to"),
+        *("us", "was", "we", "were", "what", "which", "with", "you", "your"),
+    }
+)
+
+# A word, or a part of one that is written in camel case.
+_WORD = re.compile(r"[^\W_]+?(?:(?<=[a-z0-9])(?=[A-Z])|(?![^\W_]))")
 
 
 def shortlist(functions: Sequence[Function], text: str, limit: int) -> list[int]:
@@ -34,4 +45,4 @@ def _described(function: Function) -> str:
 
 
 def _stems(text: str) -> list[str]:
-    return [stem(word) for word in words_of(text) if word.lower() not in STOPWORDS]
+    return [stem(word) for word in _WORD.findall(text) if word.lower() not in STOPWORDS]

@@ -25,7 +25,7 @@ REPLIES: dict[str, list[dict[str, Any]]] = {
         call("uber.eat.order", restaurants="McDonald", items=["burgers", "chicken wings"], quantities=[5, 6])
     ],
     "user 7": [call("getUser", path={"id": 7}, query={"fields": ["name", "mail"]})],
-    "the weather be for two days": [call("weather.get", city="Paris", days=2)],
+    "the weather be for two days": [call("weather.get", days=2)],
 }
 
 

@@ -119,19 +119,6 @@ def test_a_missing_required_value_leads_to_a_question_that_names_it() -> None:
     assert [one["pointer"] for one in found["missing"]] == ["/days"]
 
 
-def test_an_invented_value_counts_as_missing() -> None:
-    found = run([calls(("weather.get", {"city": "Paris", "days": 3}))], "What will the weather be?")
-    assert found["outcome"] == "ask"
-    assert {one["name"] for one in found["missing"]} == {"city", "days"}
-    assert found["calls"][0]["arguments"] == {}
-    assert "Paris" not in found["question"]
-
-
-def test_grounding_can_be_turned_off() -> None:
-    reply = calls(("weather.get", {"city": "Paris", "days": 3}))
-    assert run([reply], "What will the weather be?", grounding=False)["outcome"] == "call"
-
-
 def test_placeholders_are_written_as_the_original_does() -> None:
     found = run([calls(("weather.get", {"city": "Paris"}))], "What will the weather be?", on_missing="placeholder")
     assert found["outcome"] == "call"
@@ -293,9 +280,6 @@ def test_documentation_of_one_library_function_is_told_apart_by_its_address(prom
     found = run([structured if prompting == "structured" else text], "Weather in Oslo", functions, prompting=prompting)
     assert found["text"] == text
     assert found["requests"][0]["url"] == "https://b.example/weather?city=Oslo"
-    other = calls(("requests.get", {"url": "https://a.example/people/7", "params": {"fields": "name"}}))
-    asked = run([other], "Show a person's name", functions)
-    assert (asked["outcome"], [one["name"] for one in asked["missing"]]) == ("ask", ["url"])
 
 
 def test_a_rest_call_comes_as_a_prepared_request_and_a_requests_call() -> None:
@@ -307,7 +291,7 @@ def test_a_rest_call_comes_as_a_prepared_request_and_a_requests_call() -> None:
 
 
 def test_a_missing_path_value_of_a_rest_call_is_asked_for() -> None:
-    found = run([calls(("getUser", {"path": {"id": 42}}))], "Get my user", functions=load_functions(DOCUMENT))
+    found = run([calls(("getUser", {"path": {}}))], "Get my user", functions=load_functions(DOCUMENT))
     assert found["outcome"] == "ask"
     assert [one["pointer"] for one in found["missing"]] == ["/path/id"]
 

@@ -103,10 +103,8 @@ def _grade(task: FunctionTask, record: Mapping[str, Any], *, mode: Mode, rules: 
 
 
 def _defaults(suite: str) -> dict[str, Any]:
-    """The settings of a suite; grounding is off for the leaderboard, whose answers may come from general knowledge."""
-    if suite == OPENFUNCTIONS:
-        return {"on_missing": "return", "today": reading()["today"]}
-    return {"on_missing": "return", "grounding": False}
+    """The settings of a suite: nobody is there to answer a question."""
+    return {"on_missing": "return", **({"today": reading()["today"]} if suite == OPENFUNCTIONS else {})}
 
 
 def _run_task(task: FunctionTask, model: str | BaseChatModel, settings: FunctionContext) -> dict[str, Any]:

@@ -87,7 +87,6 @@ PLANTED: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "showOrder": [
-        ("Where is my parcel now?", 'showOrder(path={"id": 5})', "not grounded"),
         ("Order 12 please, all of it.", 'showOrder(path={"id": "twelve"})', "does not validate"),
         ("Order 7", 'showOrder(path={"id": 7})', "length"),
         ("Two things, order 1 and 2.", 'showOrder(path={"id": 1}), showOrder(path={"id": 2})', "does not parse"),
