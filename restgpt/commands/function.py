@@ -82,7 +82,7 @@ def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
     """Read the functions of a file; raises `UsageError` that names the file if it has no readable function."""
     from restgpt.functions.docs.function import FunctionError
     from restgpt.functions.docs.loading import load_functions
-    from restgpt.functions.docs.sources import from_operations
+    from restgpt.functions.docs.operations import from_operations
 
     path = Path(source)
     if not path.is_file():

@@ -15,7 +15,7 @@ from restgpt.functions.calls.rendering import render_calls
 from restgpt.functions.calls.rest import from_requests_call, prepare_call, requests_call, rest_call
 from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import FunctionError
-from restgpt.functions.docs.sources import from_operations
+from restgpt.functions.docs.operations import from_operations
 from restgpt.specs import Operation, load_api
 from restgpt.specs.docs.example import minimal_arguments, parameter_example
 from restgpt.tools.request.build import build_request

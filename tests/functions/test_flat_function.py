@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from restgpt.functions.docs.flat_function import FlatFunction, flatten
-from restgpt.functions.docs.sources import from_operation
+from restgpt.functions.docs.operations import from_operation
 from restgpt.specs import load_api
 
 DOCUMENT = """

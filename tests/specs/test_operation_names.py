@@ -10,7 +10,7 @@ from paths import api_of
 from restgpt.calling.idempotency import identity_of
 from restgpt.functions.calls.call import Call
 from restgpt.functions.calls.parsing import bind_call
-from restgpt.functions.docs.sources import from_operations
+from restgpt.functions.docs.operations import from_operations
 from restgpt.host.direct import direct_definitions
 from restgpt.specs import Api, Catalogue
 from restgpt.specs.reading.index import short_name

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from restgpt.functions.docs.flat_function import FlatFunction, flatten
-from restgpt.functions.docs.sources import from_operation
+from restgpt.functions.docs.operations import from_operation
 from restgpt.functions.docs.writers import to_openai
 from restgpt.specs import Catalogue, Operation
 

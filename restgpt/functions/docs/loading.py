@@ -1,9 +1,8 @@
-"""Loading functions: from a file, text or data in any documented dialect, an OpenAPI document or running code."""
+"""Loading functions: from a file, text or data in any documented dialect, or from an OpenAPI document."""
 
 import ast
 import json
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +10,36 @@ import yaml
 
 from restgpt.functions.docs.dialects import read_function
 from restgpt.functions.docs.function import Function, FunctionError
-from restgpt.functions.docs.sources import from_callable, from_operations, from_parser
+from restgpt.functions.docs.operations import from_operations
 from restgpt.specs.api import load_api
 from restgpt.specs.reading.text.yaml_events import read_yaml
 
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000
 
-Source = str | Path | bytes | Mapping[str, Any] | Iterable[Any] | Callable[..., Any] | ArgumentParser
+Source = str | Path | bytes | Mapping[str, Any] | Iterable[Any]
 
 
 def load_functions(source: Source) -> list[Function]:
-    """Read functions from a path, text, data, callables, `argparse` parsers or an OpenAPI document.
+    """Read functions from a path, text, data or an OpenAPI document.
 
     Text is JSON, JSON lines, YAML, or the Python literals of the published training file. Raises `FunctionError`
     naming the field that cannot be read.
     """
     if isinstance(source, Function):
         return [source]
-    if isinstance(source, ArgumentParser):
-        return from_parser(source)
     if isinstance(source, Path):
         return _from_file(source)
     if isinstance(source, str | bytes):
         return _from_text(source)
     if isinstance(source, Mapping):
         return _from_mapping(source)
-    if callable(source):
-        return [from_callable(source)]
     return [function for index, entry in enumerate(source) for function in _from_entry(entry, f"/{index}")]
 
 
 def _from_entry(entry: object, pointer: str) -> list[Function]:
-    if isinstance(entry, Function | ArgumentParser):
-        return load_functions(entry)  # type: ignore[arg-type]
+    if isinstance(entry, Function):
+        return [entry]
     if isinstance(entry, str):
         return [read_function(_literal(entry, pointer), pointer=pointer)]
     if isinstance(entry, Mapping):
@@ -52,8 +47,6 @@ def _from_entry(entry: object, pointer: str) -> list[Function]:
         if isinstance(inner, list):
             return [read_function(one, pointer=f"{pointer}/function/{at}") for at, one in enumerate(inner)]
         return [read_function(entry, pointer=pointer)]
-    if callable(entry):
-        return [from_callable(entry)]
     return [read_function(entry, pointer=pointer)]
 
 
