@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from restgpt.functions.docs.flat_function import FlatFunction, flatten
 from restgpt.functions.docs.operations import from_operation
 from restgpt.functions.docs.writers import to_openai
 from restgpt.specs import Catalogue, Operation
+from restgpt_bench.methods.flat_function import FlatFunction, flatten
 
 
 @dataclass(frozen=True, slots=True)

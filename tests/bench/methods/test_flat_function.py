@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from restgpt.functions.docs.flat_function import FlatFunction, flatten
 from restgpt.functions.docs.operations import from_operation
 from restgpt.specs import load_api
+from restgpt_bench.methods.flat_function import FlatFunction, flatten
 
 DOCUMENT = """
 openapi: 3.1.0
