@@ -49,7 +49,7 @@ def function(
         typer.Option(help="Whether to ask for a missing required value, or to write a placeholder."),
     ] = "ask",
     base_url: Annotated[
-        str | None, typer.Option("--base-url", help="The base URL of routes without a host.", metavar="URL")
+        str | None, typer.Option("--base-url", help="The base URL of an OpenAPI document.", metavar="URL")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +64,6 @@ def function(
             prompting=prompting,
             call_style=call_style,
             on_missing="placeholder" if on_missing == "placeholder" else "ask" if terminal.is_interactive else "return",
-            base_url=base_url or "",
         )
         found = [one for source in functions for one in _read(source, text, base_url)]
         graph = build_functions_graph(found, context=context, checkpointer=_memory())

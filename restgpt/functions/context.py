@@ -48,7 +48,6 @@ class FunctionContext(BaseModel):
         default=40, ge=1, le=1000, description="How many functions the model reads; of more, the best by search."
     )
     today: Day = Field(default="", description="The date taken for today (YYYY-MM-DD). Empty: the real one.")
-    base_url: str = Field(default="", description="The base URL of documented routes without a host.")
 
 
 class FunctionCall(TypedDict):

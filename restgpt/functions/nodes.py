@@ -13,16 +13,15 @@ from langgraph.types import interrupt
 
 from restgpt.functions.calls.call import Call, to_plain
 from restgpt.functions.calls.rendering import render_calls, to_tool_calls
-from restgpt.functions.calls.rest import prepare_call
+from restgpt.functions.calls.rest import shown_requests
 from restgpt.functions.context import FunctionCall, FunctionContext, FunctionState, FunctionUsage, MissingValue
-from restgpt.functions.docs.function import Function, FunctionError
+from restgpt.functions.docs.function import Function
 from restgpt.functions.docs.loading import load_functions
 from restgpt.functions.judge import CallAnswer, Judge, Judged, ask_for, keep_known, with_value
 from restgpt.functions.prompting import shown_calls, speak
 from restgpt.functions.shortlist import shortlist
 from restgpt.nodes.run.today import today_text
 from restgpt.prompts import render
-from restgpt.specs.problem import SpecError
 from restgpt.tools.errors import ArgumentError, StoppingError
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import PREFIX, resolve_completion_model, resolve_model
@@ -264,10 +263,9 @@ def make_emitter(services: FunctionResources) -> Node:
         if outcome == "call":
             functions = services.offered(state)
             calls = _calls(state["calls"])
-            text = _text(calls, functions, context)
-            found = {"text": text, "tool_calls": to_tool_calls(calls, functions)}
-            answer = text
-            requests = _requests(calls, functions, context)
+            answer = _text(calls, functions, context)
+            found = {"text": answer, "tool_calls": to_tool_calls(calls, functions)}
+            requests = shown_requests(calls, functions)
         else:
             found, requests = {"text": "", "tool_calls": []}, []
             answer = state["question"] if outcome == "ask" else state["reason"]
@@ -277,21 +275,8 @@ def make_emitter(services: FunctionResources) -> Node:
 
 
 def _text(calls: Sequence[Call], functions: Sequence[Function], context: FunctionContext) -> str:
-    """The calls in the wanted style; those that are no HTTP calls stay call strings."""
+    """The calls in the wanted style; a placeholder may not fit into a request, which leaves the call strings."""
     try:
         return render_calls(calls, context.call_style, functions=functions)
-    except (ValueError, ArgumentError):
+    except ArgumentError:
         return render_calls(calls)
-
-
-def _requests(calls: Sequence[Call], functions: Sequence[Function], context: FunctionContext) -> list[dict[str, Any]]:
-    """The redacted requests of REST calls, with the reason in place of a request that cannot be prepared."""
-    found = []
-    for call in calls:
-        if not any(function.is_rest and function.name == call.name for function in functions):
-            continue
-        try:
-            found.append(prepare_call(call, functions, base_url=context.base_url or None).shown())
-        except (FunctionError, SpecError, ArgumentError, ValueError) as error:
-            found.append({"operation": call.name, "error": str(error)})
-    return found

@@ -45,7 +45,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_every_example_prints_what_the_page_shows() -> None:
     examples = EXAMPLE.findall(PAGE)
-    assert len(examples) == PAGE.count("\n```python\n") == 9
+    assert len(examples) == PAGE.count("\n```python\n") == 8
     names: dict[str, Any] = {}
     for program, shown in examples:
         printed = StringIO()

@@ -19,7 +19,7 @@ _XML_SAFE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]
 def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: Iterable[Function] | None = None) -> str:
     """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, `requests.<method>(…)`, or `xml`.
 
-    The style `requests` needs the `functions` of an API; raises `ValueError` for a call that is not one of them.
+    The style `requests` needs the `functions` of an API; a call that is none of them stays a call string.
     """
     listed = list(calls)
     match style:

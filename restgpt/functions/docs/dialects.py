@@ -15,9 +15,8 @@ from restgpt.specs.problem import Problem
 from restgpt.specs.reading.tree import format_pointer
 
 Tokens = tuple[str, ...]
-METHODS = ("get", "post", "put", "patch", "delete", "head", "options")
 
-_ROUTE = re.compile(rf"^\s*({'|'.join(METHODS)})\s+(\S+)\s*$", re.IGNORECASE)
+_ROUTE = re.compile(r"^\s*(get|post|put|patch|delete|head|options)\s+(\S+)\s*$", re.IGNORECASE)
 _OPTIONAL = re.compile(r"\boptional\b", re.IGNORECASE)
 _REQUIRED = re.compile(r"\brequired\b", re.IGNORECASE)
 
@@ -40,7 +39,7 @@ def read_function(raw: object, *, pointer: str = "") -> Function:
     problems: list[Problem] = []
     parameters, dialect = _read_parameters(raw, tokens, problems)
     schema = _schema_part(raw)
-    function = Function(
+    return Function(
         name=name,
         title=title,
         description=_text(raw, "description", tokens),
@@ -48,12 +47,9 @@ def read_function(raw: object, *, pointer: str = "") -> Function:
         dialect=dialect,
         closed=not (isinstance(schema, Mapping) and schema.get("additionalProperties") is True),
         definitions=_definitions(schema, tokens, problems),
+        url=_documented_url(name, parameters),
         problems=tuple(problems),
     )
-    route = (_text(raw, "method", tokens), _text(raw, "url", tokens)) if "method" in raw and "url" in raw else ("", "")
-    if all(route):
-        return replace(function, method=route[0].upper(), url=route[1], dialect="zoo")
-    return _with_request(function)
 
 
 def _text(raw: Mapping[str, Any], key: str, tokens: Tokens) -> str:
@@ -230,14 +226,11 @@ def _check_required(required: tuple[str, ...], known: tuple[str, ...], place: To
             problems.append(Problem(format_pointer(place), f"{name!r} is required but not documented"))
 
 
-def _with_request(function: Function) -> Function:
-    """Mark `requests.get` documentation as a REST call and take its URL from the documented default."""
-    library, _, verb = function.name.rpartition(".")
-    url = function.parameter("url")
-    if library not in ("requests", "httpx") or verb.lower() not in METHODS or url is None:
-        return function
-    default = url.default if isinstance(url.default, str) else ""
-    return replace(function, method=verb.upper(), url=default, dialect="requests")
+def _documented_url(name: str, parameters: tuple[FunctionParameter, ...]) -> str:
+    """The documented default of the URL in documentation of `requests.get`; empty without one."""
+    if name.rpartition(".")[0] not in ("requests", "httpx"):
+        return ""
+    return next((one.default for one in parameters if one.name == "url" and isinstance(one.default, str)), "")
 
 
 def _read_zoo(raw: Mapping[str, Any], tokens: Tokens) -> Function:
@@ -245,7 +238,8 @@ def _read_zoo(raw: Mapping[str, Any], tokens: Tokens) -> Function:
     call = _text(raw, "api_call", tokens)
     named = _text(raw, "api_name", tokens)
     route = _ROUTE.match(call)
-    name = _callable(named) or _route_name(route) if route else call.partition("(")[0].strip() or named
+    # A route has a name for people or none, of which a callable is made.
+    name = re.sub(r"[^\w.-]+", "_", named or call).strip("_") if route else call.partition("(")[0].strip() or named
     if not name or re.search(r"\s", name):
         raise FunctionError(format_pointer((*tokens, "api_call")), "missing: say how the API is called")
     problems: list[Problem] = []
@@ -257,8 +251,6 @@ def _read_zoo(raw: Mapping[str, Any], tokens: Tokens) -> Function:
         description=_text(raw, "functionality", tokens) or _text(raw, "description", tokens),
         parameters=tuple(replace(one, required=True) if _is_in(one.name, path) else one for one in parameters),
         dialect="zoo",
-        method=route[1].upper() if route else "",
-        url=path,
         problems=tuple(problems),
     )
 
@@ -266,15 +258,6 @@ def _read_zoo(raw: Mapping[str, Any], tokens: Tokens) -> Function:
 def _is_in(name: str, path: str) -> bool:
     """Whether a path template has a variable of this name, written `{name}` or `:name`."""
     return bool(re.search(rf"[{{:]{re.escape(name)}\b", path))
-
-
-def _callable(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else ""
-
-
-def _route_name(route: re.Match[str]) -> str:
-    words = re.findall(r"[A-Za-z0-9]+", route[2].split("?")[0])
-    return "_".join([route[1].lower(), *words])
 
 
 def _read_zoo_arguments(found: object, place: Tokens, problems: list[Problem]) -> tuple[FunctionParameter, ...]:

@@ -53,7 +53,7 @@ class Function:
 
     `name` is the callable (`uber.eat.order`, `requests.get`), `title` the name for people. A function made from an
     operation of an API takes its arguments grouped by place (path, query, header, cookie, body) and keeps `operation`.
-    `method` and `url` are set where the documentation describes an HTTP request without an OpenAPI document.
+    `url` is the address in documentation of `requests.get`.
     """
 
     name: str
@@ -61,17 +61,11 @@ class Function:
     parameters: tuple[FunctionParameter, ...] = ()
     title: str = ""
     dialect: str = "canonical"
-    method: str = ""
     url: str = ""
     closed: bool = True
     definitions: Mapping[str, Any] = field(default_factory=dict, repr=False)
     problems: tuple[Problem, ...] = ()
     operation: Operation | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def is_rest(self) -> bool:
-        """Whether a call of it is an HTTP request."""
-        return self.operation is not None or bool(self.method)
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -27,8 +27,6 @@ def from_operation(operation: Operation) -> Function:
         description=operation.summary or operation.description,
         parameters=tuple(part for part in (*groups, body) if part is not None),
         dialect="openapi",
-        method=operation.method,
-        url=operation.path,
         definitions=definitions,
         problems=tuple(getattr(operation, "problems", ())),
         operation=operation,

@@ -42,8 +42,6 @@ def to_canonical(function: Function) -> dict[str, Any]:
     written: dict[str, Any] = {"name": function.title or function.name, "description": function.description}
     if function.title:
         written["api_call"] = function.name
-    if function.dialect == "zoo" and function.method:
-        written |= {"method": function.method, "url": function.url}
     return {**written, "parameters": schema}
 
 
