@@ -1,10 +1,12 @@
-"""Functions of operations with flat arguments, as tool generators write them: parameters and body fields together."""
+"""Operations as functions with flat arguments, as tool generators write them: parameters and body fields together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
+from restgpt.specs import Operation
+from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.keyword import GROUPS
 
 COMBINED = ("allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties")
 """The keywords of a body's schema whose fields cannot be listed as arguments."""
@@ -12,13 +14,15 @@ COMBINED = ("allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties")
 
 @dataclass(frozen=True, slots=True)
 class FlatFunction:
-    """A function of an operation with flat arguments, and where each goes in the request.
+    """A function of an operation: its arguments as a JSON Schema, and where each goes in the request.
 
     `homes` gives the place (path, query, header, cookie, body) and the name there for each argument. The name is empty
     for an argument that is the whole body.
     """
 
-    function: Function
+    name: str
+    description: str
+    schema: Mapping[str, Any]
     homes: Mapping[str, tuple[str, str]]
     needs_body: bool = False
 
@@ -26,7 +30,7 @@ class FlatFunction:
         """Group arguments by place, as the request builder takes them; raises `ValueError` for unknown names."""
         if unknown := [name for name in arguments if name not in self.homes]:
             known = ", ".join(self.homes) or "none"
-            raise ValueError(f"{self.function.name} has no argument {', '.join(unknown)}. Its arguments are: {known}.")
+            raise ValueError(f"{self.name} has no argument {', '.join(unknown)}. Its arguments are: {known}.")
         found: dict[str, Any] = {"body": {}} if self.needs_body else {}
         for argument, value in arguments.items():
             place, name = self.homes[argument]
@@ -37,43 +41,47 @@ class FlatFunction:
         return found
 
 
-def flatten(function: Function) -> FlatFunction:
-    """Make the arguments of a function of an operation flat.
+def flatten(operation: Operation, name: str) -> FlatFunction:
+    """Make a function with flat arguments of an operation.
 
     The body stays one argument, `body`, if it is no plain object or if one of its fields has the name of a parameter.
     Of parameters with the same name in several places, the later ones get their place as a suffix: `id__query`.
     """
-    listed: list[FunctionParameter] = []
+    definitions: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     homes: dict[str, tuple[str, str]] = {}
-    for place in GROUPS[:-1]:
-        for parameter in _members(function.parameter(place)):
-            name = parameter.name if parameter.name not in homes else f"{parameter.name}__{place}"
-            listed.append(replace(parameter, name=name))
-            homes[name] = (place, parameter.name)
-    body = function.parameter("body")
-    fields = _members(body) if body is not None and _is_plain(body.schema) else []
-    is_flat = bool(fields) and not any(field.name in homes for field in fields)
-    is_needed = body is not None and body.required
-    if is_flat:
-        listed += [replace(field, required=field.required and is_needed) for field in fields]
-        homes |= {field.name: ("body", field.name) for field in fields}
-    elif body is not None:
-        name = "body" if "body" not in homes else "body__body"
-        listed.append(replace(body, name=name))
-        homes[name] = ("body", "")
-    flat = replace(function, description=_about(function), parameters=tuple(listed))
-    return FlatFunction(flat, homes, needs_body=is_flat and is_needed)
+    required: list[str] = []
+
+    def add(argument: str, schema: Any, home: tuple[str, str], is_required: bool) -> None:
+        properties[argument], homes[argument] = schema, home
+        required.extend([argument] if is_required else [])
+
+    for place in dict.fromkeys(GROUPS.values()):
+        for one in (one for one in operation.parameters if GROUPS.get(one.location) == place):
+            schema = _hoisted(operation, one.schema, definitions)
+            about = {"description": one.description} if one.description else {}
+            argument = one.name if one.name not in homes else f"{one.name}__{place}"
+            add(argument, schema | about, (place, one.name), one.required)
+    body, needs_body = operation.body, False
+    if body is not None:
+        schema = _hoisted(operation, body.preferred.schema, definitions) if body.preferred.schema else {}
+        fields = schema.get("properties", {}) if _is_plain(schema) else {}
+        if fields and not homes.keys() & fields.keys():
+            needs_body = body.required
+            for field, part in fields.items():
+                add(field, part, ("body", field), needs_body and field in schema.get("required", ()))
+        else:
+            add("body" if "body" not in homes else "body__body", schema, ("body", ""), body.required)
+    whole: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
+    whole |= {"additionalProperties": False} | ({"$defs": definitions} if definitions else {})
+    return FlatFunction(name, _about(operation) or name, whole, homes, needs_body)
 
 
-def _members(group: FunctionParameter | None) -> list[FunctionParameter]:
-    """The values of a place as parameters of their own."""
-    if group is None:
-        return []
-    required = group.schema.get("required", ())
-    return [
-        FunctionParameter(name, schema if isinstance(schema, Mapping) else {}, name in required)
-        for name, schema in group.schema.get("properties", {}).items()
-    ]
+def _hoisted(operation: Operation, schema: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema without its `$defs`, which move to the function, where `#/$defs/…` points from everywhere."""
+    found = operation.json_schema(schema, request=True)
+    definitions.update(found.get("$defs", {}))
+    return {key: value for key, value in found.items() if key not in ("$defs", "$schema")}
 
 
 def _is_plain(schema: Mapping[str, Any]) -> bool:
@@ -82,10 +90,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object" and is_closed and not any(keyword in schema for keyword in COMBINED)
 
 
-def _about(function: Function) -> str:
+def _about(operation: Operation) -> str:
     """The summary and the description of the operation."""
-    operation = function.operation
-    if operation is None:
-        return function.description
     texts = dict.fromkeys(text.strip() for text in (operation.summary, operation.description) if text)
-    return "\n".join(texts) or function.title
+    return "\n".join(texts) or summary_line(operation)

@@ -1,11 +1,11 @@
 """Guards flat arguments: each value of a request is one argument, and goes back to its place."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
 
-from restgpt.functions.docs.operations import from_operation
 from restgpt.specs import load_api
 from restgpt_bench.methods.flat_function import FlatFunction, flatten
 
@@ -61,11 +61,11 @@ API = load_api(yaml.safe_load(DOCUMENT))
 
 
 def flat(name: str) -> FlatFunction:
-    return flatten(from_operation(API.operation(name)))
+    return flatten(API.operation(name), name)
 
 
-def schema(name: str) -> dict[str, Any]:
-    return flat(name).function.json_schema()
+def schema(name: str) -> Mapping[str, Any]:
+    return flat(name).schema
 
 
 def test_parameters_and_body_fields_are_arguments_side_by_side() -> None:
@@ -76,7 +76,7 @@ def test_parameters_and_body_fields_are_arguments_side_by_side() -> None:
 
 
 def test_summary_description_and_parameter_descriptions_are_kept() -> None:
-    assert flat("get_book").function.description == "Get a book\nWith its pages."
+    assert flat("get_book").description == "Get a book\nWith its pages."
     assert schema("get_book")["properties"]["page"]["description"] == "Which page."
 
 
