@@ -7,13 +7,13 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import requests
 
-from restgpt.functions.calls.call import Call
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.rendering import render_calls
-from restgpt.functions.calls.rest import shown_requests
-from restgpt.functions.docs.operations import from_operations
 from restgpt.specs import load_api
 from restgpt.tools.request.build import build_request
+from restgpt_functions.calls.call import Call
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.rendering import render_calls
+from restgpt_functions.calls.rest import shown_requests
+from restgpt_functions.docs.operations import from_operations
 
 DOCUMENT = """
 openapi: 3.0.3

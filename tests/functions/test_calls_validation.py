@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from restgpt.functions.calls.call import Call, Variable
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function, FunctionParameter
-from restgpt.functions.docs.loading import load_functions
+from restgpt_functions.calls.call import Call, Variable
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.validation import REQUIRED, check_call, settle_call
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionParameter
+from restgpt_functions.docs.loading import load_functions
 
 
 def _published(data_folder: Path) -> list[tuple[str, Function, Call]]:

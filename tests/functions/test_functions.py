@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function, FunctionError
-from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.docs.writers import to_canonical, to_gorilla, to_openai
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionError
+from restgpt_functions.docs.loading import load_functions
+from restgpt_functions.docs.writers import to_canonical, to_gorilla, to_openai
 
 PROPERTIES = {"city": {"type": "string", "description": "The city."}, "days": {"type": "integer", "default": 3}}
 SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["city"]}

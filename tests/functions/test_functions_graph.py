@@ -11,15 +11,15 @@ from langgraph.types import Command
 from loopback import Handler, served
 from scripted import Reply, ScriptedModel
 
-from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function
-from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.graph import build_functions_graph, openfunctions
-from restgpt.functions.nodes import EmptyPromptError, NoFunctionsError
-from restgpt.functions.prompting import ASK_TOOL, DECLINE_TOOL, layout
-from restgpt.functions.shortlist import shortlist
 from restgpt.tools.model.errors import ModelError, NoModelError
+from restgpt_functions.context import FunctionContext
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function
+from restgpt_functions.docs.loading import load_functions
+from restgpt_functions.graph import build_functions_graph, openfunctions
+from restgpt_functions.nodes import EmptyPromptError, NoFunctionsError
+from restgpt_functions.prompting import ASK_TOOL, DECLINE_TOOL, layout
+from restgpt_functions.shortlist import shortlist
 
 WEATHER = {
     "name": "weather.get",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from restgpt.functions.calls.call import Call, CallSyntaxError
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.validation import check_call, settle_call
-from restgpt.functions.docs.function import Function
+from restgpt_functions.calls.call import Call, CallSyntaxError
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.validation import check_call, settle_call
+from restgpt_functions.docs.function import Function
 
 WORDS = (3, 120)
 """The least and the most words of an instruction."""

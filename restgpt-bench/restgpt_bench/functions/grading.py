@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from restgpt.functions.calls.call import Call, CallSyntaxError
-from restgpt.functions.docs.function import Function
 from restgpt_bench.functions.matcher import MatchRules, decode_calls, match_calls
 from restgpt_bench.functions.tasks import FunctionTask
 from restgpt_bench.restbench.metrics import Proportion
+from restgpt_functions.calls.call import Call, CallSyntaxError
+from restgpt_functions.docs.function import Function
 
 Mode = Literal["original", "strict"]
 

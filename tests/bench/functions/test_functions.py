@@ -9,13 +9,13 @@ import pytest
 from langchain_core.messages import BaseMessage
 from scripted import Reply, ScriptedModel
 
-from restgpt.functions.calls.call import Call
-from restgpt.functions.docs.dialects import read_function
 from restgpt.tools.model.errors import ModelUnavailableError
 from restgpt_bench.functions.grading import Outcome, Said, grade, read_answer, report, score
 from restgpt_bench.functions.matcher import LEADERBOARD, MatchRules
 from restgpt_bench.functions.run import result_path, run_suite, said_in
 from restgpt_bench.functions.tasks import OPENFUNCTIONS, FunctionTask, SuiteError, load_tasks
+from restgpt_functions.calls.call import Call
+from restgpt_functions.docs.dialects import read_function
 
 UNDER_SPECIFIED = 42
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.functions.docs.function import Function, FunctionError, FunctionParameter
-from restgpt.functions.docs.type_names import read_schema, read_type
 from restgpt.specs.problem import Problem
 from restgpt.specs.reading.tree import format_pointer
+from restgpt_functions.docs.function import Function, FunctionError, FunctionParameter
+from restgpt_functions.docs.type_names import read_schema, read_type
 
 Tokens = tuple[str, ...]
 

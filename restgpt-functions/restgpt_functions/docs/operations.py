@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from restgpt.functions.docs.function import GROUPS, Function, FunctionParameter
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.specs.operation import Operation
+from restgpt_functions.docs.function import GROUPS, Function, FunctionParameter
 
 
 def from_operations(operations: Iterable[Operation]) -> list[Function]:

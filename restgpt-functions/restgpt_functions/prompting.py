@@ -9,19 +9,19 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, Field
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, to_plain
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.context import FunctionContext, Prompting
-from restgpt.functions.docs.function import Function
-from restgpt.functions.docs.writers import Version, to_gorilla, to_openai
-from restgpt.functions.judge import CallAnswer, Judge, Judged
-from restgpt.prompts import render
 from restgpt.specs.docs.documentation import documentation as operation_documentation
 from restgpt.specs.reading.text.hidden import marks
 from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
 from restgpt.tools.model.reply import read_text, reply_to, text_of
 from restgpt.tools.model.structured import ask
 from restgpt.tools.model.usage import ModelUsage, usage_of
+from restgpt_functions.calls.call import Call, CallSyntaxError, to_plain
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.context import FunctionContext, Prompting
+from restgpt_functions.docs.function import Function
+from restgpt_functions.docs.writers import Version, to_gorilla, to_openai
+from restgpt_functions.judge import CallAnswer, Judge, Judged
+from restgpt_functions.prompts import render
 
 ASK_TOOL = "ask_for_missing_values"
 DECLINE_TOOL = "decline_no_function_fits"

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.functions.calls.call import Call, Variable, to_plain
-from restgpt.functions.calls.parsing import find_function
-from restgpt.functions.docs.function import Function
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import coerce, nearest, pointer_part, validate
 from restgpt.tools.request.build import build_request
+from restgpt_functions.calls.call import Call, Variable, to_plain
+from restgpt_functions.calls.parsing import find_function
+from restgpt_functions.docs.function import Function
 
 REQUIRED = "is required"
 """The message of a problem that only the user can solve: a value is missing."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from restgpt.functions.calls.call import Call, Variable, to_plain
-from restgpt.functions.calls.rest import to_requests_call
-from restgpt.functions.docs.function import Function, legal_names
+from restgpt_functions.calls.call import Call, Variable, to_plain
+from restgpt_functions.calls.rest import to_requests_call
+from restgpt_functions.docs.function import Function, legal_names
 
 Style = Literal["python", "json", "tools", "requests", "xml"]
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restgpt.functions.calls.call import Call
-from restgpt.functions.calls.parsing import bind_call, find_function
-from restgpt.functions.calls.validation import REQUIRED, check_call, settle_call
-from restgpt.functions.context import MissingValue
-from restgpt.functions.docs.function import Function
 from restgpt.specs.reading.tree import parse_pointer
 from restgpt.tools.request.arguments import follow
+from restgpt_functions.calls.call import Call
+from restgpt_functions.calls.parsing import bind_call, find_function
+from restgpt_functions.calls.validation import REQUIRED, check_call, settle_call
+from restgpt_functions.context import MissingValue
+from restgpt_functions.docs.function import Function
 
 MOST_NESTED = 8
 """How deep placeholders are written within placeholders; a documentation may require an object within itself."""

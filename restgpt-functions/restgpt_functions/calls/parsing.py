@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.data import calls_in_json, calls_in_xml, find_json
-from restgpt.functions.calls.text import Found, find_calls
-from restgpt.functions.docs.function import Function, legal_names
+from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt_functions.calls.data import calls_in_json, calls_in_xml, find_json
+from restgpt_functions.calls.text import Found, find_calls
+from restgpt_functions.docs.function import Function, legal_names
 
 TEXT_CHARS = 1_000_000
 """Longer texts are refused: no model writes so much for one answer."""

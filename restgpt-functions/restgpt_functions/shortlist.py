@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.functions.docs.function import Function
 from restgpt.specs.search.bm25 import impacts, rarity
 from restgpt.specs.search.stemmer import stem
+from restgpt_functions.docs.function import Function
 
 # How much a long description is damped (the parameter b of BM25).
 LENGTH = 0.75

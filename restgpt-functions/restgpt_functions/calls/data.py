@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.literals import read_literal
+from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt_functions.calls.literals import read_literal
 
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "kwargs")
 ELEMENTS = ("functions", "function_calls", "invoke")

@@ -11,8 +11,8 @@ from restgpt.commands.options import AsJson
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
-    from restgpt.functions.docs.function import Function
-    from restgpt.functions.graph import FunctionGraph
+    from restgpt_functions.docs.function import Function
+    from restgpt_functions.graph import FunctionGraph
 
 MAX_OPERATIONS = 2000
 """If an API has more operations, only those are read that a search for the prompt ranks best."""
@@ -56,8 +56,8 @@ def function(
     """Write the function calls that fulfil a request; they are not executed."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.functions.context import FunctionContext
-        from restgpt.functions.graph import build_functions_graph
+        from restgpt_functions.context import FunctionContext
+        from restgpt_functions.graph import build_functions_graph
 
         context = FunctionContext(
             model=model or "",
@@ -79,9 +79,9 @@ def _memory() -> Any:
 
 def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
     """Read the functions of a file; raises `UsageError` that names the file if it has no readable function."""
-    from restgpt.functions.docs.function import FunctionError
-    from restgpt.functions.docs.loading import load_functions
-    from restgpt.functions.docs.operations import from_operations
+    from restgpt_functions.docs.function import FunctionError
+    from restgpt_functions.docs.loading import load_functions
+    from restgpt_functions.docs.operations import from_operations
 
     path = Path(source)
     if not path.is_file():

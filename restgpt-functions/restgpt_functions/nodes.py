@@ -11,17 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from restgpt.functions.calls.call import Call, to_plain
-from restgpt.functions.calls.rendering import render_calls, to_tool_calls
-from restgpt.functions.calls.rest import shown_requests
-from restgpt.functions.context import FunctionCall, FunctionContext, FunctionState, FunctionUsage, MissingValue
-from restgpt.functions.docs.function import Function
-from restgpt.functions.docs.loading import load_functions
-from restgpt.functions.judge import CallAnswer, Judge, Judged, ask_for, keep_known, with_value
-from restgpt.functions.prompting import shown_calls, speak
-from restgpt.functions.shortlist import shortlist
 from restgpt.nodes.run.today import today_text
-from restgpt.prompts import render
 from restgpt.tools.errors import ArgumentError, StoppingError
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import PREFIX, resolve_completion_model, resolve_model
@@ -29,6 +19,16 @@ from restgpt.tools.model.usage import ModelUsage
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.content import redacted_with
+from restgpt_functions.calls.call import Call, to_plain
+from restgpt_functions.calls.rendering import render_calls, to_tool_calls
+from restgpt_functions.calls.rest import shown_requests
+from restgpt_functions.context import FunctionCall, FunctionContext, FunctionState, FunctionUsage, MissingValue
+from restgpt_functions.docs.function import Function
+from restgpt_functions.docs.loading import load_functions
+from restgpt_functions.judge import CallAnswer, Judge, Judged, ask_for, keep_known, with_value
+from restgpt_functions.prompting import shown_calls, speak
+from restgpt_functions.prompts import render
+from restgpt_functions.shortlist import shortlist
 
 Node = Callable[..., dict[str, Any]]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from restgpt.functions.calls.call import Call, to_plain
-from restgpt.functions.docs.function import Function
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.body import kind_of
 from restgpt.tools.request.build import PreparedRequest, build_request
 from restgpt.tools.request.serialization import scalar
+from restgpt_functions.calls.call import Call, to_plain
+from restgpt_functions.docs.function import Function
 
 _NEGOTIATED = ("accept", "content-type")
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from restgpt.functions.calls.call import CallSyntaxError, Variable
+from restgpt_functions.calls.call import CallSyntaxError, Variable
 
 WORDS = {"true": True, "false": False, "null": None}
 """The literals of JSON and JavaScript that models write in place of Python's."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from restgpt.functions.docs.function import Function, FunctionNames, FunctionParameter, legal_names
+from restgpt_functions.docs.function import Function, FunctionNames, FunctionParameter, legal_names
 
 Version = Literal["v0", "v1", "v2"]
 

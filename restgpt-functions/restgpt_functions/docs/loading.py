@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function, FunctionError
-from restgpt.functions.docs.operations import from_operations
 from restgpt.specs.api import load_api
 from restgpt.specs.reading.text.yaml_events import read_yaml
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionError
+from restgpt_functions.docs.operations import from_operations
 
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from restgpt.functions.calls.call import CallSyntaxError
-from restgpt.functions.calls.literals import read_literal
+from restgpt_functions.calls.call import CallSyntaxError
+from restgpt_functions.calls.literals import read_literal
 
 DEPTH = 100
 """Deeper brackets are refused before Python's own parser sees them."""

@@ -14,14 +14,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 
-from restgpt.functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
-from restgpt.functions.docs.loading import Source, load_functions
-from restgpt.functions.nodes import FunctionResources, Node, make_caller, make_emitter, make_follow_up, make_intake
 from restgpt.tools.graphs.compiled_graph import TracedGraph
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 from restgpt.tools.text.exits import withholding
 from restgpt.tools.tracing.telemetry import observed
+from restgpt_functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
+from restgpt_functions.docs.loading import Source, load_functions
+from restgpt_functions.nodes import FunctionResources, Node, make_caller, make_emitter, make_follow_up, make_intake
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 
