@@ -14,13 +14,14 @@ COPY prompts prompts
 COPY tools tools
 COPY nodes nodes
 COPY graph graph
+COPY restgpt-functions restgpt-functions
 # Wheels only, so that neither stage needs a compiler; forbiddenfruit has none, and is pure Python.
 RUN pip install --constraint constraints.txt setuptools \
-    && pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
+    && pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . ./restgpt-functions \
     && python -m venv --without-pip /opt/restgpt \
     && pip --python /opt/restgpt/bin/python install --only-binary :all: --no-binary forbiddenfruit \
         --constraint constraints.txt \
-        "$(echo /wheels/restgpt-*.whl)[mcp,otel,postgres]" 'langgraph-cli[inmem]'
+        "$(echo /wheels/restgpt-*.whl)[mcp,otel,postgres]" /wheels/restgpt_functions-*.whl 'langgraph-cli[inmem]'
 
 FROM python:3.12.12-slim-bookworm
 RUN groupadd --gid 10001 restgpt \

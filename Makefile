@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
-ROOMS := restgpt restgpt-bench graph lab nodes prompts specs tools
+ROOMS := restgpt restgpt-bench restgpt-functions graph lab nodes prompts specs tools
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -27,11 +27,11 @@ help: ## list the targets
 .PHONY: setup
 setup: $(READY) ## make .venv and install the project into it, with its tools
 
-$(READY): pyproject.toml restgpt-bench/pyproject.toml setup.py constraints.txt
+$(READY): pyproject.toml restgpt-bench/pyproject.toml restgpt-functions/pyproject.toml setup.py constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing the dependencies into $(VENV), which takes two to five minutes"
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-bench --constraint constraints.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-functions --editable restgpt-bench --constraint constraints.txt
 	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
 	$(BIN)/python -m compileall -q -j 2 $(ROOMS)
 	@touch $(READY)
@@ -51,7 +51,7 @@ test-all: $(READY) ## run the whole suite, with the tests that start servers, ki
 # The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
 define TEST_VERSIONS
 $(BIN)/uv venv --quiet --clear --python $(BIN)/python .versions
-$(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-bench
+$(BIN)/uv pip install --quiet --python .versions/bin/python --resolution $(RESOLUTION) --editable '.[dev]' --editable restgpt-functions --editable restgpt-bench
 .versions/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(TESTS),-m "not slow" --ignore tests/page)
 endef
 
@@ -200,7 +200,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

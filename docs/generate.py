@@ -41,7 +41,7 @@ ROOMS = (
     "lab",
     "restgpt-bench/restgpt_bench",
     "restgpt",
-    "restgpt/functions",
+    "restgpt-functions/restgpt_functions",
     "graph",
     "nodes",
     "restgpt/recipes",

@@ -17,7 +17,6 @@ from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.function import function
 from restgpt.commands.history.resume import resume
 from restgpt.commands.history.threads import threads
 from restgpt.commands.history.undo import undo
@@ -28,7 +27,7 @@ from restgpt.commands.serving.mcp import mcp
 from restgpt.commands.serving.studio import studio
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
-from restgpt.tools.extras import BENCH, extra_command
+from restgpt.tools.extras import BENCH, FUNCTIONS, extra_command
 from restgpt.tools.text.exits import RedactingFormatter
 
 log = logging.getLogger("restgpt.cli")
@@ -42,8 +41,8 @@ ENTRY_POINTS = "restgpt.commands"
 WITHOUT_FOLDER = ("allow", "demo", "world")
 """The commands that use neither `.env` nor `apis.yaml` of the working directory."""
 
-BROUGHT = ("bench", "demo", "world")
-"""The commands that the distribution restgpt-bench brings."""
+BROUGHT = {**dict.fromkeys(("bench", "demo", "world"), BENCH), "function": FUNCTIONS}
+"""The commands that the known distributions bring, each with its distribution."""
 
 
 class _Commands(TyperGroup):
@@ -61,9 +60,10 @@ class _Commands(TyperGroup):
         if cmd_name not in self.commands:
             if found := _brought().get(cmd_name):
                 self.commands[cmd_name] = _as_command(cmd_name, found.load())
-            elif cmd_name in BROUGHT:
+            elif distribution := BROUGHT.get(cmd_name):
                 with reported(Terminal(as_json="--json" in ctx.obj)):
-                    raise UsageError(f"The command {cmd_name} is not installed. Install it: {extra_command('', BENCH)}")
+                    remedy = extra_command("", distribution)
+                    raise UsageError(f"The command {cmd_name} is not installed. Install it: {remedy}")
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
@@ -163,7 +163,6 @@ app.command()(ui)
 app.command()(studio)
 app.command()(login)
 app.command()(allow)
-app.command()(function)
 
 
 def main() -> None:

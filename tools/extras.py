@@ -1,11 +1,11 @@
-"""The command that installs an extra, or the benchmarks, from where this package itself was installed (PEP 610)."""
+"""The command that installs an extra, or a distribution beside RestGPT, from where RestGPT was installed (PEP 610)."""
 
 import json
 from importlib.metadata import distributions
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-PACKAGE, BENCH = "restgpt", "restgpt-bench"
+PACKAGE, BENCH, FUNCTIONS = "restgpt", "restgpt-bench", "restgpt-functions"
 
 
 def extra_command(extra: str, package: str = PACKAGE) -> str:
@@ -18,7 +18,7 @@ def extra_command(extra: str, package: str = PACKAGE) -> str:
 def command_of(origin: str | None, extra: str, package: str = PACKAGE) -> str:
     """Return the command for the record `origin` of the installation of RestGPT, None for one from an index.
 
-    The benchmarks are a folder of the sources, and have a wheel beside that of RestGPT.
+    Another distribution is a folder of the sources, and has a wheel beside that of RestGPT.
     """
     found = json.loads(origin) if origin else {}
     url, wanted = str(found.get("url", "")), package + (f"[{extra}]" if extra else "")

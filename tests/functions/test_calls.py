@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.rendering import render_calls
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function, FunctionParameter
+from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.rendering import render_calls
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionParameter
 
 F1 = [Call("f", {"a": 1})]
 F1_G2 = [Call("f", {"a": 1}), Call("g", {"b": "x"})]

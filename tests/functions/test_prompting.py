@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import HumanMessage
 from scripted import ScriptedModel
 
-from restgpt.functions.prompting import ask_with_tools
 from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt_functions.prompting import ask_with_tools
 
 REQUEST = httpx.Request("POST", "https://models.example.com/v1/chat/completions")
 REFUSED = openai.AuthenticationError("key sk-123", response=httpx.Response(401, request=REQUEST), body=None)

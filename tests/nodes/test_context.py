@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from restgpt.commands.ask import ask
-from restgpt.functions.context import FunctionContext
 from restgpt.nodes.run.context import Context
 from restgpt.tools.model.role import ROLES
+from restgpt_functions.context import FunctionContext
 
 SETTINGS = [Context, FunctionContext]
 

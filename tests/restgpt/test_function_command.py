@@ -11,7 +11,7 @@ import typer
 from chatserver import ChatServer
 from typer.testing import CliRunner
 
-from restgpt.commands.function import function
+from restgpt_functions.command import function
 
 WEATHER = {
     "name": "weather.get",

@@ -1,4 +1,4 @@
-"""Guards the two distributions: all dependencies are declared, each installs one package, their versions match."""
+"""Guards the three distributions: all dependencies are declared, each installs one package, their versions match."""
 
 import ast
 import json
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -27,11 +28,17 @@ PAGE = ROOT / "page" / "dist"
 ROOMS = ("graph", "nodes", "prompts", "specs", "tools")
 """The rooms at the top, which are packages of `restgpt`."""
 
-BENCH = Path("restgpt-bench")
+BESIDE = {"restgpt_bench": Path("restgpt-bench"), "restgpt_functions": Path("restgpt-functions")}
+"""The folders of the distributions beside RestGPT, by their packages."""
 
-PROJECT, BENCH_PROJECT = (
-    tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")) for folder in (Path(), BENCH)
-)
+
+def project(folder: Path) -> dict[str, Any]:
+    """What pyproject.toml of a folder says of its distribution."""
+    found: dict[str, Any] = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))
+    return found
+
+
+PROJECT = project(Path())
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed", ".txt"}
 
 EXTRA_OF = {
@@ -86,16 +93,17 @@ def test_the_build_looks_for_packages_in_every_room() -> None:
     assert ast.literal_eval(listed) == ROOMS
 
 
-def test_both_distributions_have_one_version_and_one_license() -> None:
+@pytest.mark.parametrize("folder", BESIDE.values(), ids=str)
+def test_all_distributions_have_one_version_and_one_license(folder: Path) -> None:
     version = PROJECT["project"]["version"]
-    assert BENCH_PROJECT["project"]["version"] == version
-    assert f"restgpt=={version}" in BENCH_PROJECT["project"]["dependencies"]
-    assert (ROOT / BENCH / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert project(folder)["project"]["version"] == version
+    assert f"restgpt=={version}" in project(folder)["project"]["dependencies"]
+    assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_set_up_compiles_every_room() -> None:
     [listed] = re.findall(r"^ROOMS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(listed.split()) == sorted([*ROOMS, "lab", "restgpt", str(BENCH)])
+    assert sorted(listed.split()) == sorted([*ROOMS, "lab", "restgpt", *map(str, BESIDE.values())])
 
 
 def test_every_room_is_linked_into_the_package_by_a_relative_link() -> None:
@@ -115,7 +123,8 @@ def test_lower_bounds_admit_the_tested_versions() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if "==" in line)
     extras = PROJECT["project"]["optional-dependencies"]
-    listed = [*PROJECT["project"]["dependencies"], *extras["dev"], *BENCH_PROJECT["project"]["dependencies"]]
+    beside = [text for folder in BESIDE.values() for text in project(folder)["project"]["dependencies"]]
+    listed = [*PROJECT["project"]["dependencies"], *extras["dev"], *beside]
     wanted = [(canonicalize_name(found.name), found) for found in map(Requirement, listed) if found.name != "restgpt"]
     assert {name for name, _ in wanted} - tested.keys() == set()
     assert [str(found) for name, found in wanted if Version(tested[name]) not in found.specifier] == []
@@ -123,7 +132,7 @@ def test_lower_bounds_admit_the_tested_versions() -> None:
 
 def shipped_files(package: str) -> Iterator[Path]:
     """The modules and the data of a wheel, by their path in the repository, without the page."""
-    for room in (*ROOMS, "restgpt") if package == "restgpt" else (BENCH / package,):
+    for room in (*ROOMS, "restgpt") if package == "restgpt" else (BESIDE[package] / package,):
         # A link is not followed, and on no system shows a file twice.
         for path in (ROOT / room).rglob("*"):
             found = path.relative_to(ROOT)
@@ -141,7 +150,7 @@ def imported_modules(path: Path) -> Iterator[str]:
             names = [node.module]
         else:
             continue
-        own = {*sys.stdlib_module_names, "restgpt", "restgpt_bench"}
+        own = {*sys.stdlib_module_names, "restgpt", *BESIDE}
         yield from (name for name in names if name.partition(".")[0] not in own)
 
 
@@ -185,9 +194,10 @@ def test_every_dependency_of_the_core_is_imported_by_some_module() -> None:
 
 
 @pytest.mark.slow
-def test_the_benchmarks_import_just_what_they_declare() -> None:
-    declared = names_of(BENCH_PROJECT["project"]["dependencies"]) - {"restgpt"}
-    assert declared == used_distributions("restgpt_bench").keys()
+@pytest.mark.parametrize("package", BESIDE)
+def test_the_distributions_beside_restgpt_import_just_what_they_declare(package: str) -> None:
+    declared = names_of(project(BESIDE[package])["project"]["dependencies"]) - {"restgpt"}
+    assert declared == used_distributions(package).keys()
 
 
 @pytest.mark.slow
@@ -209,7 +219,7 @@ def built(folder: Path, *, links: bool = True) -> dict[str, Path]:
     """The wheels of the working tree by their package, built from a copy, so that the tree gets no build folder."""
     source = folder / "source"
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-    for room in (*ROOMS, "restgpt", BENCH):
+    for room in (*ROOMS, "restgpt", *BESIDE.values()):
         shutil.copytree(ROOT / room, source / room, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
@@ -222,7 +232,7 @@ def built(folder: Path, *, links: bool = True) -> dict[str, Path]:
             link.write_text(target, encoding="utf-8")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), str(source)]
-    subprocess.run([*command, str(source / BENCH)], check=True)
+    subprocess.run([*command, *(str(source / folder) for folder in BESIDE.values())], check=True)
     return {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
 
 
@@ -238,7 +248,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["restgpt", "restgpt_bench"])
+@pytest.mark.parametrize("package", ["restgpt", *BESIDE])
 def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
     package: str, wheels: dict[str, Path]
 ) -> None:
@@ -249,12 +259,9 @@ def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
 def installed_names(package: str) -> set[str]:
     """The names in the wheel of what it has to hold."""
     files = shipped_files(package)
-    return {
-        path.relative_to(BENCH).as_posix()
-        if path.is_relative_to(BENCH)
-        else (path if path.parts[0] == package else package / path).as_posix()
-        for path in files
-    }
+    if package in BESIDE:
+        return {path.relative_to(BESIDE[package]).as_posix() for path in files}
+    return {(path if path.parts[0] == package else package / path).as_posix() for path in files}
 
 
 @pytest.mark.slow
@@ -301,7 +308,7 @@ from restgpt import build_graph, load_api
 import restgpt
 assert restgpt.__file__.startswith({str(tmp_path)!r}), restgpt.__file__
 from importlib.util import find_spec
-leaked = [name for name in {(*ROOMS, "lab", "restgpt_bench")!r} if find_spec(name)]
+leaked = [name for name in {(*ROOMS, "lab", *BESIDE)!r} if find_spec(name)]
 assert not leaked, leaked
 print(build_graph.__module__, load_api.__module__)
 """
@@ -311,17 +318,28 @@ print(build_graph.__module__, load_api.__module__)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packages", [("restgpt",), ("restgpt", "restgpt_bench")], ids=len)
-@pytest.mark.parametrize("command", ["bench", "demo", "world"])
-def test_the_commands_of_the_benchmarks_come_with_them_and_without_them_say_what_to_install(
-    command: str, packages: tuple[str, ...], wheels: dict[str, Path], tmp_path: Path
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("command", ["bench", "demo", "world", "function"])
+def test_a_command_comes_with_its_distribution_and_without_it_says_what_to_install(
+    command: str, is_there: bool, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
+    package = "restgpt_functions" if command == "function" else "restgpt_bench"
     program = f"import restgpt.cli; sys.argv = ['restgpt', {command!r}, '--help']; restgpt.cli.main()"
-    done = ran(program, tmp_path, *(wheels[name] for name in packages))
-    if "restgpt_bench" in packages:
+    done = ran(program, tmp_path, wheels["restgpt"], *([wheels[package]] if is_there else []))
+    if is_there:
         assert (done.returncode, "Usage: restgpt" in done.stdout) == (0, True), done.stderr
     else:
-        assert (done.returncode, "pip install 'restgpt-bench'" in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, f"pip install '{BESIDE[package]}'" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["functions"], ["generate", "--docs", "functions.json"]])
+def test_without_openfunctions_its_benchmarks_say_what_to_install(
+    arguments: list[str], wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    program = f"import restgpt.cli; sys.argv = ['restgpt', 'bench', *{arguments}]; restgpt.cli.main()"
+    done = ran(program, tmp_path, wheels["restgpt"], wheels["restgpt_bench"])
+    assert (done.returncode, "pip install 'restgpt-functions'" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.slow

@@ -12,12 +12,12 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("restgpt", "graph", "nodes", "tools", "specs", "prompts")
 """The folders of the product: what the wheel of `restgpt` holds."""
 
-MOST_LINES = 38_990
+MOST_LINES = 34_926
 """The lines of code that the product has at most; it is lowered, and never raised."""
 
 WORDS = {
     "README.md": 1_732,  # more: how it is installed into another project, and where a newcomer stumbled
-    "docs/*.md": 28_939,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
+    "docs/*.md": 28_756,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
 }
 """The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 

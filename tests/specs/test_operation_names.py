@@ -8,13 +8,13 @@ import pytest
 from paths import api_of
 
 from restgpt.calling.idempotency import identity_of
-from restgpt.functions.calls.call import Call
-from restgpt.functions.calls.parsing import bind_call
-from restgpt.functions.docs.sources import from_operations
 from restgpt.host.direct import direct_definitions
 from restgpt.specs import Api, Catalogue
 from restgpt.specs.reading.index import short_name
 from restgpt.tools.settings.entry import PolicyRule
+from restgpt_functions.calls.call import Call
+from restgpt_functions.calls.parsing import bind_call
+from restgpt_functions.docs.operations import from_operations
 
 LONG = "exchange_delivered_order_items_tools_exchange_delivered_order_items_post"
 TRADE = ("exchange_delivered_order_items", "post", "/tools/exchange_delivered_order_items")

@@ -33,7 +33,6 @@ from recipes import recipe
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.undo.reversal import reversals
 from restgpt.client import Client
-from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.program import build_program
 from restgpt.nodes.run.services import Services
@@ -41,6 +40,7 @@ from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
 from restgpt_bench.worlds import CREDENTIAL
+from restgpt_functions.graph import build_functions_graph
 
 WORD = "Chestnut"
 SECRET = CREDENTIAL

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.tools.extras import BENCH, command_of
+from restgpt.tools.extras import BENCH, FUNCTIONS, command_of
 
 GIT = {"url": "https://git.example/restgpt", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
 WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info": {}}
@@ -43,3 +43,5 @@ def test_an_extra_and_the_benchmarks_are_installed_from_where_the_package_came(
     record = None if origin is None else json.dumps(origin)
     assert command_of(record, "mcp") == f"pip install {extra}"
     assert command_of(record, "", BENCH) == f"pip install {bench}"
+    functions = bench.replace("-bench", "-functions").replace("_bench", "_functions")
+    assert command_of(record, "", FUNCTIONS) == f"pip install {functions}"

@@ -45,6 +45,7 @@ def functions(
     with reported(terminal):
         from dataclasses import asdict
 
+        _need_functions()
         from restgpt.tools.settings import Settings
         from restgpt_bench.functions.matcher import LEADERBOARD, MatchRules
         from restgpt_bench.functions.run import run_suite
@@ -82,10 +83,11 @@ def generate(
     """Make three pairs of an instruction and a call for each function of a document, and drop the bad ones."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.functions.docs.loading import load_functions
+        _need_functions()
         from restgpt.tools.settings import Settings
         from restgpt_bench.functions.generate import export
         from restgpt_bench.functions.generate import generate as make
+        from restgpt_functions.docs.loading import load_functions
 
         functions = [function for path in docs for function in load_functions(path)]
         data = make(functions, _model(model, Settings.from_env().model), progress=_progress(terminal))
@@ -95,6 +97,16 @@ def generate(
         terminal.answer(f"{data.report()}\n{out}")
         if not data.pairs:
             raise typer.Exit(Exit.UNFULFILLED)
+
+
+def _need_functions() -> None:
+    """Raise `UsageError` with the remedy if the distribution with OpenFunctions is not installed."""
+    from importlib.util import find_spec
+
+    from restgpt.tools.extras import FUNCTIONS, extra_command
+
+    if find_spec("restgpt_functions") is None:
+        raise UsageError(f"OpenFunctions is not installed. Install it: {extra_command('', FUNCTIONS)}")
 
 
 def _model(given: str | None, configured: str | None) -> str:

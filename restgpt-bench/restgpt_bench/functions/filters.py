@@ -1,13 +1,12 @@
-"""The filters of generated examples: kept ones parse, validate, say their values, leak no name, and are new."""
+"""The filters of generated examples: kept ones parse, validate, leak no name, and are new."""
 
 import re
 from collections.abc import Sequence
 
-from restgpt.functions.calls.call import Call, CallSyntaxError
-from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.validation import check_call, settle_call
-from restgpt.functions.docs.function import Function
+from restgpt_functions.calls.call import Call, CallSyntaxError
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.validation import check_call, settle_call
+from restgpt_functions.docs.function import Function
 
 WORDS = (3, 120)
 """The least and the most words of an instruction."""
@@ -36,9 +35,6 @@ def accept(instruction: str, text: str, function: Function, kept: Sequence[str])
     leaked = leaked_name(instruction, function)
     if leaked:
         raise Rejected("leaks a name", leaked)
-    unsaid = ungrounded_values(call, function, [instruction])
-    if unsaid:
-        raise Rejected("not grounded", ", ".join(f"{one.name}={one.value!r}" for one in unsaid))
     if any(likeness(instruction, other) >= LIKENESS for other in kept):
         raise Rejected("near duplicate", instruction)
     return call

@@ -11,15 +11,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.functions.calls.call import Call
-from restgpt.functions.calls.rendering import render_calls
-from restgpt.functions.docs.function import Function
-from restgpt.functions.docs.writers import to_canonical, to_gorilla
-from restgpt.prompts import render
 from restgpt.tools.model.errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.structured import ask
 from restgpt_bench.functions.filters import Rejected, accept
+from restgpt_functions.calls.call import Call
+from restgpt_functions.calls.rendering import render_calls
+from restgpt_functions.docs.function import Function
+from restgpt_functions.docs.writers import to_canonical, to_gorilla
+from restgpt_functions.prompts import render
 
 PER_FUNCTION = 3
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from restgpt.functions.calls.call import Call, CallSyntaxError
-from restgpt.functions.calls.grounding import ungrounded_values
-from restgpt.functions.docs.function import Function
 from restgpt_bench.functions.matcher import MatchRules, decode_calls, match_calls
 from restgpt_bench.functions.tasks import FunctionTask
 from restgpt_bench.restbench.metrics import Proportion
+from restgpt_functions.calls.call import Call, CallSyntaxError
+from restgpt_functions.docs.function import Function
 
 Mode = Literal["original", "strict"]
 
@@ -112,14 +111,7 @@ def _names(question: str, name: str) -> bool:
 
 def _made_up(task: FunctionTask, said: Said) -> list[str]:
     """The unsaid values that the calls give all the same."""
-    given = {name for call in said.calls for name in call.arguments}
-    return sorted(task.unsaid & given) or sorted(
-        one.name
-        for call in said.calls
-        for function in task.functions
-        if function.name == call.name
-        for one in ungrounded_values(call, function, [text for _, text in task.messages])
-    )
+    return sorted(task.unsaid & {name for call in said.calls for name in call.arguments})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from restgpt.functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt.functions.calls.literals import read_node
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.calls.text import find_sources
-from restgpt.functions.docs.function import Function, FunctionParameter
 from restgpt_bench.functions.literals import JAVA_KINDS, JAVASCRIPT_KINDS, read_java, read_javascript
+from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt_functions.calls.literals import read_node
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.calls.text import find_sources
+from restgpt_functions.docs.function import Function, FunctionParameter
 
 Answer = Mapping[str, Mapping[str, Sequence[Any]]]
 """One expected call: the function's name, and the right values of each parameter; `""` marks an optional one."""

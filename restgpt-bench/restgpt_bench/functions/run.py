@@ -12,10 +12,6 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.functions.calls.call import Call, to_plain
-from restgpt.functions.context import FunctionContext
-from restgpt.functions.docs.writers import to_canonical
-from restgpt.functions.graph import build_functions_graph
 from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
 from restgpt_bench.functions.grading import Grade, Mode, Outcome, Said, Score, grade, report, score
 from restgpt_bench.functions.matcher import MatchRules
@@ -28,6 +24,10 @@ from restgpt_bench.functions.tasks import (
     reading,
     shown_functions,
 )
+from restgpt_functions.calls.call import Call, to_plain
+from restgpt_functions.context import FunctionContext
+from restgpt_functions.docs.writers import to_canonical
+from restgpt_functions.graph import build_functions_graph
 
 UNAVAILABLE = "unavailable"
 """The outcome of a task for which the model could not be reached, and the kind of its fault."""
@@ -103,10 +103,8 @@ def _grade(task: FunctionTask, record: Mapping[str, Any], *, mode: Mode, rules: 
 
 
 def _defaults(suite: str) -> dict[str, Any]:
-    """The settings of a suite; grounding is off for the leaderboard, whose answers may come from general knowledge."""
-    if suite == OPENFUNCTIONS:
-        return {"on_missing": "return", "today": reading()["today"]}
-    return {"on_missing": "return", "grounding": False}
+    """The settings of a suite: nobody is there to answer a question."""
+    return {"on_missing": "return", **({"today": reading()["today"]} if suite == OPENFUNCTIONS else {})}
 
 
 def _run_task(task: FunctionTask, model: str | BaseChatModel, settings: FunctionContext) -> dict[str, Any]:

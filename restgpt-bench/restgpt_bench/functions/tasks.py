@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from restgpt.functions.calls.call import to_plain
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function, FunctionParameter
 from restgpt_bench.functions.matcher import OMITTED, Answer, Language
+from restgpt_functions.calls.call import to_plain
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionParameter
 
 Expected = Literal["call", "ask", "abstain", "any call"]
 

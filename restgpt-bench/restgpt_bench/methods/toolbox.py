@@ -1,14 +1,17 @@
 """The operations of a catalogue as native tools of a chat model: definitions, and the way back to the operations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from restgpt.functions.docs.flat_function import FlatFunction, flatten
-from restgpt.functions.docs.sources import from_operation
-from restgpt.functions.docs.writers import to_openai
 from restgpt.specs import Catalogue, Operation
+from restgpt.specs.reading.index import ILLEGAL
+from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt_bench.methods.flat_function import FlatFunction, flatten
+
+NAME, DESCRIPTION = 64, 1024
+"""The most characters of a name, and of a description, that every provider takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +34,14 @@ class Toolbox:
 @lru_cache(maxsize=8)
 def toolbox(catalogue: Catalogue) -> Toolbox:
     """Make a tool of each operation of a catalogue."""
-    tools = []
+    legal = UniqueNames(longest=NAME)
+    tools = {}
     for operation in catalogue:
         name = catalogue.name_of(operation)
-        tools.append(Tool(operation, name, flatten(replace(from_operation(operation), name=name))))
-    definitions, names = to_openai(tool.arguments.function for tool in tools)
-    return Toolbox(tuple(definitions), dict(zip(names.legal, tools, strict=True)))
+        tools[legal.claim(ILLEGAL.sub("_", name)[:NAME])] = Tool(operation, name, flatten(operation, name))
+    return Toolbox(tuple(_definition(name, tool.arguments) for name, tool in tools.items()), tools)
+
+
+def _definition(name: str, function: FlatFunction) -> dict[str, Any]:
+    described = {"name": name, "description": function.description[:DESCRIPTION], "parameters": dict(function.schema)}
+    return {"type": "function", "function": described}

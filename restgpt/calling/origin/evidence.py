@@ -1,7 +1,6 @@
 """Evidence: exactly what counts as said in some texts, such as the words of the user.
 
-Every check that asks whether a value was said uses this class: `restgpt/calling/origin/provenance.py` for arguments
-that must come from the user, and `restgpt/functions/calls/paraphrase.py`, which accepts other words too.
+`restgpt/calling/origin/provenance.py` uses it for arguments that must come from the user.
 """
 
 import json

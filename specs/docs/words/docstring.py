@@ -13,15 +13,8 @@ _KINDS = {
     **dict.fromkeys(("raises", "raise", "throws", "type", "rtype"), "aside"),
 }
 _HEADER = re.compile(r"\s*([A-Za-z]+(?: [A-Za-z]+)?)\s*:(?:\s+(\S.*))?\s*")
-_ENTRY = re.compile(r"\s*(?:[-*] )?[*`]{0,2}(\w+)`{0,2}\s*(?:\(([^)]*)\))?\s*:\s*(.*)")
-_FIELD = re.compile(r"\s*:(param|returns?|raises?|type|rtype)\b\s*(?:([\w\[\], .]+)\s+)?(\w*)\s*:\s*(.*)")
-
-
-class Argument(NamedTuple):
-    """What a docstring says of one argument: the word of its type, empty without one, and its text."""
-
-    type: str
-    text: str
+_ENTRY = re.compile(r"\s*(?:[-*] )?[*`]{0,2}(\w+)`{0,2}\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_FIELD = re.compile(r"\s*:(param|returns?|raises?|type|rtype)\b\s*(?:[\w\[\], .]+\s+)?(\w*)\s*:\s*(.*)")
 
 
 class Docstring(NamedTuple):
@@ -38,27 +31,17 @@ class Docstring(NamedTuple):
 @lru_cache(maxsize=1024)
 def docstring(description: str) -> Docstring:
     """Take a description apart; one without blocks is the text of its own."""
-    text, arguments, returns = _read(description)
-    return Docstring(text, {name: one.text for name, one in arguments.items()}, returns)
-
-
-def docstring_arguments(description: str) -> dict[str, Argument]:
-    """Return the arguments that a docstring describes."""
-    return _read(description)[1]
-
-
-def _read(description: str) -> tuple[str, dict[str, Argument], str]:
-    text, returns, arguments = list[str](), list[str](), dict[str, Argument]()
+    text, returns, arguments = list[str](), list[str](), dict[str, str]()
     kind, depth, name, entry_depth = "", 0, "", 0
     for line in description.splitlines():
         indent = len(line) - len(line.lstrip())
         header, field = _HEADER.fullmatch(line), _FIELD.fullmatch(line)
         known = _KINDS.get(header[1].lower(), "") if header else ""
         if field is not None:
-            kind, depth, name, entry_depth = _KINDS[field[1]], indent, field[3], indent
+            kind, depth, name, entry_depth = _KINDS[field[1]], indent, field[2], indent
             if kind == "arguments":
-                arguments[name] = Argument(field[2] or "", field[4])
-            returns += [field[4]] if kind == "returns" else []
+                arguments[name] = field[3]
+            returns += [field[3]] if kind == "returns" else []
         elif known and header and not (kind and indent > depth) and (known != "arguments" or not header[2]):
             kind, depth, name = known, indent, ""
             returns += [header[2]] if kind == "returns" and header[2] else []
@@ -66,11 +49,11 @@ def _read(description: str) -> tuple[str, dict[str, Argument], str]:
             entry = _ENTRY.fullmatch(line) if kind == "arguments" and (not name or indent <= entry_depth) else None
             if entry is not None:
                 name, entry_depth = entry[1], indent
-                arguments[name] = Argument((entry[2] or "").strip(), entry[3].strip())
+                arguments[name] = entry[2].strip()
             elif kind == "arguments" and name and line.strip():
-                arguments[name] = Argument(arguments[name].type, f"{arguments[name].text} {line.strip()}".strip())
+                arguments[name] = f"{arguments[name]} {line.strip()}".strip()
             returns += [line.strip()] if kind == "returns" and line.strip() else []
         else:
             kind = ""
             text.append(line)
-    return "\n".join(text).strip(), arguments, " ".join(returns)
+    return Docstring("\n".join(text).strip(), arguments, " ".join(returns))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from restgpt.functions.calls.call import Call, CallSyntaxError
-from restgpt.functions.calls.parsing import parse_calls
-from restgpt.functions.docs.dialects import read_function
-from restgpt.functions.docs.function import Function
 from restgpt_bench.functions.literals import read_java, read_javascript
 from restgpt_bench.functions.matcher import LEADERBOARD, MatchRules, decode_calls, fold_text, match_calls
+from restgpt_functions.calls.call import Call, CallSyntaxError
+from restgpt_functions.calls.parsing import parse_calls
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function
 
 STRICT = MatchRules()
 BOTH = (STRICT, LEADERBOARD)

@@ -13,13 +13,13 @@ from lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.failure import explain
-from restgpt.functions.graph import build_functions_graph
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
 from restgpt.graph.removal import remove_bodies, remove_thread
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import Secret, Settings
+from restgpt_functions.graph import build_functions_graph
 
 psycopg = pytest.importorskip("psycopg", reason="PostgreSQL's packages are not installed")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.specs.docs.words.docstring import Docstring, docstring, docstring_arguments
+from restgpt.specs.docs.words.docstring import Docstring, docstring
 
 GOOGLE = """Extend a loan.
 
@@ -34,7 +34,6 @@ def test_the_blocks_of_google_are_taken_apart() -> None:
         },
         "The loan with its new end.",
     )
-    assert docstring_arguments(GOOGLE)["days"].type == "int, optional"
 
 
 def test_the_fields_of_sphinx_are_taken_apart() -> None:

@@ -1,0 +1,220 @@
+"""Parsing: the calls in a model's text, read with a syntax tree and never evaluated.
+
+Models write call strings with any separator, fences and prose around them, JSON, or XML.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
+from restgpt_functions.calls.data import calls_in_json, calls_in_xml, find_json
+from restgpt_functions.calls.text import Found, find_calls
+from restgpt_functions.docs.function import Function, legal_names
+
+TEXT_CHARS = 1_000_000
+"""Longer texts are refused: no model writes so much for one answer."""
+
+_THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
+_ANSWER = re.compile(r"(?:### Response:|ASSISTANT:)", re.IGNORECASE)
+_FENCE = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)```", re.DOTALL)
+# Possessive, so that no text takes more than one pass.
+_BETWEEN = re.compile(
+    r"(?:^[ \t]*+\w++[ \t]*+=(?!=)|```[\w+-]*+|<<function>>|<\|[\w ]++\|>|</?s>|\[TOOL_CALLS\]"
+    r"|(?<![\w.])(?:[-*•]|\d++[.)])(?=\s)|\b(?:await|return|print)\b|#[^\n]*+|[\s,;\[\]`)])*+",
+    re.MULTILINE,
+)
+TAGS = ("tool_call", "TOOLCALL")
+
+
+def parse_calls(text: str, functions: Iterable[Function] | None = None) -> list[Call]:
+    """Read the calls in a model's text; an answer without any call is an empty list.
+
+    With `functions`, legal tool names are mapped back, and positional values get the names of their parameters.
+    Raises `CallSyntaxError` when the text attempts a call that cannot be read: a broken call is not an abstention.
+    """
+    if len(text) > TEXT_CHARS:
+        raise CallSyntaxError(f"the text has {len(text)} characters; at most {TEXT_CHARS} are read")
+    known = list(functions) if functions is not None else []
+    calls = _read(_answer(text), _all_names(known))
+    return [bind_call(call, known) for call in calls] if known else calls
+
+
+def _all_names(functions: Sequence[Function]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(function.name for function in functions), *legal_names(functions).legal)))
+
+
+def _answer(text: str) -> str:
+    """The text without the model's thoughts, and without the prompt where it is repeated in front."""
+    rest = _THOUGHT.sub("", text, count=1)
+    if "<<question>>" in rest and (marks := list(_ANSWER.finditer(rest))):
+        return rest[marks[-1].end() :]
+    return rest
+
+
+def _read(text: str, names: tuple[str, ...]) -> list[Call]:
+    whole = _whole_json(text, names)
+    if whole is not None:
+        return whole
+    found = find_calls(text, names)
+    if found and _is_only_calls(text, found):
+        return _accepted(found)
+    for reader in (_read_xml, _read_tagged, _read_fenced):
+        calls = reader(text, names)
+        if calls:
+            return calls
+    return _read_prose(text, found, names)
+
+
+def _whole_json(text: str, names: tuple[str, ...]) -> list[Call] | None:
+    if text.strip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text, parse_constant=Variable, strict=False)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    return calls_in_json(value, names)
+
+
+def _is_only_calls(text: str, found: Sequence[Found]) -> bool:
+    """Whether the text between, before and behind the calls has only separators."""
+    position = 0
+    for one in found:
+        if not _BETWEEN.fullmatch(text[position : one.start]):
+            return False
+        if one.error:
+            return True
+        position = one.end
+    return bool(_BETWEEN.fullmatch(text[position:]))
+
+
+def _accepted(found: Iterable[Found]) -> list[Call]:
+    calls = []
+    for one in found:
+        if one.error:
+            raise CallSyntaxError(one.error)
+        calls.append(Call(one.name, one.keywords, one.positional))
+    return calls
+
+
+def _read_xml(text: str, names: tuple[str, ...]) -> list[Call] | None:
+    return calls_in_xml(text)
+
+
+def _read_tagged(text: str, names: tuple[str, ...]) -> list[Call]:
+    return [call for inner in _tagged(text) for call in _read(inner, names)]
+
+
+def _tagged(text: str) -> Iterator[str]:
+    """The texts between the tags that models are trained to put around calls."""
+    for tag in TAGS:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        start = text.find(opening)
+        while start >= 0 and (end := text.find(closing, start)) >= 0:
+            yield text[start + len(opening) : end]
+            start = text.find(opening, end)
+
+
+def _read_fenced(text: str, names: tuple[str, ...]) -> list[Call]:
+    calls = []
+    for match in _FENCE.finditer(text):
+        if match[1].strip() != text.strip():
+            calls += _read(match[1], names)
+    return calls
+
+
+def _read_prose(text: str, found: list[Found], names: tuple[str, ...]) -> list[Call]:
+    """Calls among other words: those that cannot be mere mentions, or JSON where it comes first."""
+    likely = [one for one in found if _is_likely(one, text, names)]
+    first = min((one.start for one in likely), default=len(text))
+    for start, _end, value in find_json(text):
+        if start > first:
+            break
+        calls = calls_in_json(value, names)
+        if calls:
+            return calls + _rest_of_json(text, start, names)
+    return _accepted(likely)
+
+
+def _rest_of_json(text: str, start: int, names: tuple[str, ...]) -> list[Call]:
+    """The calls of the JSON values behind the first, as when a model writes one object a line."""
+    later = [calls_in_json(value, names) for at, _end, value in find_json(text) if at > start]
+    return [call for calls in later if calls for call in calls]
+
+
+def _is_likely(one: Found, text: str, names: tuple[str, ...]) -> bool:
+    """Whether a call in prose is an attempt to call: `parameter(s)` and `the get() function` are not."""
+    if one.error:
+        following = text[one.start : one.start + len(one.name) + 80]
+        attempt = re.match(r"[^(]*\(\s*[\w.\-]+\s*=(?!=)", following)
+        return not one.spaced and (one.name in names or attempt is not None)
+    if one.keywords:
+        return True
+    if one.positional:
+        is_literal = not any(isinstance(value, Variable) for value in one.positional)
+        return not one.spaced and (is_literal or one.name in names)
+    return _stands_alone(one, text)
+
+
+def _stands_alone(one: Found, text: str) -> bool:
+    start = text.rfind("\n", 0, one.start) + 1
+    end = text.find("\n", one.end)
+    line = text[start : one.start] + text[one.end : len(text) if end < 0 else end]
+    return bool(_BETWEEN.fullmatch(line))
+
+
+def bind_call(call: Call, functions: Sequence[Function]) -> Call:
+    """The call under its documented name, its positional values under the names of their parameters."""
+    function = find_function(call.name, functions, call.arguments)
+    if function is None:
+        return call
+    arguments = dict(call.arguments)
+    free = [parameter.name for parameter in function.parameters if parameter.name not in arguments]
+    positional = call.positional
+    if len(positional) == 1 and _is_argument_object(positional[0], function, arguments):
+        return Call(function.name, {str(name): value for name, value in positional[0].items()})
+    taken = [parameter.name for parameter in function.parameters][: len(positional)]
+    if given_twice := [name for name in taken if name not in free]:
+        raise CallSyntaxError(f"{function.name}(: the argument {given_twice[0]} is given by position and by name")
+    named = dict(zip(taken, positional, strict=False))
+    return replace(call, name=function.name, arguments={**named, **arguments}, positional=positional[len(taken) :])
+
+
+def _is_argument_object(value: object, function: Function, arguments: dict[str, Any]) -> bool:
+    """Whether a single positional object holds all arguments, as in `f({"a": 1})`."""
+    if not isinstance(value, dict) or arguments or not function.parameters:
+        return False
+    first = function.parameters[0].schema.get("type")
+    names = {parameter.name for parameter in function.parameters}
+    return bool(value) and set(map(str, value)) <= names and (first != "object" or len(names) > 1)
+
+
+def find_function(
+    name: str, functions: Sequence[Function], arguments: Mapping[str, Any] | None = None
+) -> Function | None:
+    """The function that a call means: by its own name, its legal name, or with dots for underscores.
+
+    If several functions share a name, as `requests.get` for several addresses, the address and the argument names
+    decide.
+    """
+    named = [one for one in functions if one.name == name or (one.operation and name in one.operation.ids)]
+    if not named:
+        legal = legal_names(functions).find(name)
+        named = [legal] if legal else [one for one in functions if _folded(one.name) == _folded(name)]
+        return named[0] if len(named) == 1 else None
+    return max(named, key=lambda function: _fit(function, arguments or {}))
+
+
+def _fit(function: Function, arguments: Mapping[str, Any]) -> tuple[bool, int]:
+    """A rank for how well arguments fit a function: its documented address first, then the number of known names."""
+    url = arguments.get("url")
+    pattern = re.sub(r"\\\{[^{}]*\\\}", "[^/?#]+", re.escape(function.url.partition("?")[0]))
+    is_meant = isinstance(url, str) and bool(function.url) and re.match(rf"{pattern}/?(?:[?#]|$)", url) is not None
+    known = {parameter.name for parameter in function.parameters}
+    return is_meant, len(known & arguments.keys()) - len(set(function.required) - arguments.keys())
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name)

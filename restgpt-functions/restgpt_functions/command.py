@@ -1,0 +1,137 @@
+"""`restgpt function`: turn a prompt and function documentation into function calls, without executing them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from restgpt.commands.failure import Exit, UsageError, reported
+from restgpt.commands.model_server import say_address_of_dotenv
+from restgpt.commands.options import AsJson
+from restgpt.commands.screen.terminal import Terminal
+
+if TYPE_CHECKING:
+    from restgpt_functions.docs.function import Function
+    from restgpt_functions.graph import FunctionGraph
+
+MAX_OPERATIONS = 2000
+"""If an API has more operations, only those are read that a search for the prompt ranks best."""
+
+SHOWN = ("outcome", "calls", "text", "tool_calls", "requests", "question", "missing", "answer", "usage")
+
+
+def function(
+    text: Annotated[str, typer.Argument(help="The request, in plain language.", metavar="TEXT")],
+    functions: Annotated[
+        list[str],
+        typer.Option(
+            "--functions",
+            "-f",
+            help="A file of function documentation, or an OpenAPI document. May be repeated.",
+            metavar="FILE",
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(help="The chat model; completion:NAME uses a completions endpoint.", metavar="PROVIDER:NAME"),
+    ] = None,
+    prompting: Annotated[
+        Literal["structured", "tools", "v0", "v1", "v2"],
+        typer.Option(
+            help="Ask for structured output, native tool calls, or in the prompt format of an OpenFunctions model."
+        ),
+    ] = "structured",
+    call_style: Annotated[
+        Literal["python", "json", "requests", "tools"], typer.Option(help="The format of the calls.")
+    ] = "python",
+    on_missing: Annotated[
+        Literal["ask", "placeholder"],
+        typer.Option(help="Whether to ask for a missing required value, or to write a placeholder."),
+    ] = "ask",
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="The base URL of an OpenAPI document.", metavar="URL")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the function calls that fulfil a request; they are not executed."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt_functions.context import FunctionContext
+        from restgpt_functions.graph import build_functions_graph
+
+        context = FunctionContext(
+            model=model or "",
+            prompting=prompting,
+            call_style=call_style,
+            on_missing="placeholder" if on_missing == "placeholder" else "ask" if terminal.is_interactive else "return",
+        )
+        found = [one for source in functions for one in _read(source, text, base_url)]
+        graph = build_functions_graph(found, context=context, checkpointer=_memory())
+        say_address_of_dotenv(terminal)
+        _show(terminal, _converse(terminal, graph, text))
+
+
+def _memory() -> Any:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    return InMemorySaver()
+
+
+def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
+    """Read the functions of a file; raises `UsageError` that names the file if it has no readable function."""
+    from restgpt_functions.docs.function import FunctionError
+    from restgpt_functions.docs.loading import load_functions
+    from restgpt_functions.docs.operations import from_operations
+
+    path = Path(source)
+    if not path.is_file():
+        raise UsageError(f"--functions {source}: this file does not exist.")
+    if _is_openapi(path):
+        from restgpt.specs import load_api
+
+        api = load_api(path, base_url=base_url)
+        many = len(api.operations) > MAX_OPERATIONS
+        return from_operations(api.search(text, 100) if many else api.operations)
+    try:
+        return load_functions(path)
+    except FunctionError as error:
+        place = f"{error.pointer}: " if error.pointer else ""
+        remedy = "Give a file of function documentation or an OpenAPI document."
+        raise UsageError(f"--functions {source}: {place}{error.problem}. {remedy}") from None
+
+
+def _is_openapi(path: Path) -> bool:
+    """Return whether the beginning of a file has the key `openapi` or `swagger` with a version."""
+    import re
+
+    with path.open("rb") as file:
+        head = file.read(65536).decode("utf-8", "replace")
+    return re.search(r"(?:^|[\"'])(openapi|swagger)[\"']?\s*:\s*[\"']?\d", head, re.MULTILINE) is not None
+
+
+def _converse(terminal: Terminal, graph: "FunctionGraph", text: str) -> dict[str, Any]:
+    """Run the graph; at a terminal, ask the user its questions until the user gives an empty answer."""
+    from langgraph.types import Command
+
+    config: Any = {"configurable": {"thread_id": "function"}}
+    state = graph.invoke({"prompt": text}, config)
+    while waiting := state.get("__interrupt__"):
+        answer = terminal.ask(f"{waiting[0].value['question']} ")
+        if not answer:
+            break
+        state = graph.invoke(Command(resume=answer), config)
+    return dict(state)
+
+
+def _show(terminal: Terminal, state: dict[str, Any]) -> None:
+    """Print the calls; or print the question or refusal and exit with its code."""
+    outcome = state["outcome"]
+    terminal.document({name: state[name] for name in SHOWN if name in state})
+    if outcome == "call":
+        terminal.answer(state["text"])
+    elif outcome == "ask":
+        terminal.say(state["question"])
+        raise typer.Exit(Exit.PAUSED)
+    else:
+        terminal.say(state["answer"])
+        raise typer.Exit(Exit.UNFULFILLED)

@@ -1,0 +1,128 @@
+"""Loading functions: from a file, text or data in any documented dialect, or from an OpenAPI document."""
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from restgpt.specs.api import load_api
+from restgpt.specs.reading.text.yaml_events import read_yaml
+from restgpt_functions.docs.dialects import read_function
+from restgpt_functions.docs.function import Function, FunctionError
+from restgpt_functions.docs.operations import from_operations
+
+DATA_BYTES = 100_000_000
+LITERAL_CHARS = 1_000_000
+
+Source = str | Path | bytes | Mapping[str, Any] | Iterable[Any]
+
+
+def load_functions(source: Source) -> list[Function]:
+    """Read functions from a path, text, data or an OpenAPI document.
+
+    Text is JSON, JSON lines, YAML, or the Python literals of the published training file. Raises `FunctionError`
+    naming the field that cannot be read.
+    """
+    if isinstance(source, Function):
+        return [source]
+    if isinstance(source, Path):
+        return _from_file(source)
+    if isinstance(source, str | bytes):
+        return _from_text(source)
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    return [function for index, entry in enumerate(source) for function in _from_entry(entry, f"/{index}")]
+
+
+def _from_entry(entry: object, pointer: str) -> list[Function]:
+    if isinstance(entry, Function):
+        return [entry]
+    if isinstance(entry, str):
+        return [read_function(_literal(entry, pointer), pointer=pointer)]
+    if isinstance(entry, Mapping):
+        inner = entry.get("function")
+        if isinstance(inner, list):
+            return [read_function(one, pointer=f"{pointer}/function/{at}") for at, one in enumerate(inner)]
+        return [read_function(entry, pointer=pointer)]
+    return [read_function(entry, pointer=pointer)]
+
+
+def _from_mapping(data: Mapping[str, Any]) -> list[Function]:
+    if "openapi" in data or "swagger" in data:
+        return _from_document(data)
+    for key in ("functions", "tools", "Functions"):
+        if isinstance(data.get(key), list):
+            return [one for at, entry in enumerate(data[key]) for one in _from_entry(entry, f"/{key}/{at}")]
+    return _from_entry(data, "")
+
+
+def _from_document(data: Mapping[str, Any]) -> list[Function]:
+    return from_operations(load_api(data).operations)
+
+
+def _from_file(path: Path) -> list[Function]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FunctionError("", f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+    if len(data) > DATA_BYTES:
+        raise FunctionError("", f"{path.name} has {len(data)} bytes; at most {DATA_BYTES} are read")
+    return _from_text(data)
+
+
+def _from_text(source: str | bytes) -> list[Function]:
+    if isinstance(source, str) and "\n" not in source and len(source) < 4096 and Path(source).is_file():
+        return _from_file(Path(source))
+    try:
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise FunctionError("", f"the documentation is not UTF-8 text: {error.reason}") from None
+    data = _parsed(text)
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    if isinstance(data, list):
+        return load_functions(data)
+    raise FunctionError("", "no function documentation: expected JSON, JSON lines or YAML with functions")
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.lstrip().startswith(("{", "[")) for line in lines):
+            return [_json_line(line, number) for number, line in enumerate(lines)]
+        if text.lstrip().startswith(("{", "[")):
+            raise FunctionError("", f"not valid JSON: {error.msg} at line {error.lineno}") from None
+    except RecursionError:
+        raise FunctionError("", "the documentation is nested too deeply") from None
+    return _yaml(text)
+
+
+def _json_line(line: str, number: int) -> object:
+    try:
+        return json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FunctionError(f"/{number}", f"not valid JSON: {error}") from None
+
+
+def _yaml(text: str) -> object:
+    try:
+        return read_yaml(text, [])
+    except (yaml.YAMLError, ValueError) as error:
+        raise FunctionError("", f"neither JSON nor YAML: {getattr(error, 'problem', None) or 'unreadable'}") from None
+
+
+def _literal(text: str, pointer: str) -> object:
+    """A function written as JSON or as the representation of a Python dict, read without evaluation."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text[:LITERAL_CHARS].strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise FunctionError(pointer, "neither JSON nor a Python literal") from None
