@@ -13,7 +13,7 @@ from typing import Any
 
 from restgpt.calling.call import Call
 from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, needs_person
-from restgpt.calling.idempotency import given_key
+from restgpt.calling.idempotency import given_key, key_header
 from restgpt.calling.journal.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.item import is_opaque, item_at, telling
@@ -73,7 +73,8 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
     provenance: list[Provenance] = hidden.json(list(draft.provenance))
     offered = {} if draft.confirm or draft.doubt or decided.unsure else _offered(session, draft.operation)
     undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
-    given = [*draft.settled.get("header", ()), *draft.settled.get("cookie", ())]
+    key = key_header(draft.operation)
+    given = [name for place in ("header", "cookie") for name in draft.settled.get(place, ()) if name != key]
     purpose = _purpose(draft.operation, with_description=bool(offered))
     sections = [
         *_unusable(session, decided.note),
@@ -87,7 +88,7 @@ def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] |
         *_flow(flow),
         *([draft.doubt] if draft.doubt else []),
         *_unknown(draft),
-        *_items(session, draft),
+        *_items(session, draft, but="/path/" if _told(there) else None),
         *_target(draft.operation, there),
         *([] if there and there["changes"] else purpose),
         *_effect(draft, undo),
@@ -279,15 +280,17 @@ def _target(operation: Operation, shown: ShownTarget | None) -> list[str]:
     """The fields of the target that would change, or what tells a person which one it is."""
     if shown is None:
         return []
+    by, known = f"by an answer of {_source(operation)}:", _told(shown)
     if shown["changes"]:
-        return [section(f"Changes, by an answer of {_source(operation)}:", changes_text(shown["changes"]))]
-    present = shown["present"]
-    known = telling(present, NAMED) if isinstance(present, Mapping) else ""
-    return (
-        [section(f"As it is now, by an answer of {_source(operation)}:", known)]
-        if known
-        else _present(operation, shown)
-    )
+        changes = changes_text(shown["changes"])
+        return [section(f"Changes, {by}", f"{known}\n{changes}" if known else changes)]
+    return [section(f"As it is now, {by}", known)] if known else _present(operation, shown)
+
+
+def _told(shown: ShownTarget | None) -> str:
+    """The fields by which a person knows the target; empty if there are none."""
+    present = shown["present"] if shown is not None else None
+    return telling(present, NAMED) if isinstance(present, Mapping) else ""
 
 
 def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
@@ -299,11 +302,15 @@ def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
     return [section(f"As it is now, by an answer of {_source(operation)}:", text)]
 
 
-def _items(session: Session, draft: Call) -> list[str]:
-    """The items of answers behind the values that come from them, a line each: which trip a trip's id stands for."""
+def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
+    """The items of answers behind the ids that come from them, a line each: which trip a trip's id stands for.
+
+    Ids whose pointers begin with `but` are left out: the target itself shows what they stand for.
+    """
     lines: dict[tuple[str, str], str] = {}
     for origin in draft.provenance:
-        if origin["origin"] != "response" or not (places := origin.get("places")) or len(lines) >= ORIGINS_SHOWN:
+        places = origin.get("places") if origin["origin"] in ("response", "user") else None
+        if not places or (but and origin["pointer"].startswith(but)) or len(lines) >= ORIGINS_SHOWN:
             continue
         place = places[0]
         if "header" in place or not is_opaque(origin["pointer"], place["at"]):
@@ -329,6 +336,8 @@ def _is_plain(item: Provenance, draft: Call) -> bool:
     """Whether a value is the user's, the document's or that of an answer of the same API, or no text of the model."""
     own, body = draft.operation.api.name, draft.settled.get("body")
     match item["origin"]:
+        case _ if item["pointer"] == f"/header/{key_header(draft.operation)}":
+            return True
         case "response":
             return not any("header" in place or place.get("api", own) != own for place in item.get("places", ()))
         case "model":

@@ -16,14 +16,18 @@ TEXT_MOST = 60
 TELLING: Sequence[frozenset[str]] = (
     frozenset(words("name title label subject summary headline login username")),
     frozenset(words("date day time start end starts ends departs arrives due from to origin destination email")),
-    frozenset(words("price amount total status state kind type number code city country description")),
+    frozenset(words("price amount total status state number code city description")),
 )
 """Words in the names of fields by which a person knows a thing, the best ones first."""
 
-OPAQUE = frozenset(words("id ids uuid guid key keys code number ref reference"))
+OPAQUE = frozenset(words("id ids uuid guid key keys code number ref reference uri uris"))
 """Words in the names of values that stand for a thing and tell a person nothing of it."""
 
-UNTOLD = frozenset(words("id ids uuid guid key keys token url uri href link links hash etag digest self image avatar"))
+UNTOLD = frozenset(
+    words(
+        "id ids uuid guid key keys token url uri href link links hash etag digest self image avatar type kind precision"
+    )
+)
 """Words in the names of fields that tell a person nothing."""
 
 

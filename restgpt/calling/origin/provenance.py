@@ -87,10 +87,14 @@ def trace(
     evidence = Evidence(said)
     found: dict[str, Provenance] = {}
     open_ends: dict[str, Any] = {}
+    named_too: dict[str, Any] = {}
     for pointer, value in islice(traced_values(arguments), MOST_TRACED):
         if evidence.says(value):
             is_said = all(map(evidence.says, _keys(operation, pointer)))
             found[pointer] = {"pointer": pointer, "origin": "user" if is_said else "model"}
+            if pointer.startswith("/path/"):
+                # A number that the user happened to say may stand for a thing that only an answer names.
+                named_too[pointer] = value
         elif value in fixed.get(parse_pointer(pointer), ()):
             found[pointer] = {"pointer": pointer, "origin": "document"}
         else:
@@ -98,10 +102,13 @@ def trace(
             open_ends[pointer] = value
     computed = {} if code is None else _computed(open_ends, code)
     statement = None if code is None else _statement(code, line)
-    sought = [_Sought(pointer, value, computed.get(pointer, ""), statement) for pointer, value in open_ends.items()]
+    wanted = {**open_ends, **named_too}
+    sought = [_Sought(pointer, value, computed.get(pointer, ""), statement) for pointer, value in wanted.items()]
     _search(responses, [item for item in sought if item.fields])
     for item in sought:
-        if item.places:
+        if item.pointer in named_too:
+            found[item.pointer] |= {"places": list(item.places.values())} if item.places else {}
+        elif item.places:
             found[item.pointer] |= {"origin": "response", "places": list(item.places.values())}
         elif item.pointer in computed:
             found[item.pointer] |= {"origin": "program", "places": item.parts()}

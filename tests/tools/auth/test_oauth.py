@@ -407,7 +407,7 @@ def test_the_token_of_one_api_hides_nothing_of_a_question_about_another(path: st
     other = api_of({path: {"delete": {"operationId": "drop", "responses": {}}}}, title="bank", base_url=rig.service.url)
     client = Client(services=Services([rig.api(), other], settings=rig.known))
     rig.service.script([Canned(json.dumps({"echo": path}).encode())])
-    assert client.call("x").value == {"echo": "[redacted]"}  # type: ignore[union-attr]
+    assert client.call("x").json == {"echo": "[redacted]"}  # type: ignore[union-attr]
     question = client.call("drop")
     assert isinstance(question, Pending)
     assert f"DELETE {rig.service.url}{path}" in question.description
