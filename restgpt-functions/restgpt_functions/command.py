@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from restgpt_functions.docs.function import Function
     from restgpt_functions.graph import FunctionGraph
 
-MAX_OPERATIONS = 2000
-"""If an API has more operations, only those are read that a search for the prompt ranks best."""
-
 SHOWN = ("outcome", "calls", "text", "tool_calls", "requests", "question", "missing", "answer", "usage")
 
 
@@ -56,6 +53,8 @@ def function(
     """Write the function calls that fulfil a request; they are not executed."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
+        from langgraph.checkpoint.memory import InMemorySaver
+
         from restgpt_functions.context import FunctionContext
         from restgpt_functions.graph import build_functions_graph
 
@@ -65,48 +64,25 @@ def function(
             call_style=call_style,
             on_missing="placeholder" if on_missing == "placeholder" else "ask" if terminal.is_interactive else "return",
         )
-        found = [one for source in functions for one in _read(source, text, base_url)]
-        graph = build_functions_graph(found, context=context, checkpointer=_memory())
+        found = [one for source in functions for one in _read(source, base_url)]
+        graph = build_functions_graph(found, context=context, checkpointer=InMemorySaver())
         say_address_of_dotenv(terminal)
         _show(terminal, _converse(terminal, graph, text))
 
 
-def _memory() -> Any:
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    return InMemorySaver()
-
-
-def _read(source: str, text: str, base_url: str | None) -> "list[Function]":
+def _read(source: str, base_url: str | None) -> "list[Function]":
     """Read the functions of a file; raises `UsageError` that names the file if it has no readable function."""
     from restgpt_functions.docs.function import FunctionError
     from restgpt_functions.docs.loading import load_functions
-    from restgpt_functions.docs.operations import from_operations
 
-    path = Path(source)
-    if not path.is_file():
+    if not Path(source).is_file():
         raise UsageError(f"--functions {source}: this file does not exist.")
-    if _is_openapi(path):
-        from restgpt.specs import load_api
-
-        api = load_api(path, base_url=base_url)
-        many = len(api.operations) > MAX_OPERATIONS
-        return from_operations(api.search(text, 100) if many else api.operations)
     try:
-        return load_functions(path)
+        return load_functions(Path(source), base_url=base_url)
     except FunctionError as error:
         place = f"{error.pointer}: " if error.pointer else ""
         remedy = "Give a file of function documentation or an OpenAPI document."
         raise UsageError(f"--functions {source}: {place}{error.problem}. {remedy}") from None
-
-
-def _is_openapi(path: Path) -> bool:
-    """Return whether the beginning of a file has the key `openapi` or `swagger` with a version."""
-    import re
-
-    with path.open("rb") as file:
-        head = file.read(65536).decode("utf-8", "replace")
-    return re.search(r"(?:^|[\"'])(openapi|swagger)[\"']?\s*:\s*[\"']?\d", head, re.MULTILINE) is not None
 
 
 def _converse(terminal: Terminal, graph: "FunctionGraph", text: str) -> dict[str, Any]:

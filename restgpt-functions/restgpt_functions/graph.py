@@ -21,7 +21,8 @@ from restgpt.tools.text.exits import withholding
 from restgpt.tools.tracing.telemetry import observed
 from restgpt_functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt_functions.docs.loading import Source, load_functions
-from restgpt_functions.nodes import FunctionResources, Node, make_caller, make_emitter, make_follow_up, make_intake
+from restgpt_functions.nodes import Node, make_caller, make_emitter, make_follow_up, make_intake
+from restgpt_functions.resources import FunctionResources
 
 FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput, FunctionOutput]
 
@@ -37,7 +38,6 @@ def build_functions_graph(
     model: str | BaseChatModel | None = None,
     context: FunctionContext | Mapping[str, Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
-    services: FunctionResources | None = None,
     concurrency: int | None = None,
     name: str = "openfunctions",
 ) -> FunctionGraph:
@@ -47,10 +47,8 @@ def build_functions_graph(
     `on_missing="return"` the run ends with the question instead. `concurrency` gives the graph so many threads of its
     own for `ainvoke`, `astream` and `abatch`. Raises `FunctionError` for unreadable documentation.
     """
-    if services is None:
-        defaults = context if isinstance(context, FunctionContext) else FunctionContext(**(context or {}))
-        loaded = load_functions(functions) if functions is not None else None
-        services = FunctionResources(loaded, model=model, defaults=defaults)
+    defaults = context if isinstance(context, FunctionContext) else FunctionContext(**(context or {}))
+    services = FunctionResources(load_functions(functions) if functions is not None else None, model, defaults)
     builder = StateGraph(
         FunctionState, context_schema=FunctionContext, input_schema=FunctionInput, output_schema=FunctionOutput
     )

@@ -17,8 +17,8 @@ from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.function import Function
 from restgpt_functions.docs.loading import load_functions
 from restgpt_functions.graph import build_functions_graph, openfunctions
-from restgpt_functions.nodes import EmptyPromptError, NoFunctionsError
 from restgpt_functions.prompting import ASK_TOOL, DECLINE_TOOL, layout
+from restgpt_functions.resources import EmptyPromptError, NoFunctionsError
 from restgpt_functions.shortlist import shortlist
 
 WEATHER = {

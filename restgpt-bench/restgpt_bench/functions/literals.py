@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from restgpt_functions.calls.call import CallSyntaxError
+from restgpt_functions.calls.text import KEYWORD, NAME, NOT_INSIDE, split_arguments
+
 JAVA_KINDS: dict[str, type] = {
     **dict.fromkeys(("byte", "short", "integer", "long"), int),
     **dict.fromkeys(("float", "double"), float),
@@ -150,3 +153,26 @@ def _javascript_value(text: str) -> Any:
         if not isinstance(value, str):
             return value
     return text
+
+
+def find_sources(text: str) -> list[tuple[str, dict[str, str]]]:
+    """The outermost calls in a text of another language, each argument as its source: `5L`, `new int[]{1}`.
+
+    Raises `CallSyntaxError` for a call that is never closed or an argument without a name.
+    """
+    found: list[tuple[str, dict[str, str]]] = []
+    position = 0
+    while match := re.compile(rf"{NOT_INSIDE}({NAME})\(").search(text, position):
+        pieces, position = split_arguments(text, match.end())
+        arguments: dict[str, str] = {}
+        for piece in pieces if any(map(str.strip, pieces)) else []:
+            keyword = KEYWORD.match(piece)
+            if keyword:
+                arguments[keyword[1]] = keyword[2].strip()
+            elif arguments:
+                # The comma stood between the type parameters of a generic type.
+                arguments[next(reversed(arguments))] += f", {piece.strip()}"
+            else:
+                raise CallSyntaxError(f"{match[1]}(: an argument has no name")
+        found.append((match[1], arguments))
+    return found

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from restgpt_bench.functions.literals import JAVA_KINDS, JAVASCRIPT_KINDS, read_java, read_javascript
+from restgpt_bench.functions.literals import JAVA_KINDS, JAVASCRIPT_KINDS, find_sources, read_java, read_javascript
 from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
 from restgpt_functions.calls.literals import read_node
 from restgpt_functions.calls.parsing import parse_calls
-from restgpt_functions.calls.text import find_sources
 from restgpt_functions.docs.function import Function, FunctionParameter
 
 Answer = Mapping[str, Mapping[str, Sequence[Any]]]

@@ -77,8 +77,8 @@ def _value(value: Any) -> Any:
     return value
 
 
-def find_json(text: str) -> Iterator[tuple[int, int, Any]]:
-    """The outermost JSON objects and lists in a text, with where they start and end."""
+def find_json(text: str) -> Iterator[tuple[int, Any]]:
+    """The outermost JSON objects and lists in a text, with where they start."""
     decoder = json.JSONDecoder(parse_constant=Variable, strict=False)
     position, failures = 0, 0
     while failures < 50 and (match := re.compile(r"[\[{]").search(text, position)):
@@ -87,7 +87,7 @@ def find_json(text: str) -> Iterator[tuple[int, int, Any]]:
         except (json.JSONDecodeError, RecursionError):
             position, failures = match.end(), failures + 1
             continue
-        yield match.start(), end, value
+        yield match.start(), value
         position = end
 
 

@@ -43,7 +43,7 @@ def parse_calls(text: str, functions: Iterable[Function] | None = None) -> list[
 
 
 def _all_names(functions: Sequence[Function]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(function.name for function in functions), *legal_names(functions).legal)))
+    return tuple(dict.fromkeys((*(function.name for function in functions), *legal_names(functions))))
 
 
 def _answer(text: str) -> str:
@@ -61,9 +61,10 @@ def _read(text: str, names: tuple[str, ...]) -> list[Call]:
     found = find_calls(text, names)
     if found and _is_only_calls(text, found):
         return _accepted(found)
-    for reader in (_read_xml, _read_tagged, _read_fenced):
-        calls = reader(text, names)
-        if calls:
+    if calls := calls_in_xml(text):
+        return calls
+    for inner in (_tagged(text), _fenced(text)):
+        if calls := [call for part in inner for call in _read(part, names)]:
             return calls
     return _read_prose(text, found, names)
 
@@ -99,14 +100,6 @@ def _accepted(found: Iterable[Found]) -> list[Call]:
     return calls
 
 
-def _read_xml(text: str, names: tuple[str, ...]) -> list[Call] | None:
-    return calls_in_xml(text)
-
-
-def _read_tagged(text: str, names: tuple[str, ...]) -> list[Call]:
-    return [call for inner in _tagged(text) for call in _read(inner, names)]
-
-
 def _tagged(text: str) -> Iterator[str]:
     """The texts between the tags that models are trained to put around calls."""
     for tag in TAGS:
@@ -117,31 +110,21 @@ def _tagged(text: str) -> Iterator[str]:
             start = text.find(opening, end)
 
 
-def _read_fenced(text: str, names: tuple[str, ...]) -> list[Call]:
-    calls = []
-    for match in _FENCE.finditer(text):
-        if match[1].strip() != text.strip():
-            calls += _read(match[1], names)
-    return calls
+def _fenced(text: str) -> Iterator[str]:
+    return (match[1] for match in _FENCE.finditer(text) if match[1].strip() != text.strip())
 
 
 def _read_prose(text: str, found: list[Found], names: tuple[str, ...]) -> list[Call]:
     """Calls among other words: those that cannot be mere mentions, or JSON where it comes first."""
     likely = [one for one in found if _is_likely(one, text, names)]
     first = min((one.start for one in likely), default=len(text))
-    for start, _end, value in find_json(text):
-        if start > first:
+    calls: list[Call] = []
+    for start, value in find_json(text):
+        if start > first and not calls:
             break
-        calls = calls_in_json(value, names)
-        if calls:
-            return calls + _rest_of_json(text, start, names)
-    return _accepted(likely)
-
-
-def _rest_of_json(text: str, start: int, names: tuple[str, ...]) -> list[Call]:
-    """The calls of the JSON values behind the first, as when a model writes one object a line."""
-    later = [calls_in_json(value, names) for at, _end, value in find_json(text) if at > start]
-    return [call for calls in later if calls for call in calls]
+        # Behind the first calls in JSON there may be more, as when a model writes one object a line.
+        calls += calls_in_json(value, names) or []
+    return calls or _accepted(likely)
 
 
 def _is_likely(one: Found, text: str, names: tuple[str, ...]) -> bool:
@@ -201,8 +184,8 @@ def find_function(
     """
     named = [one for one in functions if one.name == name or (one.operation and name in one.operation.ids)]
     if not named:
-        legal = legal_names(functions).find(name)
-        named = [legal] if legal else [one for one in functions if _folded(one.name) == _folded(name)]
+        legal = [one for one, known in zip(functions, legal_names(functions), strict=True) if known == name]
+        named = legal or [one for one in functions if _folded(one.name) == _folded(name)]
         return named[0] if len(named) == 1 else None
     return max(named, key=lambda function: _fit(function, arguments or {}))
 

@@ -1,23 +1,20 @@
-"""Rendering: calls written as a call string, JSON, OpenAI tool calls, `requests.<method>(…)` or XML."""
+"""Rendering: calls written as a call string, JSON, OpenAI tool calls or `requests.<method>(…)`."""
 
 import json
 import keyword
 import re
 from collections.abc import Iterable
 from typing import Any, Literal
-from xml.sax.saxutils import escape, quoteattr
 
 from restgpt_functions.calls.call import Call, Variable, to_plain
 from restgpt_functions.calls.rest import to_requests_call
-from restgpt_functions.docs.function import Function, legal_names
+from restgpt_functions.docs.function import Function, legal_name, legal_names
 
-Style = Literal["python", "json", "tools", "requests", "xml"]
-
-_XML_SAFE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]*")
+Style = Literal["python", "json", "tools", "requests"]
 
 
 def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: Iterable[Function] | None = None) -> str:
-    """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, `requests.<method>(…)`, or `xml`.
+    """Write calls as one text: a call string (`python`), `json`, OpenAI `tools`, or `requests.<method>(…)`.
 
     The style `requests` needs the `functions` of an API; a call that is none of them stays a call string.
     """
@@ -29,8 +26,6 @@ def render_calls(calls: Iterable[Call], style: Style = "python", *, functions: I
             return json.dumps([to_object(call) for call in listed], ensure_ascii=False)
         case "tools":
             return json.dumps(to_tool_calls(listed, functions), ensure_ascii=False)
-        case "xml":
-            return render_xml(listed)
         case "requests":
             known = list(functions or ())
             return ", ".join(render_python(to_requests_call(call, known)) for call in listed)
@@ -79,47 +74,18 @@ def to_object(call: Call) -> dict[str, Any]:
 def to_tool_calls(calls: Iterable[Call], functions: Iterable[Function] | None = None) -> list[dict[str, Any]]:
     """OpenAI tool calls, under the legal names that `to_openai` gives to `functions`."""
     listed = list(calls)
-    distinct = dict.fromkeys(call.name for call in listed)
-    known = list(functions) if functions is not None else [Function(name) for name in distinct]
-    names = legal_names(known)
-    legal: dict[str, str] = {}
-    for function, name in zip(names.functions, names.legal, strict=True):
-        legal.setdefault(function.name, name)
+    names = [call.name for call in listed] if functions is None else []
+    known = [Function(name) for name in dict.fromkeys(names)] if functions is None else list(functions)
+    # Of functions with the same name, the first one gives the legal name.
+    legal = dict(reversed([*zip((one.name for one in known), legal_names(known), strict=True)]))
     return [
         {
             "id": f"call_{number}",
             "type": "function",
             "function": {
-                "name": legal.get(call.name, re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64]),
+                "name": legal.get(call.name, legal_name(call.name)),
                 "arguments": json.dumps(to_plain(dict(call.arguments)), ensure_ascii=False),
             },
         }
         for number, call in enumerate(listed, start=1)
     ]
-
-
-def render_xml(calls: Iterable[Call]) -> str:
-    """The calls as the concise XML of the function-calling leaderboard.
-
-    Raises `ValueError` for an argument name that XML cannot carry.
-    """
-    return f"<functions>{''.join(map(_element, calls))}</functions>"
-
-
-def _element(call: Call) -> str:
-    for name in call.arguments:
-        if not name or not _XML_SAFE.fullmatch(name):
-            raise ValueError(f"XML cannot carry the argument name {name!r}")
-    parts = [f"<param name={quoteattr(name)} {_typed(value)}</param>" for name, value in call.arguments.items()]
-    return f"<function name={quoteattr(call.name)}>{''.join(parts)}</function>"
-
-
-def _typed(value: Any) -> str:
-    if isinstance(value, Variable):
-        return f'type="any">{escape(value.text)}'
-    if isinstance(value, str):
-        if _XML_SAFE.fullmatch(value) and value == value.strip():
-            return f'type="string">{escape(value)}'
-        return f'type="json">{escape(json.dumps(value))}'
-    words = {bool: "boolean", int: "integer", float: "float", list: "array", dict: "dict", tuple: "tuple"}
-    return f'type="{words.get(type(value), "any")}">{escape(render_value(value))}'

@@ -14,9 +14,9 @@ DEPTH = 100
 ATTEMPTS = 50
 """After so many unreadable calls the rest of a text is not searched."""
 
-_NAME = r"[^\W\d][\w$.\-]*(?<![.\-])|\$[\w$.]+"
-_NOT_INSIDE = r"(?<![\w.$])(?<!\w-)"
-_KEYWORD = re.compile(r"^\s*([^\W\d][\w$.\-]*(?:\[\w*\])*)\s*=(?![=])(.*)$", re.DOTALL)
+NAME = r"[^\W\d][\w$.\-]*(?<![.\-])|\$[\w$.]+"
+NOT_INSIDE = r"(?<![\w.$])(?<!\w-)"
+KEYWORD = re.compile(r"^\s*([^\W\d][\w$.\-]*(?:\[\w*\])*)\s*=(?![=])(.*)$", re.DOTALL)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPES = frozenset("\\'\"abfnrtv01234567xNuU\n")
 _STRING = re.compile(r"(?:\b[rRbBfFuU]{1,2})?(\"\"\"|'''|\"|')")
@@ -38,7 +38,7 @@ class Found:
 def find_calls(text: str, names: tuple[str, ...] = ()) -> list[Found]:
     """All outermost calls in a text, with `names` (which may be no identifiers) taken first."""
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
-    pattern = re.compile(rf"{_NOT_INSIDE}({known + '|' if known else ''}{_NAME})([ \t]?)\(")
+    pattern = re.compile(rf"{NOT_INSIDE}({known + '|' if known else ''}{NAME})([ \t]?)\(")
     found: list[Found] = []
     position, attempts = 0, 0
     while attempts < ATTEMPTS and (match := pattern.search(text, position)):
@@ -51,48 +51,21 @@ def find_calls(text: str, names: tuple[str, ...] = ()) -> list[Found]:
     return found
 
 
-def find_sources(text: str) -> list[tuple[str, dict[str, str]]]:
-    """The outermost calls in a text of another language, each argument as its source: `5L`, `new int[]{1}`.
-
-    Raises `CallSyntaxError` for a call that is never closed or an argument without a name.
-    """
-    found: list[tuple[str, dict[str, str]]] = []
-    position = 0
-    while match := re.compile(rf"{_NOT_INSIDE}({_NAME})\(").search(text, position):
-        pieces, position = _split_arguments(text, match.end())
-        arguments: dict[str, str] = {}
-        for piece in pieces if any(map(str.strip, pieces)) else []:
-            keyword = _KEYWORD.match(piece)
-            if keyword:
-                arguments[keyword[1]] = keyword[2].strip()
-            elif arguments:
-                # The comma stood between the type parameters of a generic type.
-                arguments[next(reversed(arguments))] += f", {piece.strip()}"
-            else:
-                raise CallSyntaxError(f"{match[1]}(: an argument has no name")
-        found.append((match[1], arguments))
-    return found
-
-
 def _wraps(one: Found, names: tuple[str, ...]) -> bool:
     """Whether the call only shows the result of another, which is then looked for inside."""
     return one.name == "print" and "print" not in names
 
 
 def _read_call(text: str, match: re.Match[str]) -> Found:
-    name, start, spaced = match[1], match.start(), bool(match[2])
+    name, start, end, is_spaced = match[1], match.start(), match.end(), bool(match[2])
     try:
-        pieces, end = _split_arguments(text, match.end())
+        pieces, end = split_arguments(text, end)
+        return Found(name, start, end, *_read_arguments(pieces), spaced=is_spaced)
     except CallSyntaxError as error:
-        return Found(name, start, match.end(), {}, (), f"{name}(: {error}", spaced)
-    try:
-        keywords, positional = _read_arguments(pieces)
-    except CallSyntaxError as error:
-        return Found(name, start, end, {}, (), f"{name}(: {error}", spaced)
-    return Found(name, start, end, keywords, positional, spaced=spaced)
+        return Found(name, start, end, {}, (), f"{name}(: {error}", is_spaced)
 
 
-def _split_arguments(text: str, start: int) -> tuple[list[str], int]:
+def split_arguments(text: str, start: int) -> tuple[list[str], int]:
     """The source of each argument from behind an opening bracket, and the position behind the closing one."""
     stack = ["("]
     pieces: list[str] = []
@@ -115,7 +88,8 @@ def _split_arguments(text: str, start: int) -> tuple[list[str], int]:
                 pieces.append("".join(written))
                 return pieces, position + 1
         elif char == "#":
-            position = _line_end(text, position)
+            end = text.find("\n", position)
+            position = len(text) if end < 0 else end
             continue
         if char == "," and len(stack) == 1:
             pieces.append("".join(written))
@@ -124,11 +98,6 @@ def _split_arguments(text: str, start: int) -> tuple[list[str], int]:
             written.append(char)
         position += 1
     raise CallSyntaxError("the bracket is never closed")
-
-
-def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
 
 
 def _read_string(text: str, opening: re.Match[str]) -> tuple[str, int]:
@@ -179,7 +148,7 @@ def _read_argument(piece: str) -> Iterator[tuple[str | None, Any]]:
         yield from ((str(name), part) for name, part in value.items())
     elif stripped.startswith("*"):
         raise CallSyntaxError("* cannot be unpacked")
-    elif match := _KEYWORD.match(piece):
+    elif match := KEYWORD.match(piece):
         if not match[2].strip():
             raise CallSyntaxError(f"the argument {match[1]} has no value")
         yield match[1], read_literal(match[2])

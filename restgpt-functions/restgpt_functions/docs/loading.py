@@ -2,13 +2,14 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from restgpt.specs.api import load_api
+from restgpt.specs.api import Api, load_api
 from restgpt.specs.reading.text.yaml_events import read_yaml
 from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.function import Function, FunctionError
@@ -17,73 +18,68 @@ from restgpt_functions.docs.operations import from_operations
 DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000
 
+# The key with the version at the beginning of an OpenAPI document.
+_OPENAPI = re.compile(rb"(?:^|[\"'])(?:openapi|swagger)[\"']?\s*:\s*[\"']?\d", re.MULTILINE)
+
 Source = str | Path | bytes | Mapping[str, Any] | Iterable[Any]
 
 
-def load_functions(source: Source) -> list[Function]:
-    """Read functions from a path, text, data or an OpenAPI document.
+def load_functions(source: Source, *, base_url: str | None = None) -> list[Function]:
+    """Read functions from a path, text, data or an OpenAPI document, for which `base_url` may replace its server.
 
     Text is JSON, JSON lines, YAML, or the Python literals of the published training file. Raises `FunctionError`
     naming the field that cannot be read.
     """
-    if isinstance(source, Function):
-        return [source]
     if isinstance(source, Path):
-        return _from_file(source)
+        data = _bytes_of(source)
+        return _loaded(load_api(source, base_url=base_url)) if _OPENAPI.search(data, 0, 65536) else load_functions(data)
     if isinstance(source, str | bytes):
         return _from_text(source)
     if isinstance(source, Mapping):
-        return _from_mapping(source)
-    return [function for index, entry in enumerate(source) for function in _from_entry(entry, f"/{index}")]
+        if "openapi" in source or "swagger" in source:
+            return _loaded(load_api(source, base_url=base_url))
+        listed = next((key for key in ("functions", "tools", "Functions") if isinstance(source.get(key), list)), "")
+        return _from_list(source[listed], f"/{listed}") if listed else _from_entry(source, "")
+    return _from_list(source, "")
+
+
+def _loaded(api: Api) -> list[Function]:
+    return from_operations(api.operations)
+
+
+def _from_list(entries: Iterable[object], pointer: str) -> list[Function]:
+    return [function for at, entry in enumerate(entries) for function in _from_entry(entry, f"{pointer}/{at}")]
 
 
 def _from_entry(entry: object, pointer: str) -> list[Function]:
     if isinstance(entry, Function):
         return [entry]
     if isinstance(entry, str):
-        return [read_function(_literal(entry, pointer), pointer=pointer)]
-    if isinstance(entry, Mapping):
-        inner = entry.get("function")
-        if isinstance(inner, list):
-            return [read_function(one, pointer=f"{pointer}/function/{at}") for at, one in enumerate(inner)]
-        return [read_function(entry, pointer=pointer)]
+        entry = _literal(entry, pointer)
+    if isinstance(entry, Mapping) and isinstance(inner := entry.get("function"), list):
+        return [read_function(one, pointer=f"{pointer}/function/{at}") for at, one in enumerate(inner)]
     return [read_function(entry, pointer=pointer)]
 
 
-def _from_mapping(data: Mapping[str, Any]) -> list[Function]:
-    if "openapi" in data or "swagger" in data:
-        return _from_document(data)
-    for key in ("functions", "tools", "Functions"):
-        if isinstance(data.get(key), list):
-            return [one for at, entry in enumerate(data[key]) for one in _from_entry(entry, f"/{key}/{at}")]
-    return _from_entry(data, "")
-
-
-def _from_document(data: Mapping[str, Any]) -> list[Function]:
-    return from_operations(load_api(data).operations)
-
-
-def _from_file(path: Path) -> list[Function]:
+def _bytes_of(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise FunctionError("", f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
     if len(data) > DATA_BYTES:
         raise FunctionError("", f"{path.name} has {len(data)} bytes; at most {DATA_BYTES} are read")
-    return _from_text(data)
+    return data
 
 
 def _from_text(source: str | bytes) -> list[Function]:
     if isinstance(source, str) and "\n" not in source and len(source) < 4096 and Path(source).is_file():
-        return _from_file(Path(source))
+        return load_functions(Path(source))
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise FunctionError("", f"the documentation is not UTF-8 text: {error.reason}") from None
     data = _parsed(text)
-    if isinstance(data, Mapping):
-        return _from_mapping(data)
-    if isinstance(data, list):
+    if isinstance(data, Mapping | list):
         return load_functions(data)
     raise FunctionError("", "no function documentation: expected JSON, JSON lines or YAML with functions")
 

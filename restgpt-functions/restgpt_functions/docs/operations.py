@@ -26,9 +26,7 @@ def from_operation(operation: Operation) -> Function:
         title=summary_line(operation),
         description=operation.summary or operation.description,
         parameters=tuple(part for part in (*groups, body) if part is not None),
-        dialect="openapi",
         definitions=definitions,
-        problems=tuple(getattr(operation, "problems", ())),
         operation=operation,
     )
 

@@ -3,71 +3,51 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from restgpt_functions.docs.function import Function, FunctionNames, FunctionParameter, legal_names
+from restgpt_functions.docs.function import Function, legal_names
 
 Version = Literal["v0", "v1", "v2"]
 
 WORDS_V2 = {"object": "dict", "number": "float"}
 
 
-def to_openai(functions: Iterable[Function]) -> tuple[list[dict[str, Any]], FunctionNames]:
-    """Write functions as OpenAI tools; the names are made legal, and the second value maps them back."""
-    names = legal_names(functions)
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": legal,
-                "description": _described(function),
-                "parameters": _without_marks(function.json_schema()),
-            },
-        }
-        for legal, function in zip(names.legal, names.functions, strict=True)
-    ]
-    return tools, names
+def to_openai(functions: Iterable[Function]) -> list[dict[str, Any]]:
+    """Write functions as OpenAI tools, under their legal names."""
+    listed = list(functions)
+    return [{"type": "function", "function": _tool(*pair)} for pair in zip(legal_names(listed), listed, strict=True)]
 
 
-def _described(function: Function) -> str:
+def _tool(name: str, function: Function) -> dict[str, Any]:
     text = function.description or function.title or function.name
-    return text[:1024]
+    return {"name": name, "description": text[:1024], "parameters": _without_marks(function.json_schema())}
 
 
 def to_canonical(function: Function) -> dict[str, Any]:
     """Write a function in the canonical form, which `read_function` reads back as the same function."""
-    schema = function.json_schema()
-    if not function.closed:
-        schema["additionalProperties"] = True
-    else:
-        schema.pop("additionalProperties", None)
-    written: dict[str, Any] = {"name": function.title or function.name, "description": function.description}
-    if function.title:
-        written["api_call"] = function.name
-    return {**written, "parameters": schema}
+    schema = {**function.json_schema(), "additionalProperties": not function.closed}
+    named = {"name": function.title, "api_call": function.name} if function.title else {"name": function.name}
+    return {**named, "description": function.description, "parameters": schema}
 
 
 def to_gorilla(function: Function, version: Version = "v1") -> dict[str, Any]:
     """Write a function as the OpenFunctions model of that version saw it in training."""
     title = function.title or function.name
     if version == "v0":
-        listed = [_listed(parameter) for parameter in function.parameters]
+        listed = [
+            {"name": one.name, "description": one.description, "type": one.type_word, **_enum(one.schema)}
+            for one in function.parameters
+        ]
         return {"name": title, "api_call": function.name, "description": function.description, "parameters": listed}
     parameters = {
         "type": "object" if version == "v1" else "dict",
         "properties": {one.name: _worded(one.schema, version) for one in function.parameters},
         "required": list(function.required),
     }
-    if version == "v1":
-        named: dict[str, Any] = {"name": title, "api_call": function.name}
-    else:
-        named = {"name": function.name}
+    named = {"name": title, "api_call": function.name} if version == "v1" else {"name": function.name}
     return {**named, "description": function.description, "parameters": parameters}
 
 
-def _listed(parameter: FunctionParameter) -> dict[str, Any]:
-    entry = {"name": parameter.name, "description": parameter.description, "type": parameter.type_word}
-    if "enum" in parameter.schema:
-        entry["enum"] = parameter.schema["enum"]
-    return entry
+def _enum(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"enum": schema["enum"]} if "enum" in schema else {}
 
 
 def _worded(schema: Any, version: Version) -> Any:
