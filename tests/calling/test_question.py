@@ -239,7 +239,7 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
     lines = unmarked(shown)
     assert lines[lines.index("What it does, by the document of notes:") + 2] == "Changes a note"
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
-    assert lines[lines.index("Changes, by an answer of notes:") + 2] == 'note: "old" → "new"'
+    assert lines[lines.index("Changes, by an answer of notes:") + 3] == 'note: "old" → "new"'
     assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in an answer of get_customer (crm)"
 
 

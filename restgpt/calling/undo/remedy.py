@@ -62,7 +62,7 @@ def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: TargetS
         return f"{deleter.method} {deleter.path} deletes what it makes"
     found = remedy(operation, arguments, earlier, Made())
     if isinstance(found, Irreversible):
-        return f"no: {found.reason}"
+        return f"not possible: {found.reason}"
     caution = f". {found.caution}" if found.caution else ""
     return f"{found.operation.method} {_filled(found)}{caution}"
 

@@ -232,7 +232,7 @@ def test_a_deletion_of_everything_is_no_opposite_of_a_put(api: Api) -> None:
 
 def test_the_outlook_says_before_a_change_whether_there_is_a_way_back(api: Api) -> None:
     assert outlook(api.operation("POST /orders"), {}, UNREAD) == "DELETE /orders/{order_id} deletes what it makes"
-    assert outlook(api.operation("POST /mails"), {}, UNREAD).startswith("no: ")
+    assert outlook(api.operation("POST /mails"), {}, UNREAD).startswith("not possible: ")
 
 
 def test_a_remedy_is_a_request_that_can_be_built(api: Api) -> None:

@@ -177,8 +177,11 @@ def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_
 
 
 def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Board) -> None:
-    code = "task = rows(find_tasks())[0]\nupdate_task(task_id=task['id'], body={'done': True})\nprint('Done')"
-    [action] = actions(programmer(board, code).ask("Finish the first task"))
-    [line] = [line for line in unmarked(action["description"]) if line.startswith("path.task_id: ")]
-    assert line.startswith('path.task_id: title "')
-    assert line.endswith(" (from find_tasks)")
+    code = "task = rows(find_tasks())[0]\nupdate_task(task_id=task['id'], body={'hours': 1})\nprint('Done')"
+    [action] = actions(programmer(board, code).ask("Shorten the first task"))
+    lines = unmarked(action["description"])
+    assert lines[lines.index("Changes, by an answer of team-board:") + 2].startswith('title "')
+    assert not any(line.startswith("path.task_id: ") for line in lines)
+    code = "shed = rows(list_projects())[1]\ncreate_task(project_id=shed['id'], body={'title': 'Moss'})\nprint('Done')"
+    [action] = actions(programmer(board, code).ask("Add the task Moss of 2 hours to the second project"))
+    assert 'path.project_id: name "Seed library", owner "Björn" (from list_projects)' in unmarked(action["description"])
