@@ -21,6 +21,7 @@ class Exit(IntEnum):
     UNFULFILLED = 1
     USAGE = 2
     PAUSED = 3
+    REJECTED = 4
     INTERRUPTED = 130
 
 

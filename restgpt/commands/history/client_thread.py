@@ -98,13 +98,14 @@ class ClientThread:
         else:
             self._terminal.document({"thread": thread, "status": standing.end, "answer": standing.text})
             self._terminal.answer(standing.text)
-        raise typer.Exit(Exit.DONE if standing.ok else Exit.UNFULFILLED)
+        is_rejected = isinstance(standing, Called) and bool(_rejection(standing))
+        raise typer.Exit(Exit.DONE if standing.ok else Exit.REJECTED if is_rejected else Exit.UNFULFILLED)
 
     def _report_call(self, called: Called) -> None:
         thread = self._record.thread
         self._terminal.document({"thread": thread, "status": called.state, "response": _response(called)})
         if called.state != "sent":
-            self._terminal.say(f"The request was not answered: {called.note}" if called.note else "It was not sent.")
+            self._terminal.say(_unsent(called))
             return
         self._terminal.note(" ".join([f"{called.operation} → {called.status_code}", *called.notices]))
         value = called.json
@@ -114,6 +115,21 @@ class ClientThread:
             self._terminal.answer(visible_json(value))
         if called.ok:
             self._terminal.note(f"Undo it with: restgpt undo {thread}")
+
+
+def _rejection(called: Called) -> str:
+    """Return what is said of a call that a person rejected; empty for any other."""
+    from restgpt.calling.decision import REJECTED
+
+    reason = called.note.removeprefix(REJECTED)
+    return "" if reason == called.note else f"Rejected. Nothing was sent.{reason}"
+
+
+def _unsent(called: Called) -> str:
+    """Return what became of a call to which no response came."""
+    return (
+        _rejection(called) or f"{'No response came' if called.state == 'failed' else 'Nothing was sent'}: {called.note}"
+    )
 
 
 def _response(called: Called) -> dict[str, Any]:

@@ -157,7 +157,8 @@ def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
     waiting = facts_of(called(opened, era, "change_operation", MOSS))
     listed = called(opened, era, "pending", {})
     assert [item["thread"] for item in facts_of(listed)["threads"]] == [waiting["thread"]]
-    assert cli("resume", waiting["thread"], "--reject", "not now").code == 1
+    rejected = cli("resume", waiting["thread"], "--reject", "not now")
+    assert (rejected.code, "Rejected. Nothing was sent. not now" in rejected.err) == (4, True)
     assert "not now" in text_of(called(opened, era, "pending", {}))
     assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
 
