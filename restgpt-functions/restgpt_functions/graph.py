@@ -29,8 +29,6 @@ FunctionGraph = CompiledStateGraph[FunctionState, FunctionContext, FunctionInput
 QUESTIONS = 25
 """The most questions that one run may ask."""
 
-DESCRIPTION = "Writes function calls for a prompt, or asks for what is missing; executes nothing."
-
 
 def build_functions_graph(
     functions: Source | None = None,

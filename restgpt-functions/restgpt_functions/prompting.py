@@ -17,7 +17,7 @@ from restgpt.tools.model.usage import ModelUsage, usage_of
 from restgpt_functions.calls.call import Call
 from restgpt_functions.calls.parsing import parse_calls
 from restgpt_functions.context import FunctionContext, Prompting
-from restgpt_functions.docs.function import Function
+from restgpt_functions.docs.function import Function, FunctionParameter
 from restgpt_functions.docs.writers import Version, to_gorilla, to_openai
 from restgpt_functions.judge import Answer, Judge
 from restgpt_functions.prompts import render
@@ -27,19 +27,20 @@ DECLINE_TOOL = "decline_no_function_fits"
 OPERATION_TOKENS = 900
 """The upper bound on the documentation of one operation, in tokens."""
 
-_TEXT = {"type": "string"}
-_SIGNALS = {
-    ASK_TOOL: (
-        "Ask for required values that the conversation does not give.",
-        {
-            "question": {**_TEXT, "description": "The question; it names every missing value."},
-            "function": {**_TEXT, "description": "The function that is to be called."},
-            "known": {"type": "object", "description": "The arguments that are known."},
-        },
-        ["question", "function"],
+ASK = Function(
+    ASK_TOOL,
+    "Ask for required values that the conversation does not give.",
+    (
+        FunctionParameter("question", {"type": "string", "description": "It names every missing value."}, True),
+        FunctionParameter("function", {"type": "string", "description": "The function that is to be called."}, True),
+        FunctionParameter("known", {"type": "object", "description": "The arguments that are known."}),
     ),
-    DECLINE_TOOL: ("Say that none of the functions can do what is asked.", {"reason": _TEXT}, ["reason"]),
-}
+)
+DECLINE = Function(
+    DECLINE_TOOL,
+    "Say that none of the functions can do what is asked.",
+    (FunctionParameter("reason", {"type": "string"}, True),),
+)
 """The tools with which the model asks a question or refuses, so that both are structured like a call."""
 
 _Asked = Callable[[list[BaseMessage]], tuple[AIMessage, ModelUsage]]
@@ -125,19 +126,7 @@ def _repaired(ask_once: _Asked, judge: Judge) -> tuple[Answer, ModelUsage]:
 def _by_tools(model: BaseChatModel, conversation: Sequence[BaseMessage], judge: Judge, today: str) -> _Asked:
     rule = render("functions_placeholder") if judge.placeholders else render("functions_tools_ask", ask=ASK_TOOL)
     system = render("functions_tools", today=today, missing=rule, decline=DECLINE_TOOL)
-    signals = [
-        {
-            "type": "function",
-            "function": {
-                "name": name,
-                "description": about,
-                "parameters": {"type": "object", "properties": properties, "required": required},
-            },
-        }
-        for name, (about, properties, required) in _SIGNALS.items()
-        if name == DECLINE_TOOL or not judge.placeholders
-    ]
-    tools = [*to_openai(judge.functions), *signals]
+    tools = to_openai([*judge.functions, *([] if judge.placeholders else [ASK]), DECLINE])
     return lambda repairs: ask_with_tools(model, [SystemMessage(system), *conversation, *repairs], tools)
 
 

@@ -5,19 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from restgpt.specs.search.bm25 import impacts, rarity
-from restgpt.specs.search.stemmer import stem
+from restgpt.specs.search.stemmer import STOP_STEMS, stem
 from restgpt_functions.docs.function import Function
 
 # How much a long description is damped (the parameter b of BM25).
 LENGTH = 0.75
 
-STOPWORDS = frozenset(
-    {
-        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "into", "is", "it"),
-        *("its", "me", "my", "of", "on", "or", "our", "please", "s", "t", "that", "the", "their", "them", "this", "to"),
-        *("us", "was", "we", "were", "what", "which", "with", "you", "your"),
-    }
-)
 
 # A word, or a part of one that is written in camel case.
 _WORD = re.compile(r"[^\W_]+?(?:(?<=[a-z0-9])(?=[A-Z])|(?![^\W_]))")
@@ -45,4 +38,4 @@ def _described(function: Function) -> str:
 
 
 def _stems(text: str) -> list[str]:
-    return [stem(word) for word in _WORD.findall(text) if word.lower() not in STOPWORDS]
+    return [one for one in map(stem, _WORD.findall(text)) if one not in STOP_STEMS]

@@ -175,5 +175,4 @@ def shown_functions(task: FunctionTask) -> list[Function]:
 
 def _as_text(parameter: FunctionParameter, language: str) -> FunctionParameter:
     note = f"The {language} source of a {parameter.type_word} value, as text."
-    description = f"{parameter.description} {note}".strip()
-    return replace(parameter, schema={"type": "string", "description": description}, description=description)
+    return replace(parameter, schema={"type": "string", "description": f"{parameter.description} {note}".strip()})

@@ -1,8 +1,9 @@
 """Calls written as data: JSON in the shapes that providers and benchmarks use, and XML."""
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -42,44 +43,39 @@ def _from_object(value: dict[str, Any], names: tuple[str, ...]) -> list[Call] | 
         arguments = _as_object(value[given[0]]) if given else {}
         if arguments is None:
             raise CallSyntaxError(f"the arguments of {name} must be an object")
-        return [Call(name, _values(arguments), tuple(map(_value, value.get("positional", ()))))]
+        return [Call(name, arguments, tuple(value.get("positional", ())))]
     if len(value) == 1:
         name, found = next(iter(value.items()))
         arguments = _as_object(found)
         if arguments is not None and (not names or name in names):
-            return [Call(name, _values(arguments))]
+            return [Call(name, arguments)]
     return None
 
 
 def _as_object(value: object) -> dict[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value or "{}", parse_constant=Variable, strict=False)
-        except (json.JSONDecodeError, RecursionError):
-            return None
-    if value is None:
-        return {}
-    return value if isinstance(value, dict) else None
+    found = decoded(value or "{}") if isinstance(value, str) else {} if value is None else value
+    return found if isinstance(found, dict) else None
 
 
-def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(value) for name, value in arguments.items()}
+def decoded(text: str) -> Any:
+    """The value of JSON; None if the text is none. What JSON lacks, infinities among it, becomes a variable."""
+    try:
+        return json.loads(text, **_JSON)
+    except (json.JSONDecodeError, RecursionError):
+        return None
 
 
-def _value(value: Any) -> Any:
-    """The value with infinities, which JSON lacks, as variables."""
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return Variable("1e309" if value > 0 else "-1e309")
-    if isinstance(value, list):
-        return [_value(part) for part in value]
-    if isinstance(value, dict):
-        return {key: _value(part) for key, part in value.items()}
-    return value
+def _float(text: str) -> float | Variable:
+    number = float(text)
+    return number if math.isfinite(number) else Variable("1e309" if number > 0 else "-1e309")
+
+
+_JSON: dict[str, Any] = {"parse_constant": Variable, "parse_float": _float, "strict": False}
 
 
 def find_json(text: str) -> Iterator[tuple[int, Any]]:
     """The outermost JSON objects and lists in a text, with where they start."""
-    decoder = json.JSONDecoder(parse_constant=Variable, strict=False)
+    decoder = json.JSONDecoder(**_JSON)
     position, failures = 0, 0
     while failures < 50 and (match := re.compile(r"[\[{]").search(text, position)):
         try:
@@ -130,8 +126,6 @@ def _from_element(element: ElementTree.Element) -> Call:
 def _typed(text: str, word: str) -> Any:
     """The value of a parameter by its type word; text without one is a literal if it reads as one, else itself."""
     stripped = text.strip()
-    if word == "json":
-        return json.loads(text, parse_constant=Variable)
     if word in ("string", "str"):
         return stripped
     try:

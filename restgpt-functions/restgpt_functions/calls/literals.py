@@ -2,13 +2,20 @@
 
 import ast
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from restgpt_functions.calls.call import CallSyntaxError, Variable
 
 WORDS = {"true": True, "false": False, "null": None}
 """The literals of JSON and JavaScript that models write in place of Python's."""
+
+SIGNS: dict[type, Callable[..., int | float]] = {
+    **{ast.USub: operator.neg, ast.UAdd: operator.pos},
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
+}
+"""The arithmetic that is read as a number."""
 
 INTEGER_BITS = 4096
 """Longer integers are kept as text."""
@@ -25,12 +32,7 @@ def read_literal(text: str, *, words: Mapping[str, Any] = WORDS) -> Any:
         return read_node(tree.body, words)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else type(error).__name__
-        raise CallSyntaxError(f"the value {_short(text)} cannot be read: {reason}") from None
-
-
-def _short(text: str) -> str:
-    stripped = text.strip()
-    return repr(stripped if len(stripped) <= 60 else f"{stripped[:57]}...")
+        raise CallSyntaxError(f"the value {text.strip()[:60]!r} cannot be read: {reason}") from None
 
 
 def read_node(node: ast.expr, words: Mapping[str, Any] = WORDS) -> Any:
@@ -38,74 +40,46 @@ def read_node(node: ast.expr, words: Mapping[str, Any] = WORDS) -> Any:
     match node:
         case ast.Constant(value=bool() | str() | None as value):
             return value
-        case ast.Constant(value=int() as value) if value.bit_length() <= INTEGER_BITS:
-            return value
-        case ast.Constant(value=float() as value) if math.isfinite(value):
-            return value
         case ast.List(elts=parts) if not _has_star(parts):
             return [read_node(part, words) for part in parts]
         case ast.Tuple(elts=parts) if not _has_star(parts):
             return tuple(read_node(part, words) for part in parts)
-        case ast.Dict(keys=keys, values=values) if _are_plain(keys):
+        case ast.Dict(keys=keys, values=values) if all(map(_is_key, keys)):
             names = [read_node(key, words) for key in keys if key is not None]
             return dict(zip(names, (read_node(value, words) for value in values), strict=True))
         case ast.Name(id=name) if name in words:
             return words[name]
-        case ast.UnaryOp() | ast.BinOp():
-            number = _number(node)
-            return Variable(ast.unparse(node)) if number is None else number
-        case _:
-            return Variable(ast.unparse(node))
+    number = _number(node)
+    return Variable(ast.unparse(node)) if number is None else number
 
 
 def _has_star(parts: list[ast.expr]) -> bool:
     return any(isinstance(part, ast.Starred) for part in parts)
 
 
-def _are_plain(keys: list[ast.expr | None]) -> bool:
-    """Whether all keys of a dict are literals that can be keys; `**other` has none."""
-    return all(
-        isinstance(key, ast.Constant)
-        and (key.value is None or isinstance(key.value, str | int | float | bool))
-        and not (isinstance(key.value, float) and not math.isfinite(key.value))
-        and not (isinstance(key.value, int) and key.value.bit_length() > INTEGER_BITS)
-        for key in keys
-    )
+def _is_key(key: ast.expr | None) -> bool:
+    """Whether a key of a dict is a literal; `**other` has none."""
+    if not isinstance(key, ast.Constant):
+        return False
+    return key.value is None or isinstance(key.value, str | bool) or _number(key) is not None
 
 
 def _number(node: ast.expr) -> int | float | None:
     """The number that a sign or plain arithmetic on number literals denotes (`-5`, `3 * 1024`), within bounds."""
     match node:
-        case ast.Constant(value=bool()):
-            return None
-        case ast.Constant(value=int() | float() as value):
-            return value
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-            number = _number(operand)
-            return _bounded(None if number is None else -number if isinstance(sign, ast.USub) else number)
-        case ast.BinOp(left=left, op=operator, right=right):
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            number: int | float = value
+        case ast.UnaryOp(op=sign, operand=part) if type(sign) in SIGNS and (only := _number(part)) is not None:
+            number = SIGNS[type(sign)](only)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in SIGNS:
             first, second = _number(left), _number(right)
-            return None if first is None or second is None else _bounded(_combined(operator, first, second))
-    return None
-
-
-def _combined(operator: ast.operator, first: int | float, second: int | float) -> int | float | None:
-    try:
-        match operator:
-            case ast.Add():
-                return first + second
-            case ast.Sub():
-                return first - second
-            case ast.Mult():
-                return first * second
-            case ast.Div() if second:
-                return first / second
-    except OverflowError:
-        return None
-    return None
-
-
-def _bounded(number: int | float | None) -> int | float | None:
-    if isinstance(number, float):
-        return number if math.isfinite(number) else None
-    return number if number is None or number.bit_length() <= INTEGER_BITS else None
+            if first is None or second is None:
+                return None
+            try:
+                number = SIGNS[type(sign)](first, second)
+            except (OverflowError, ZeroDivisionError):
+                return None
+        case _:
+            return None
+    is_bounded = math.isfinite(number) if isinstance(number, float) else number.bit_length() <= INTEGER_BITS
+    return number if is_bounded else None

@@ -3,14 +3,12 @@
 Models write call strings with any separator, fences and prose around them, JSON, or XML.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from restgpt_functions.calls.call import Call, CallSyntaxError, Variable
-from restgpt_functions.calls.data import calls_in_json, calls_in_xml, find_json
+from restgpt_functions.calls.data import calls_in_json, calls_in_xml, decoded, find_json
 from restgpt_functions.calls.text import Found, find_calls
 from restgpt_functions.docs.function import Function, legal_names
 
@@ -55,7 +53,7 @@ def _answer(text: str) -> str:
 
 
 def _read(text: str, names: tuple[str, ...]) -> list[Call]:
-    whole = _whole_json(text, names)
+    whole = calls_in_json(decoded(text), names) if text.strip()[:1] in ("{", "[") else None
     if whole is not None:
         return whole
     found = find_calls(text, names)
@@ -67,16 +65,6 @@ def _read(text: str, names: tuple[str, ...]) -> list[Call]:
         if calls := [call for part in inner for call in _read(part, names)]:
             return calls
     return _read_prose(text, found, names)
-
-
-def _whole_json(text: str, names: tuple[str, ...]) -> list[Call] | None:
-    if text.strip()[:1] not in ("{", "["):
-        return None
-    try:
-        value = json.loads(text, parse_constant=Variable, strict=False)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    return calls_in_json(value, names)
 
 
 def _is_only_calls(text: str, found: Sequence[Found]) -> bool:
@@ -103,11 +91,8 @@ def _accepted(found: Iterable[Found]) -> list[Call]:
 def _tagged(text: str) -> Iterator[str]:
     """The texts between the tags that models are trained to put around calls."""
     for tag in TAGS:
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        start = text.find(opening)
-        while start >= 0 and (end := text.find(closing, start)) >= 0:
-            yield text[start + len(opening) : end]
-            start = text.find(opening, end)
+        parts = (part.partition(f"</{tag}>") for part in text.split(f"<{tag}>")[1:])
+        yield from (inner for inner, closing, _ in parts if closing)
 
 
 def _fenced(text: str) -> Iterator[str]:
@@ -153,25 +138,19 @@ def bind_call(call: Call, functions: Sequence[Function]) -> Call:
     function = find_function(call.name, functions, call.arguments)
     if function is None:
         return call
-    arguments = dict(call.arguments)
-    free = [parameter.name for parameter in function.parameters if parameter.name not in arguments]
+    names = [parameter.name for parameter in function.parameters]
     positional = call.positional
-    if len(positional) == 1 and _is_argument_object(positional[0], function, arguments):
-        return Call(function.name, {str(name): value for name, value in positional[0].items()})
-    taken = [parameter.name for parameter in function.parameters][: len(positional)]
-    if given_twice := [name for name in taken if name not in free]:
+    if len(positional) == 1 and not call.arguments and isinstance(positional[0], dict):
+        # A single object may hold all arguments, as in `f({"a": 1})`.
+        given = {str(name): value for name, value in positional[0].items()}
+        is_whole = len(names) > 1 or (bool(names) and function.parameters[0].schema.get("type") != "object")
+        if given and given.keys() <= {*names} and is_whole:
+            return Call(function.name, given)
+    taken = names[: len(positional)]
+    if given_twice := [name for name in taken if name in call.arguments]:
         raise CallSyntaxError(f"{function.name}(: the argument {given_twice[0]} is given by position and by name")
-    named = dict(zip(taken, positional, strict=False))
-    return replace(call, name=function.name, arguments={**named, **arguments}, positional=positional[len(taken) :])
-
-
-def _is_argument_object(value: object, function: Function, arguments: dict[str, Any]) -> bool:
-    """Whether a single positional object holds all arguments, as in `f({"a": 1})`."""
-    if not isinstance(value, dict) or arguments or not function.parameters:
-        return False
-    first = function.parameters[0].schema.get("type")
-    names = {parameter.name for parameter in function.parameters}
-    return bool(value) and set(map(str, value)) <= names and (first != "object" or len(names) > 1)
+    arguments = {**dict(zip(taken, positional, strict=False)), **call.arguments}
+    return Call(function.name, arguments, positional[len(taken) :])
 
 
 def find_function(

@@ -6,7 +6,7 @@ its place. Both forms come from the agent's request builder, so they cannot diff
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qs, unquote
 
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
@@ -16,7 +16,8 @@ from restgpt.tools.request.serialization import scalar
 from restgpt_functions.calls.call import Call, to_plain
 from restgpt_functions.docs.function import Function
 
-_NEGOTIATED = ("accept", "content-type")
+_IMPLIED = ("application/json", "application/x-www-form-urlencoded")
+"""The content types that the `requests` library writes by itself, beside those of files."""
 
 
 def operation_of(call: Call, functions: Sequence[Function]) -> Operation | None:
@@ -50,12 +51,10 @@ def requests_call(operation: Operation, arguments: Mapping[str, Any]) -> Call:
     url, _, query = request.url.partition("?")
     written: dict[str, Any] = {"url": url}
     if query:
-        written["params"] = _params(operation, query, arguments.get("query") or {})
-    headers = _headers(request, arguments.get("header") or {})
-    if headers:
+        written["params"] = _params(query, arguments.get("query") or {})
+    if headers := _headers(request, arguments.get("header") or {}):
         written["headers"] = headers
-    cookies = next((text for name, text in request.headers.items() if name == "Cookie"), "")
-    if cookies:
+    if cookies := request.headers.get("Cookie"):
         pairs = (pair.partition("=") for pair in cookies.split("; "))
         written["cookies"] = {name: unquote(value) for name, _, value in pairs}
     if arguments.get("body") is not None:
@@ -63,51 +62,35 @@ def requests_call(operation: Operation, arguments: Mapping[str, Any]) -> Call:
     return Call(f"requests.{request.method.lower()}", written)
 
 
-def _params(operation: Operation, query: str, given: Mapping[str, Any]) -> Any:
+def _params(query: str, given: Mapping[str, Any]) -> Any:
     """The query as decoded names and values; numbers stay numbers where they are sent as the same text."""
-    pairs = parse_qsl(query, keep_blank_values=True)
-    texts: dict[str, list[str]] = {}
-    for name, text in pairs:
-        texts.setdefault(name, []).append(text)
-    if not pairs:
-        return unquote(query)
-    shaped: dict[str, Any] = {}
-    for name, found in texts.items():
-        value = given.get(name)
-        if _is_sent_as(value, found):
-            shaped[name] = value
-        else:
-            shaped[name] = found[0] if len(found) == 1 else found
-    return shaped
+    texts = parse_qs(query, keep_blank_values=True)
+    return {name: _param(given.get(name), found) for name, found in texts.items()} or unquote(query)
 
 
-def _is_sent_as(value: Any, texts: Sequence[str]) -> bool:
-    """Whether the `requests` library would send a value as exactly these texts."""
-    if isinstance(value, list):
-        return bool(value) and [_plain(part) for part in value] == list(texts)
-    return len(texts) == 1 and _plain(value) == texts[0]
+def _param(value: Any, texts: list[str]) -> Any:
+    """The value if the `requests` library would send it as exactly these texts, else the texts."""
+    parts = value if isinstance(value, list) else [value]
+    is_plain = all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in parts)
+    if is_plain and [scalar(part) for part in parts] == texts:
+        return value
+    return texts[0] if len(texts) == 1 else texts
 
 
-def _plain(value: Any) -> str | None:
-    return scalar(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+def _content_type(request: PreparedRequest) -> str:
+    return next((text for name, text in request.headers.items() if name.lower() == "content-type"), "")
 
 
 def _headers(request: PreparedRequest, given: Mapping[str, Any]) -> dict[str, str]:
     """The headers of parameters, and Accept and Content-Type only if the arguments or the body need them."""
-    asked = {name.lower() for name in given}
-    content_type = next((text for name, text in request.headers.items() if name.lower() == "content-type"), "")
-    implied = ("application/json", "application/x-www-form-urlencoded")
-    needed = bool(content_type) and content_type not in implied and not content_type.startswith("multipart/")
-    return {
-        name: text
-        for name, text in request.headers.items()
-        if name != "Cookie"
-        and (name.lower() not in _NEGOTIATED or name.lower() in asked or (needed and name.lower() == "content-type"))
-    }
+    media = _content_type(request)
+    is_implied = media in _IMPLIED or media.startswith("multipart/")
+    negotiated = {"accept", *(["content-type"] if is_implied else [])} - {name.lower() for name in given}
+    return {name: text for name, text in request.headers.items() if name.lower() not in {"cookie", *negotiated}}
 
 
 def _body(request: PreparedRequest, body: Any) -> dict[str, Any]:
-    content_type = next((text for name, text in request.headers.items() if name.lower() == "content-type"), "")
+    content_type = _content_type(request)
     kind = kind_of(content_type) if content_type else "json"
     if kind == "multipart" and isinstance(body, Mapping):
         return {"files": {name: (None, value) for name, value in body.items()}}

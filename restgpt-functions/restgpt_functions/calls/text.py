@@ -19,7 +19,14 @@ NOT_INSIDE = r"(?<![\w.$])(?<!\w-)"
 KEYWORD = re.compile(r"^\s*([^\W\d][\w$.\-]*(?:\[\w*\])*)\s*=(?![=])(.*)$", re.DOTALL)
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPES = frozenset("\\'\"abfnrtv01234567xNuU\n")
-_STRING = re.compile(r"(?:\b[rRbBfFuU]{1,2})?(\"\"\"|'''|\"|')")
+_ESCAPE = re.compile(r"\\(.)|[\r\n]", re.DOTALL)
+_BREAKS = {"\n": "\\n", "\r": "\\r"}
+# A string literal, which begins behind no letter or digit; a comment; or any other character.
+_TOKEN = re.compile(
+    r"(?<![^\W_])(?P<prefix>(?:\b[rRbBfFuU]{1,2})?)(?P<quote>\"\"\"|'''|\"|')"
+    r"(?P<body>(?:\\.|(?!(?P=quote)).)*)(?P<closing>(?P=quote))?|#[^\n]*|.",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +50,12 @@ def find_calls(text: str, names: tuple[str, ...] = ()) -> list[Found]:
     position, attempts = 0, 0
     while attempts < ATTEMPTS and (match := pattern.search(text, position)):
         one = _read_call(text, match)
-        found.append(one)
+        # `print` only shows the result of another call, which is then looked for inside.
+        is_shown = not one.error and one.name == "print" and "print" not in names
+        found += [] if is_shown else [one]
         attempts += bool(one.error)
-        position = match.end() if one.error or _wraps(one, names) else one.end
-        if not one.error and _wraps(one, names):
-            found.pop()
+        position = match.end() if one.error or is_shown else one.end
     return found
-
-
-def _wraps(one: Found, names: tuple[str, ...]) -> bool:
-    """Whether the call only shows the result of another, which is then looked for inside."""
-    return one.name == "print" and "print" not in names
 
 
 def _read_call(text: str, match: re.Match[str]) -> Found:
@@ -68,57 +70,41 @@ def _read_call(text: str, match: re.Match[str]) -> Found:
 def split_arguments(text: str, start: int) -> tuple[list[str], int]:
     """The source of each argument from behind an opening bracket, and the position behind the closing one."""
     stack = ["("]
-    pieces: list[str] = []
-    written: list[str] = []
-    position = start
-    while position < len(text):
-        char = text[position]
-        if (string := _STRING.match(text, position)) and (position == start or not text[position - 1].isalnum()):
-            source, position = _read_string(text, string)
-            written.append(source)
-            continue
-        if char in "([{":
-            stack.append(char)
+    pieces: list[list[str]] = [[]]
+    for match in _TOKEN.finditer(text, start):
+        token = match[0]
+        if match["quote"]:
+            if match["closing"] is None:
+                raise CallSyntaxError("a string is never closed")
+            token = _escaped(match)
+        elif token in "([{":
+            stack.append(token)
             if len(stack) > DEPTH:
                 raise CallSyntaxError(f"brackets are nested deeper than {DEPTH}")
-        elif char in ")]}":
-            if stack.pop() != _PAIRS[char]:
-                raise CallSyntaxError(f"{char!r} closes a bracket of another kind")
+        elif token in ")]}":
+            if stack.pop() != _PAIRS[token]:
+                raise CallSyntaxError(f"{token!r} closes a bracket of another kind")
             if not stack:
-                pieces.append("".join(written))
-                return pieces, position + 1
-        elif char == "#":
-            end = text.find("\n", position)
-            position = len(text) if end < 0 else end
-            continue
-        if char == "," and len(stack) == 1:
-            pieces.append("".join(written))
-            written = []
-        else:
-            written.append(char)
-        position += 1
+                return ["".join(piece) for piece in pieces], match.end()
+        if token == "," and len(stack) == 1:
+            pieces.append([])
+        elif not token.startswith("#"):
+            pieces[-1].append(token)
     raise CallSyntaxError("the bracket is never closed")
 
 
-def _read_string(text: str, opening: re.Match[str]) -> tuple[str, int]:
-    """A string literal with its quotes, escapes that Python does not know doubled, and the position behind it."""
-    quote = opening[1]
-    is_raw = "r" in opening[0].lower().partition(quote[0])[0]
-    written = [opening[0]]
-    position = opening.end()
-    while position < len(text):
-        if text.startswith(quote, position):
-            return "".join((*written, quote)), position + len(quote)
-        char = text[position]
-        if char == "\\" and position + 1 < len(text):
-            following = text[position + 1]
-            written.append(char + following if is_raw or following in _ESCAPES else f"\\\\{following}")
-            position += 2
-            continue
+def _escaped(string: re.Match[str]) -> str:
+    """A string literal in which escapes that Python does not know are doubled, and line breaks are escapes."""
+    if "r" in string["prefix"].lower():
+        return string[0]
+
+    def escaped(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0] if match[1] in _ESCAPES else f"\\{match[0]}"
         # Models break lines inside plain quotes; Python would not allow it.
-        written.append({"\n": "\\n", "\r": "\\r"}.get(char, char) if len(quote) == 1 and not is_raw else char)
-        position += 1
-    raise CallSyntaxError("a string is never closed")
+        return _BREAKS[match[0]] if len(string["quote"]) == 1 else match[0]
+
+    return f"{string['prefix']}{string['quote']}{_ESCAPE.sub(escaped, string['body'])}{string['quote']}"
 
 
 def _read_arguments(pieces: list[str]) -> tuple[dict[str, Any], tuple[Any, ...]]:

@@ -21,16 +21,19 @@ def settle_call(call: Call, function: Function) -> Call:
     The arguments come out in the order of the documentation.
     """
     schema = function.json_schema()
-    order = {parameter.name: place for place, parameter in enumerate(function.parameters)}
-    settled = {}
-    for name, value in sorted(call.arguments.items(), key=lambda item: order.get(item[0], len(order))):
-        parameter = function.parameter(name)
-        if isinstance(value, Variable) and parameter is not None and parameter.schema.get("type") == "string":
-            # `city=Berkeley` where a text is documented: the quotes were forgotten.
-            value = value.text if value.text.isidentifier() else value
-        is_open = parameter is None or _variables(value) or isinstance(value, tuple)
-        settled[name] = value if is_open or parameter is None else coerce(value, dict(parameter.schema), schema)
-    return replace(call, arguments=settled)
+    known = [name for name in schema["properties"] if name in call.arguments]
+    settled = {name: _settled(call.arguments[name], schema["properties"][name], schema) for name in known}
+    return replace(
+        call, arguments={**settled, **{name: given for name, given in call.arguments.items() if name not in settled}}
+    )
+
+
+def _settled(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    if isinstance(value, Variable) and schema.get("type") == "string" and value.text.isidentifier():
+        # `city=Berkeley` where a text is documented: the quotes were forgotten.
+        return value.text
+    is_open = isinstance(value, tuple) or any(_variables(value, ""))
+    return value if is_open else coerce(value, schema, root)
 
 
 def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProblem]:
@@ -40,19 +43,13 @@ def check_call(call: Call, functions: Sequence[Function]) -> list[ArgumentProble
         known = nearest(call.name, [one.name for one in functions])
         return [ArgumentProblem("", f"{call.name} is not one of the functions{known}")]
     problems = [ArgumentProblem("", "a value has no parameter name")] if call.positional else []
-    for pointer, variable in _variables(dict(call.arguments)):
+    for pointer, variable in _variables(dict(call.arguments), ""):
         problems.append(ArgumentProblem(pointer, f"{variable.text} is a bare name; write its value, a text in quotes"))
     if problems:
         return problems
     arguments = to_plain(dict(call.arguments))
-    if function.operation is not None:
-        return _check_request(function, arguments)
-    return validate(arguments, function.json_schema(), "")
-
-
-def _check_request(function: Function, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-    """The problems that the request builder finds in the arguments of an operation; it sends no request."""
-    assert function.operation is not None
+    if function.operation is None:
+        return validate(arguments, function.json_schema(), "")
     try:
         build_request(function.operation, arguments)
     except ArgumentError as error:
@@ -60,16 +57,12 @@ def _check_request(function: Function, arguments: Mapping[str, Any]) -> list[Arg
     return []
 
 
-def _variables(value: Any, pointer: str = "") -> list[tuple[str, Variable]]:
-    return list(_find_variables(value, pointer))
-
-
-def _find_variables(value: Any, pointer: str) -> Iterator[tuple[str, Variable]]:
+def _variables(value: Any, pointer: str) -> Iterator[tuple[str, Variable]]:
     if isinstance(value, Variable):
         yield pointer, value
     elif isinstance(value, Mapping):
         for name, part in value.items():
-            yield from _find_variables(part, f"{pointer}/{pointer_part(str(name))}")
+            yield from _variables(part, f"{pointer}/{pointer_part(str(name))}")
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):
-            yield from _find_variables(part, f"{pointer}/{index}")
+            yield from _variables(part, f"{pointer}/{index}")

@@ -89,18 +89,12 @@ def _read_parameters(found: object, required: tuple[str, ...], pointer: str) -> 
     if not found:
         return ()
     if isinstance(found, Sequence) and not isinstance(found, str):
-        return _distinct(_read_list(found, pointer), pointer)
+        return _read_list(found, pointer)
     if not isinstance(found, Mapping):
         raise FunctionError(pointer, f"must be a list or an object, not {type(found).__name__}")
     if found.keys() <= {"required", "optional"} and all(_has_objects(part) for part in found.values()):
-        return _distinct(
-            tuple(
-                replace(one, required=key == "required")
-                for key in ("required", "optional")
-                for one in _read_list(found.get(key, []), f"{pointer}/{key}")
-            ),
-            pointer,
-        )
+        needed, others = (_read_list(found.get(key, []), f"{pointer}/{key}") for key in ("required", "optional"))
+        return (*(replace(one, required=True) for one in needed), *(replace(one, required=False) for one in others))
     if "properties" in found or isinstance(found.get("type"), str):
         return _read_object(found, required, pointer)
     return tuple(_one(str(name), entry, f"{pointer}/{pointer_part(str(name))}") for name, entry in found.items())
@@ -122,15 +116,9 @@ def _read_list(found: Iterable[Any], pointer: str) -> Parameters:
         if not isinstance(name, str) or not name.strip():
             raise FunctionError(f"{here}/name", "missing: a parameter needs a name")
         parameters.append(_one(name.strip(), {key: entry[key] for key in entry if key != "name"}, here))
+        if parameters[-1].name in [one.name for one in parameters[:-1]]:
+            raise FunctionError(f"{here}/name", f"{name!r} is listed twice")
     return tuple(parameters)
-
-
-def _distinct(parameters: Parameters, pointer: str) -> Parameters:
-    names = [parameter.name for parameter in parameters]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise FunctionError(f"{pointer}/{index}/name", f"{name!r} is listed twice")
-    return parameters
 
 
 def _one(name: str, entry: object, pointer: str) -> FunctionParameter:
@@ -140,15 +128,11 @@ def _one(name: str, entry: object, pointer: str) -> FunctionParameter:
     if not isinstance(entry, Mapping):
         raise FunctionError(pointer, f"a parameter must be an object or text, not {type(entry).__name__}")
     schema = read_schema({**_mapping(entry, "schema"), **entry})
-    description = str(schema.get("description", ""))
-    return FunctionParameter(name, schema, _is_needed(entry, description), description)
-
-
-def _is_needed(entry: Mapping[str, Any], description: str) -> bool:
-    for key, meaning in (("required", True), ("optional", False)):
-        if (flag := str(entry.get(key)).lower()) in ("true", "false"):
-            return (flag == "true") is meaning
-    return "default" not in entry and not _OPTIONAL.search(f"{description} {entry.get('type')}")
+    flags = [str(entry.get(key)).lower() for key in ("required", "optional")]
+    if "true" in flags or "false" in flags:
+        return FunctionParameter(name, schema, flags[0] == "true" or (flags[0] != "false" and flags[1] == "false"))
+    is_optional = "default" in entry or _OPTIONAL.search(f"{schema.get('description')} {entry.get('type')}")
+    return FunctionParameter(name, schema, not is_optional)
 
 
 def _worded(text: str) -> dict[str, Any]:
@@ -165,13 +149,11 @@ def _read_object(found: Mapping[str, Any], outer: tuple[str, ...], pointer: str)
     if not isinstance(properties, Mapping):
         raise FunctionError(f"{pointer}/properties", f"must be an object, not {type(properties).__name__}")
     required = (*_names(found.get("required"), f"{pointer}/required"), *outer)
-    parameters = []
-    for name, entry in properties.items():
-        schema = read_schema(entry)
-        is_flagged = isinstance(entry, Mapping) and entry.get("required") is True
-        described = str(schema.get("description", ""))
-        parameters.append(FunctionParameter(str(name), schema, name in required or is_flagged, described))
-    return tuple(parameters)
+    flagged = [name for name in properties if _mapping(properties, name).get("required") is True]
+    return tuple(
+        FunctionParameter(str(name), read_schema(entry), name in required or name in flagged)
+        for name, entry in properties.items()
+    )
 
 
 def _read_zoo(raw: Mapping[str, Any], pointer: str) -> Function:
@@ -193,7 +175,7 @@ def _read_zoo(raw: Mapping[str, Any], pointer: str) -> Function:
         parameters=tuple(
             replace(
                 one,
-                required=bool(_REQUIRED.search(one.description) or re.search(rf"[{{:]{re.escape(one.name)}\b", path)),
+                required=bool(re.search(rf"[{{:]{re.escape(one.name)}\b", path) or _REQUIRED.search(one.description)),
             )
             for one in _read_zoo_arguments(raw.get("api_arguments") or {}, f"{pointer}/api_arguments")
         ),
@@ -203,7 +185,7 @@ def _read_zoo(raw: Mapping[str, Any], pointer: str) -> Function:
 def _read_zoo_arguments(found: object, pointer: str) -> Parameters:
     """The arguments as a list or a mapping; some entries give an example value instead of a description."""
     if isinstance(found, list):
-        return _distinct(_read_list(found, pointer), pointer)
+        return _read_list(found, pointer)
     if not isinstance(found, Mapping):
         raise FunctionError(pointer, f"must be an object or a list, not {type(found).__name__}")
     return tuple(

@@ -31,7 +31,11 @@ class FunctionParameter:
     name: str
     schema: Mapping[str, Any] = field(default_factory=dict)
     required: bool = False
-    description: str = ""
+
+    @property
+    def description(self) -> str:
+        """The description in the schema."""
+        return str(self.schema.get("description", ""))
 
     @property
     def type_word(self) -> str:

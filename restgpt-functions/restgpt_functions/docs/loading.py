@@ -15,7 +15,6 @@ from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.function import Function, FunctionError
 from restgpt_functions.docs.operations import from_operations
 
-DATA_BYTES = 100_000_000
 LITERAL_CHARS = 1_000_000
 
 # The key with the version at the beginning of an OpenAPI document.
@@ -31,7 +30,11 @@ def load_functions(source: Source, *, base_url: str | None = None) -> list[Funct
     naming the field that cannot be read.
     """
     if isinstance(source, Path):
-        data = _bytes_of(source)
+        try:
+            data = source.read_bytes()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise FunctionError("", f"{source.name} cannot be read: {reason}") from None
         return _loaded(load_api(source, base_url=base_url)) if _OPENAPI.search(data, 0, 65536) else load_functions(data)
     if isinstance(source, str | bytes):
         return _from_text(source)
@@ -61,16 +64,6 @@ def _from_entry(entry: object, pointer: str) -> list[Function]:
     return [read_function(entry, pointer=pointer)]
 
 
-def _bytes_of(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FunctionError("", f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
-    if len(data) > DATA_BYTES:
-        raise FunctionError("", f"{path.name} has {len(data)} bytes; at most {DATA_BYTES} are read")
-    return data
-
-
 def _from_text(source: str | bytes) -> list[Function]:
     if isinstance(source, str) and "\n" not in source and len(source) < 4096 and Path(source).is_file():
         return load_functions(Path(source))
@@ -87,25 +80,15 @@ def _from_text(source: str | bytes) -> list[Function]:
 def _parsed(text: str) -> object:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) > 1 and all(line.lstrip().startswith(("{", "[")) for line in lines):
-            return [_json_line(line, number) for number, line in enumerate(lines)]
-        if text.lstrip().startswith(("{", "[")):
-            raise FunctionError("", f"not valid JSON: {error.msg} at line {error.lineno}") from None
     except RecursionError:
         raise FunctionError("", "the documentation is nested too deeply") from None
-    return _yaml(text)
-
-
-def _json_line(line: str, number: int) -> object:
-    try:
-        return json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise FunctionError(f"/{number}", f"not valid JSON: {error}") from None
-
-
-def _yaml(text: str) -> object:
+    except json.JSONDecodeError as error:
+        reason = f"not valid JSON: {error.msg} at line {error.lineno}"
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and all(line.lstrip().startswith(("{", "[")) for line in lines):
+        return [_literal(line, f"/{number}") for number, line in enumerate(lines)]
+    if text.lstrip().startswith(("{", "[")):
+        raise FunctionError("", reason)
     try:
         return read_yaml(text, [])
     except (yaml.YAMLError, ValueError) as error:

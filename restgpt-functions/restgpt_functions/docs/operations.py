@@ -1,6 +1,6 @@
 """Functions that are operations of an API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from restgpt.specs.docs.overview.summary import summary_line
@@ -10,10 +10,10 @@ from restgpt_functions.docs.function import GROUPS, Function, FunctionParameter
 
 def from_operations(operations: Iterable[Operation]) -> list[Function]:
     """Document each operation of an API as a function."""
-    return [from_operation(operation) for operation in operations]
+    return [_from_operation(operation) for operation in operations]
 
 
-def from_operation(operation: Operation) -> Function:
+def _from_operation(operation: Operation) -> Function:
     """Document an operation: its parameters are the places of the request, each an object of its values, and the body.
 
     Values stay grouped by place, so that two of the same name never collide.
@@ -36,10 +36,7 @@ def _group(operation: Operation, place: str, definitions: dict[str, Any]) -> Fun
     found = [parameter for parameter in operation.parameters if parameter.location in places]
     if not found:
         return None
-    properties = {}
-    for parameter in found:
-        schema = _hoisted(operation.json_schema(parameter.schema, request=True), definitions)
-        properties[parameter.name] = schema | ({"description": parameter.description} if parameter.description else {})
+    properties = {one.name: _hoisted(operation, one.schema, one.description, definitions) for one in found}
     required = [parameter.name for parameter in found if parameter.required]
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return FunctionParameter(place, schema, bool(required))
@@ -50,11 +47,13 @@ def _body(operation: Operation, definitions: dict[str, Any]) -> FunctionParamete
     if body is None:
         return None
     media = body.preferred
-    schema = _hoisted(operation.json_schema(media.schema, request=True), definitions) if media.schema else {}
-    return FunctionParameter("body", schema, body.required, body.description)
+    schema = _hoisted(operation, media.schema, body.description, definitions) if media.schema else {}
+    return FunctionParameter("body", schema, body.required)
 
 
-def _hoisted(schema: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _hoisted(operation: Operation, raw: Any, description: str, definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema without its `$defs`, which move to the function, where `#/$defs/…` points from everywhere."""
+    schema = operation.json_schema(raw, request=True)
     definitions.update(schema.get("$defs", {}))
-    return {key: value for key, value in schema.items() if key not in ("$defs", "$schema")}
+    kept = {key: value for key, value in schema.items() if key not in ("$defs", "$schema")}
+    return kept | ({"description": description} if description else {})

@@ -7,6 +7,9 @@ from restgpt_functions.docs.function import Function, legal_names
 
 Version = Literal["v0", "v1", "v2"]
 
+DATA = frozenset({"default", "enum", "const", "example", "examples"})
+"""The keywords whose values are no schemas."""
+
 WORDS_V2 = {"object": "dict", "number": "float"}
 
 
@@ -18,7 +21,7 @@ def to_openai(functions: Iterable[Function]) -> list[dict[str, Any]]:
 
 def _tool(name: str, function: Function) -> dict[str, Any]:
     text = function.description or function.title or function.name
-    return {"name": name, "description": text[:1024], "parameters": _without_marks(function.json_schema())}
+    return {"name": name, "description": text[:1024], "parameters": _worded(function.json_schema(), "v1")}
 
 
 def to_canonical(function: Function) -> dict[str, Any]:
@@ -51,26 +54,12 @@ def _enum(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _worded(schema: Any, version: Version) -> Any:
-    """A schema with the type words of the version instead of `x-type` marks."""
+    """A schema without the marks `x-type`, which are the type words of v2."""
     if isinstance(schema, list):
         return [_worded(part, version) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    data = {"default", "enum", "const", "example", "examples"}
-    written = {
-        key: value if key in data else _worded(value, version) for key, value in schema.items() if key != "x-type"
-    }
-    word = schema.get("x-type") if version == "v2" else None
-    if word is None and isinstance(schema.get("type"), str):
-        word = WORDS_V2.get(schema["type"], schema["type"]) if version == "v2" else schema["type"]
-    if isinstance(word, str):
-        written["type"] = word
-    return written
-
-
-def _without_marks(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_without_marks(part) for part in schema]
-    if isinstance(schema, Mapping):
-        return {key: _without_marks(value) for key, value in schema.items() if key != "x-type"}
-    return schema
+    parts = [item for item in schema.items() if item[0] != "x-type"]
+    written = {key: value if key in DATA else _worded(value, version) for key, value in parts}
+    word = schema.get("x-type", schema.get("type"))
+    return {**written, "type": WORDS_V2.get(word, word)} if version == "v2" and isinstance(word, str) else written
