@@ -121,12 +121,14 @@ class Question(TypedDict):
 
     `effect` is there only where the person may confirm that the operation reads, `flow` where an approval lets values
     of other APIs go to this one for the rest of the run. `further_pages` is how many requests for further pages of a
-    list the approval covers.
+    list the approval covers. `details` is what the description leaves out: all headers, the line of the program, the
+    origin of every value.
     """
 
     name: str
     args: dict[str, Any]
     description: str
+    details: str
     request: dict[str, Any]
     target: Any
     undo: str
