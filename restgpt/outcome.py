@@ -151,6 +151,14 @@ class Called:
         return self.record["note"]
 
     @property
+    def rejection(self) -> str | None:
+        """The reason with which a person rejected the call, which may be empty; None if no person did."""
+        from restgpt.calling.decision import REJECTED
+
+        said = self.note.removeprefix(REJECTED)
+        return said.strip() if self.state == "rejected" and said != self.note else None
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """Remarks on the answer, such as that a list is not whole."""
         return tuple(self.record["response"].get("notices", ()))

@@ -50,7 +50,7 @@ COMMON_LEAST, COMMON_MOST = 4, 160
 # How many functions that send PUT are named.
 NAMED_MOST = 12
 
-KEEPING = re.compile(r"\b(?:preserv|retain|unchanged|ignor)|\bkept\b", re.IGNORECASE)
+KEEPING = re.compile(r"\b(?:preserve|retain|unchanged|ignore)|\bkept\b", re.IGNORECASE)
 """Words of a description that says of a PUT what becomes of absent fields."""
 
 CUT = "…"

@@ -1,7 +1,6 @@
 """Call strings: Python-like calls in a text, with dotted names, balanced brackets and strings."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,35 +107,32 @@ def _escaped(string: re.Match[str]) -> str:
 
 
 def _read_arguments(pieces: list[str]) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    if pieces and not pieces[-1].strip():
-        pieces = pieces[:-1]
     keywords: dict[str, Any] = {}
     positional: list[Any] = []
-    for piece in pieces:
-        for name, value in _read_argument(piece):
-            if name is None:
-                positional.append(value)
-            elif name in keywords:
-                raise CallSyntaxError(f"the argument {name} is given twice")
-            else:
-                keywords[name] = value
+    # A comma may stand behind the last argument.
+    for piece in pieces if pieces[-1].strip() else pieces[:-1]:
+        named = _read_named(piece.strip())
+        if named is None:
+            positional.append(read_literal(piece))
+        elif given_twice := [name for name in named if name in keywords]:
+            raise CallSyntaxError(f"the argument {given_twice[0]} is given twice")
+        else:
+            keywords |= named
     return keywords, tuple(positional)
 
 
-def _read_argument(piece: str) -> Iterator[tuple[str | None, Any]]:
-    stripped = piece.strip()
-    if not stripped:
+def _read_named(piece: str) -> dict[str, Any] | None:
+    """The values with a name in an argument; None for a value without one."""
+    if not piece:
         raise CallSyntaxError("there is nothing between two commas")
-    if stripped.startswith("**"):
-        value = read_literal(stripped[2:])
+    if piece.startswith("**"):
+        value = read_literal(piece[2:])
         if not isinstance(value, dict):
             raise CallSyntaxError("** must be followed by a literal object")
-        yield from ((str(name), part) for name, part in value.items())
-    elif stripped.startswith("*"):
+        return {str(name): part for name, part in value.items()}
+    if piece.startswith("*"):
         raise CallSyntaxError("* cannot be unpacked")
-    elif match := KEYWORD.match(piece):
-        if not match[2].strip():
-            raise CallSyntaxError(f"the argument {match[1]} has no value")
-        yield match[1], read_literal(match[2])
-    else:
-        yield None, read_literal(piece)
+    match = KEYWORD.match(piece)
+    if match and not match[2].strip():
+        raise CallSyntaxError(f"the argument {match[1]} has no value")
+    return {match[1]: read_literal(match[2])} if match else None

@@ -98,7 +98,7 @@ class ClientThread:
         else:
             self._terminal.document({"thread": thread, "status": standing.end, "answer": standing.text})
             self._terminal.answer(standing.text)
-        is_rejected = isinstance(standing, Called) and bool(_rejection(standing))
+        is_rejected = isinstance(standing, Called) and standing.rejection is not None
         raise typer.Exit(Exit.DONE if standing.ok else Exit.REJECTED if is_rejected else Exit.UNFULFILLED)
 
     def _report_call(self, called: Called) -> None:
@@ -117,19 +117,11 @@ class ClientThread:
             self._terminal.note(f"Undo it with: restgpt undo {thread}")
 
 
-def _rejection(called: Called) -> str:
-    """Return what is said of a call that a person rejected; empty for any other."""
-    from restgpt.calling.decision import REJECTED
-
-    reason = called.note.removeprefix(REJECTED)
-    return "" if reason == called.note else f"Rejected. Nothing was sent.{reason}"
-
-
 def _unsent(called: Called) -> str:
     """Return what became of a call to which no response came."""
-    return (
-        _rejection(called) or f"{'No response came' if called.state == 'failed' else 'Nothing was sent'}: {called.note}"
-    )
+    if called.rejection is not None:
+        return f"Rejected. Nothing was sent. {called.rejection}".strip()
+    return f"{'No response came' if called.state == 'failed' else 'Nothing was sent'}: {called.note}"
 
 
 def _response(called: Called) -> dict[str, Any]:
