@@ -72,7 +72,7 @@ def test_the_product_has_no_more_lines_of_code_than_its_number() -> None:
 
 
 def test_no_pages_have_more_words_than_their_number() -> None:
-    pages = {"README.md": [ROOT / "README.md"], "docs/*.md": 28_752(ROOT / "docs").glob("*.md")}
+    pages = {"README.md": [ROOT / "README.md"], "docs/*.md": (ROOT / "docs").glob("*.md")}
     found = Counter(
         {name: sum(len(page.read_text(encoding="utf-8").split()) for page in files) for name, files in pages.items()}
     )
