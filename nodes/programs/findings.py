@@ -10,7 +10,6 @@ from restgpt.nodes.run.run import Run
 from restgpt.specs.reading.tree import values_in
 from restgpt.tools.http.next_link import CURSORS, OFFSETS, PAGES, SIZES, is_date, plain
 from restgpt.tools.http.pagination import GROUPS
-from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.library import LISTS, rows
 
 MOST_FINDINGS, MOST_SHOWN = 5, 60
@@ -32,7 +31,7 @@ def findings(run: Run, requests: Sequence[Request]) -> list[str]:
     lines: list[str] = []
     full: set[str] = set()
     for request in reversed([item for item in reads if item["operation"] in asking]):
-        name, answer = request["operation"], _body(run, request["response"].get("handle"))
+        name, answer = request["operation"], run.session.responses.read(request["response"].get("handle"))
         if not _is_empty(answer):
             full.add(name)
             lines += [f"({name}: {line})" for line in _missing(_fields(request), answer)]
@@ -41,17 +40,6 @@ def findings(run: Run, requests: Sequence[Request]) -> list[str]:
             told = ", ".join(f"{key}={_shown(value)}" for key, value in given.items())
             lines.append(f"({name}: no match for {told})")
     return list(dict.fromkeys(reversed(lines)))[:MOST_FINDINGS]
-
-
-def _body(run: Run, handle: str | None) -> Any:
-    """Return the body of a response as its JSON value or text; None without one, and of a binary one."""
-    try:
-        body = run.session.responses.open(handle) if handle else None
-    except UnknownHandleError:
-        return None
-    if body is None or body.is_binary:
-        return None
-    return body.value if body.is_json else body.text()
 
 
 def _filters(request: Request) -> dict[str, Any]:

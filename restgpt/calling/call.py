@@ -116,12 +116,12 @@ class Call:
         return ("approve", "reject") if self.unsure else ("approve", "edit", "reject", "respond")
 
     def planned(self) -> "Call":
-        """The draft of the call, on which nobody has decided."""
-        return self.asked(stage="planned")
+        """The draft of the call, with nothing of an earlier question or answer."""
+        return replace(self, stage="planned", note="", question={}, target=NO_TARGET, unsure=0, sends=1, as_read=False)
 
-    def asked(self, *, unsure: int = 0, target: Target = NO_TARGET, stage: Status = "asked") -> "Call":
-        """The call as it waits for a person, with nothing of an earlier question or answer."""
-        return replace(self, stage=stage, note="", question={}, target=target, unsure=unsure, sends=1, as_read=False)
+    def asked(self, *, unsure: int = 0, target: Target = NO_TARGET) -> "Call":
+        """The call as it waits for a person, to be asked anew."""
+        return replace(self.planned(), stage="asked", unsure=unsure, target=target)
 
     def approved(self, *, sends: int = 1, note: str = "", as_read: bool = False) -> "Call":
         """The call that may be sent now, with what the person saw who approved it."""

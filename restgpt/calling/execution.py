@@ -56,9 +56,8 @@ def carry_out(session: Session, ready: Call, *, touched: set[str] | None = None)
     compared, and the reader of what this call changes is added. Raises `HttpFault` where nothing that a model could say
     would help, and `StoppingError`; both leave the journal true.
     """
-    draft = ready
-    with tool_span(draft.name, kind="extension", call_id=draft.id) as current:
-        set_content(current, "gen_ai.tool.call.arguments", lambda: draft.settled, session.redactor)
+    with tool_span(ready.name, kind="extension", call_id=ready.id) as current:
+        set_content(current, "gen_ai.tool.call.arguments", lambda: ready.settled, session.redactor)
         done = _carried_out(session, ready, touched)
         _note(current, session, done)
     return done
@@ -93,19 +92,19 @@ def _carried_out(session: Session, ready: Call, touched: set[str] | None) -> Cal
 
 def _change(session: Session, ready: Call, touched: set[str]) -> Call:
     """Send a change with its intent noted before and its outcome after, so that no crash can double it."""
-    draft, journal = ready, session.journal
+    journal = session.journal
     # Before the look-up: an earlier attempt either noted its intent by now, or loses its claim before it sends.
-    claim = journal.claim(draft.id, draft.fingerprint)
+    claim = journal.claim(ready.id, ready.fingerprint)
     attempt = claim.number
-    entry = journal.look_up(draft.id, draft.fingerprint, claim=claim)
+    entry = journal.look_up(ready.id, ready.fingerprint, claim=claim)
     if entry.known == "answered":
         touched |= {ready.target.reader} if ready.note != EDITED else set()
-        return _answered(draft, entry)
+        return _answered(ready, entry)
     checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
     if checked.is_over:
         return checked
     if entry.known == "unknown" and entry.tries >= ready.sends:
-        return present(session, draft.asked(unsure=entry.tries))
+        return present(session, ready.asked(unsure=entry.tries))
     now = _look(session, ready, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched):
         return question
@@ -114,36 +113,36 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
     earlier = cast(TargetState, entry.earlier or UNREAD) if entry.tries else now.earlier
     # A copy that lost something in keeping would restore something else.
     kept = earlier if storable_value(earlier) == earlier else UNREAD
-    journal.intend(draft.id, draft.fingerprint, session.shown(draft.request), earlier=kept, attempt=attempt)
+    journal.intend(ready.id, ready.fingerprint, session.shown(ready.request), earlier=kept, attempt=attempt)
     made = Made()
     try:
-        reply = session.send(draft.request, draft.operation, before_send=claim.begin)
+        reply = session.send(ready.request, ready.operation, before_send=claim.begin)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not fault.repairable:
             if not fault.outcome_unknown:
-                journal.retract(draft.id, draft.fingerprint, attempt=attempt)
+                journal.retract(ready.id, ready.fingerprint, attempt=attempt)
             raise
         unknown = fault.outcome_unknown
-        done = draft.over("failed", f"{fault} {UNSURE}" if unknown else str(fault), outcome_unknown=unknown)
+        done = ready.over("failed", f"{fault} {UNSURE}" if unknown else str(fault), outcome_unknown=unknown)
     except StoppingError as error:
         # A claim that was lost between two tries of a request leaves the outcome of the first one unknown.
         if not (isinstance(error, LostClaimError) and claim.has_begun):
-            journal.retract(draft.id, draft.fingerprint, attempt=attempt)
+            journal.retract(ready.id, ready.fingerprint, attempt=attempt)
         raise
     else:
         # The question about a proposed read names its further pages, so the approval covers them.
-        is_list = draft.effect.is_proposed
-        replies, rest = _pages(session, draft, reply, claim.begin) if is_list else ([reply], None)
-        with _naming(session, draft, reply):
-            response = _kept(session, draft.operation, replies, rest)
-            done = draft.over("sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
+        is_list = ready.effect.is_proposed
+        replies, rest = _pages(session, ready, reply, claim.begin) if is_list else ([reply], None)
+        with _naming(session, ready, reply):
+            response = _kept(session, ready.operation, replies, rest)
+            done = ready.over("sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
-    with _naming(session, draft, done.reply):
-        journal.conclude(draft.id, draft.fingerprint, done.outcome(), attempt=attempt)
+    with _naming(session, ready, done.reply):
+        journal.conclude(ready.id, ready.fingerprint, done.outcome(), attempt=attempt)
     if done.succeeded or done.outcome_unknown:
-        entry_name = entry_id(draft.id, draft.fingerprint)
-        journal.note(entry_name, attempt=attempt, undo=_undo(session, draft, earlier, made))
+        entry_name = entry_id(ready.id, ready.fingerprint)
+        journal.note(entry_name, attempt=attempt, undo=_undo(session, ready, earlier, made))
     return done
 
 
@@ -168,11 +167,10 @@ def _answered(draft: Call, entry: JournalEntry) -> Call:
 
 def _look(session: Session, ready: Call, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
-    draft = ready
-    wanted = session.keep_earlier and is_first and needs_earlier(draft.operation, draft.settled)
+    wanted = session.keep_earlier and is_first and needs_earlier(ready.operation, ready.settled)
     if not (ready.target.is_known or wanted):
         return NO_TARGET
-    return session.look(draft.operation, draft.settled, firm=ready.target.is_known)
+    return session.look(ready.operation, ready.settled, firm=ready.target.is_known)
 
 
 def _changed_since(session: Session, ready: Call, now: Target, touched: Collection[str]) -> Call | None:
@@ -212,17 +210,17 @@ def _undo(session: Session, draft: Call, earlier: TargetState, made: Made) -> di
 
 def _read(session: Session, ready: Call) -> Call:
     """Send a request that only reads, and follow its pages."""
-    draft, checked = ready, decide(ready, session.rules)
+    checked = decide(ready, session.rules)
     if checked.is_over:
         return checked
     try:
-        first = session.send(draft.request, draft.operation, is_read=True)
+        first = session.send(ready.request, ready.operation, is_read=True)
     except HttpFault as fault:
         if isinstance(fault, UNREACHABLE) or not (fault.repairable or isinstance(fault, REFUSED)):
             raise
-        return draft.over("failed", str(fault))
-    replies, rest = _pages(session, draft, first)
-    return draft.over("sent", response=_kept(session, draft.operation, replies, rest), reply=first)
+        return ready.over("failed", str(fault))
+    replies, rest = _pages(session, ready, first)
+    return ready.over("sent", response=_kept(session, ready.operation, replies, rest), reply=first)
 
 
 class Rest(NamedTuple):

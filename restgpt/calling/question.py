@@ -28,7 +28,6 @@ from restgpt.specs.api import slug
 from restgpt.specs.reading.tree import parse_pointer
 from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.request.view import headers_section, is_cut, view, view_sections
-from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.text.quotation import named, section
 from restgpt.tools.text.storable import storable_value
 
@@ -48,74 +47,75 @@ WHY_SHOWN = 1_000
 """How many characters of a model's reason a question shows."""
 
 
-def present(session: Session, decided: Call, *, changed: Sequence[FieldChange] | None = None) -> Call:
+def present(session: Session, call: Call, *, changed: Sequence[FieldChange] | None = None) -> Call:
     """Fill in what a person sees of a question, or of a call that is over; anything else is left as it is.
 
     The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
     target after a person had approved; empty if it could not be read again.
     """
-    made = decided.request
-    if decided.is_over:
-        note = request_summary(session.shown(made)) if decided.stage == "held" else decided.note
-        return replace(decided, note=note, wire={"method": made.method, "url": session.redactor().url(made.url)})
-    if decided.stage != "asked":
-        return decided
-    if decided.question:
-        told = [*_unusable(session, decided.note), _without_note(str(decided.question["description"]))]
-        return replace(decided, question={**decided.question, "description": "\n\n".join(told)})
-    draft, target = decided, decided.target
-    flow = _asked_flow(session, draft)
+    made = call.request
+    if call.is_over:
+        note = request_summary(session.shown(made)) if call.stage == "held" else call.note
+        return replace(call, note=note, wire={"method": made.method, "url": session.redactor().url(made.url)})
+    if call.stage != "asked":
+        return call
+    if call.question:
+        told = [*_unusable(session, call.note), _without_note(str(call.question["description"]))]
+        return replace(call, question={**call.question, "description": "\n\n".join(told)})
+    target = call.target
+    flow = _asked_flow(session, call)
     # A look would send the very values that the question is about.
     if not target.is_known and changed is None and not flow:
-        target = session.look(draft.operation, draft.settled)
-    hidden = session.redactor(draft.operation.api)
-    there: ShownTarget | None = hidden.json(shown_target(draft.operation, draft.settled, target))
-    provenance: list[Provenance] = hidden.json(list(draft.provenance))
-    offered = {} if draft.confirm or draft.doubt or decided.unsure else _offered(session, draft.operation)
-    undo = hidden.text(outlook(draft.operation, draft.settled, target.earlier))
-    key = key_header(draft.operation)
-    given = [name for place in ("header", "cookie") for name in draft.settled.get(place, ()) if name != key]
-    purpose = _purpose(draft.operation, with_description=bool(offered))
+        target = session.look(call.operation, call.settled)
+    hidden = session.redactor(call.operation.api)
+    there: ShownTarget | None = hidden.json(shown_target(call.operation, call.settled, target))
+    provenance: list[Provenance] = hidden.json(list(call.provenance))
+    offered = {} if call.confirm or call.doubt or call.unsure else _offered(session, call.operation)
+    undo = hidden.text(outlook(call.operation, call.settled, target.earlier))
+    key = key_header(call.operation)
+    given = [name for place in ("header", "cookie") for name in call.settled.get(place, ()) if name != key]
+    is_told = there is not None and bool(there["changes"])
+    purpose = _purpose(call.operation, with_description=bool(offered))
     sections = [
-        *_unusable(session, decided.note),
-        *(_unsure(draft) if decided.unsure else []),
-        *_answered_before(session, draft),
-        *([] if changed is None else [_changed(draft.operation, hidden.json(list(changed)))]),
-        *view_sections(draft.request, hidden, headers=given),
-        *([WHOLE] if is_cut(draft.request) else []),
-        *_files(session, draft),
-        *_pages(draft.pages),
+        *_unusable(session, call.note),
+        *(_unsure(call) if call.unsure else []),
+        *_answered_before(session, call),
+        *([] if changed is None else [_changed(call.operation, hidden.json(list(changed)))]),
+        *view_sections(call.request, hidden, headers=given),
+        *([WHOLE] if is_cut(call.request) else []),
+        *_files(session, call),
+        *_pages(call.pages),
         *_flow(flow),
-        *([draft.doubt] if draft.doubt else []),
-        *_unknown(draft),
-        *_items(session, draft, but="/path/" if _told(there) else None),
-        *_target(draft.operation, there),
-        *([] if there and there["changes"] else purpose),
-        *_effect(draft, undo),
-        *_origins([item for item in provenance if not _is_plain(item, draft)], draft.line),
+        *([call.doubt] if call.doubt else []),
+        *_unknown(call),
+        *_items(session, call, but="/path/" if _told(there) else None),
+        *_target(call.operation, there),
+        *([] if is_told else purpose),
+        *_effect(call, undo),
+        *_origins([item for item in provenance if not _is_plain(item, call)], call.line),
     ]
     details = [
-        *_why(session, draft),
-        *headers_section(draft.request, hidden),
-        *_present(draft.operation, there),
-        *_repeats(session, draft),
-        *(purpose if there and there["changes"] else []),
-        *_origins(provenance, draft.line),
+        *_why(session, call),
+        *headers_section(call.request, hidden),
+        *_present(call.operation, there),
+        *_repeats(session, call),
+        *(purpose if is_told else []),
+        *_origins(provenance, call.line),
     ]
     action: dict[str, Any] = {
-        "name": draft.name,
-        "args": dict(draft.arguments),
+        "name": call.name,
+        "args": dict(call.arguments),
         "description": "\n\n".join(sections),
         "details": "\n\n".join(details),
-        "request": storable_value(view(draft.request, hidden)),
+        "request": storable_value(view(call.request, hidden)),
         "target": there,
         "undo": undo,
         "provenance": provenance,
         **offered,
         **({"flow": flow} if flow else {}),
-        **({"further_pages": draft.pages - 1} if draft.pages > 1 else {}),
+        **({"further_pages": call.pages - 1} if call.pages > 1 else {}),
     }
-    return replace(decided, question=action, target=target)
+    return replace(call, question=action, target=target)
 
 
 def decided_on(session: Session, draft: Call, *, unsure: int = 0) -> Call:
@@ -315,7 +315,7 @@ def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
         place = places[0]
         if "header" in place or not is_opaque(origin["pointer"], place["at"]):
             continue
-        found = item_at(_answer(session, place["handle"]), place["at"])
+        found = item_at(session.responses.read(place["handle"]), place["at"])
         if found is not None and (known := telling(found[1])):
             name, source = named(".".join(parse_pointer(origin["pointer"]))), place.get("operation")
             lines.setdefault(
@@ -323,13 +323,6 @@ def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
             )
     text = session.redactor(draft.operation.api).text("\n".join(lines.values()))
     return [section("About, by answers:", text, most=None)] if lines else []
-
-
-def _answer(session: Session, handle: str) -> Any:
-    try:
-        return session.responses.open(handle).value
-    except UnknownHandleError:
-        return None
 
 
 def _is_plain(item: Provenance, draft: Call) -> bool:

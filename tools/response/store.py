@@ -192,6 +192,16 @@ class ResponseStore:
         self._cache.put(handle, body)
         return body
 
+    def read(self, handle: str | None) -> Any:
+        """The stored body as its JSON value, or as text; None without one, if it is binary, or not kept any more."""
+        try:
+            body = self.open(handle) if handle else None
+        except UnknownHandleError:
+            return None
+        if body is None or body.is_binary:
+            return None
+        return body.value if body.is_json else body.text()
+
     def remove(self, handle: str) -> None:
         """Delete a body, its entry before its pieces, so that an incomplete body is never read."""
         self._cache.drop(handle)

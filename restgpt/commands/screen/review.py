@@ -65,8 +65,7 @@ class Verdict:
                 "None of the waiting requests seems only to read, so --only-reads does not apply. Give --approve "
                 "alone. If one does only read, say so under `effects` in apis.yaml."
             )
-        decisions = iter(self._decisions(actions))
-        return {pause.id: {"decisions": [next(decisions) for _ in pause.actions]} for pause in pending}
+        return _answers(pending, self._decisions(actions))
 
     def _kind(self) -> str:
         if self.edit is not None:
@@ -84,6 +83,12 @@ class Verdict:
             return [decision or {"type": "approve"} for decision in offered]
         message = self.respond if self.respond is not None else self.reject
         return [{"type": self._kind(), "message": message} for _ in actions]
+
+
+def _answers(pending: Sequence[Pending], decisions: Iterable[Decision]) -> dict[str, Any]:
+    """Return the resume values by interrupt id, of decisions in the order of the waiting actions."""
+    left = iter(decisions)
+    return {pause.id: {"decisions": [next(left) for _ in pause.actions]} for pause in pending}
 
 
 def confirmation(action: Mapping[str, Any]) -> Decision | None:
@@ -154,23 +159,20 @@ def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any]
     """
     waiting = [(pause, action) for pause in pending for action in pause.actions]
     shown = [f"{_heading(number, len(waiting))}{_description(item[1])}" for number, item in enumerate(waiting, 1)]
-    decisions: list[Decision | None] = []
     if len(waiting) > 1:
         terminal.say("\nApproval is needed.\n\n" + "\n\n".join(shown) + "\n")
         said = terminal.ask(f"Approve [a]ll {len(waiting)}, decide [o]ne by one, or leave them for [l]ater? ").lower()
         if said[:1] == "a":
-            decisions = [{"type": "approve"} for _ in waiting]
-        elif said[:1] != "o":
+            return _answers(pending, [{"type": "approve"} for _ in waiting])
+        if said[:1] != "o":
             return None
-    if not decisions:
-        decisions = []
-        for (pause, action), text in zip(waiting, shown, strict=True):
-            terminal.say(f"\nApproval is needed.\n\n{text}\n")
-            decisions.append(_ask_about(terminal, pause, action))
-            if decisions[-1] is None:
-                return None
-    answers = iter(decisions)
-    return {pause.id: {"decisions": [next(answers) for _ in pause.actions]} for pause in pending}
+    decisions: list[Decision] = []
+    for (pause, action), text in zip(waiting, shown, strict=True):
+        terminal.say(f"\nApproval is needed.\n\n{text}\n")
+        if (decision := _ask_about(terminal, pause, action)) is None:
+            return None
+        decisions.append(decision)
+    return _answers(pending, decisions)
 
 
 LETTERS = {"a": "approve", "e": "edit", "r": "reject", "w": "respond"}

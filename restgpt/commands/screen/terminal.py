@@ -1,12 +1,9 @@
 """The output of a command: results on stdout, everything else on stderr, questions only at a terminal."""
 
 import os
-import shlex
-import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -63,6 +60,10 @@ class Terminal:
 
     def edit(self, text: str) -> str | None:
         """Open a YAML text in the person's editor and return it as it was saved; None if it was left as it is."""
+        import shlex
+        import subprocess
+        from tempfile import TemporaryDirectory
+
         with TemporaryDirectory() as folder:
             path = Path(folder, "arguments.yaml")
             path.write_text(text, encoding="utf-8")
