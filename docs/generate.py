@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from restgpt.graph.agent import graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.progress import ProgressEvent
+from restgpt.nodes.run.events import ProgressEvent
 from restgpt.prompts import names, text_of
 from restgpt.tools.sandbox.program import Entry, run_program
 

@@ -9,9 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
 from restgpt.graph.node import node_of, role_of
-from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_caller, after_parser, after_planner
-from restgpt.graph.running import make_parser
+from restgpt.graph.running import after_caller, after_parser, after_planner, make_parser, reopened
 from restgpt.graph.state import FormedState, InputState, OutputState, State
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.form import Form
@@ -27,6 +25,7 @@ from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import run_in_threads
 from restgpt.tools.model.wrapped import ChatModel
+from restgpt.tools.tracing.run_span import Kind
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -74,17 +73,17 @@ def build_graph(
     builder.add_node(
         "intake",
         node_of("intake", lambda state, runtime, config: intake(state, config, name), services),
-        metadata=_about("Opens a turn with the instruction."),
+        metadata={"description": "Opens a turn with the instruction."},
     )
     builder.add_node(
         "planner",
         role_of("planner", make_planner(name, form), services),
-        metadata=_about("Decides on the sub-task, first the whole instruction, or on the answer."),
+        metadata={"description": "Decides on the sub-task, first the whole instruction, or on the answer."},
     )
     builder.add_node(
         "selector",
         role_of("selector", select_operations, services),
-        metadata=_about("Chooses operations for the sub-task, by search for a program."),
+        metadata={"description": "Chooses operations for the sub-task, by search for a program."},
     )
     add_executor(builder, services)
     builder.add_edge(START, "intake")
@@ -92,9 +91,28 @@ def build_graph(
     builder.add_conditional_edges("planner", after_planner, {"plan / continue": "selector", "end": END})
     builder.add_edge("selector", "caller")
     add_loop(builder, "selector", "planner")
+    options: Any = {"checkpointer": checkpointer, "store": store, "concurrency": concurrency}
+    graph: Graph = compiled(builder, name, traced_as="agent", **options)
+    return graph
+
+
+def compiled(
+    builder: StateGraph[Any, Any, Any, Any],
+    name: str,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None,
+    store: BaseStore | None,
+    concurrency: int | None = None,
+    traced_as: Kind = "workflow",
+) -> Any:
+    """Compile a graph whose nodes run in threads, and whose unused approvals a later answer decides again.
+
+    The arguments are those of `build_graph`; `traced_as` says whether it asks models.
+    """
     run_in_threads(builder, concurrency)
-    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=name), reopen=reopened)
-    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+    graph = builder.compile(checkpointer=checkpointer, store=store, name=name)
+    durable = DurableGraph.of(graph, traced_as=traced_as, reopen=reopened)
+    return durable.with_config(recursion_limit=recursion_limit(MAX_STEPS))
 
 
 def make_resources(
@@ -128,9 +146,9 @@ def add_executor(builder: StateGraph[Any, Any, Any, Any], services: Services, *,
     builder.add_node(
         "caller",
         role_of("caller", make_caller(programs=programs), services),
-        metadata=_about("Writes a program that makes the calls, or their arguments."),
+        metadata={"description": "Writes a program that makes the calls, or their arguments."},
     )
-    builder.add_node("parser", make_parser(services), metadata=_about(PARSES))
+    builder.add_node("parser", make_parser(services), metadata={"description": PARSES})
 
 
 def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str) -> None:
@@ -146,7 +164,3 @@ def add_loop(builder: StateGraph[Any, Any, Any, Any], choice: str, decision: str
 def recursion_limit(max_steps: int) -> int:
     """Return the maximum number of supersteps for `max_steps` API plans."""
     return 10 + max_steps * NODES_PER_STEP
-
-
-def _about(description: str) -> dict[str, str]:
-    return {"description": description}

@@ -12,15 +12,12 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.call import Call
 from restgpt.calling.record import Request, request_of
-from restgpt.graph.channels import Aggregate, Checked, FormatChannel, Requests
-from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sending
-from restgpt.graph.running import make_parser
+from restgpt.graph.build import compiled
+from restgpt.graph.running import after_sending, make_parser
+from restgpt.graph.state import Aggregate, Checked, FormatChannel, Requests
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import FORMAT, Usage, add_usage, merge_requests, no_usage
-from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import run_in_threads
 
 
 class CallsState(TypedDict):
@@ -42,13 +39,7 @@ def calls_input(drafts: Iterable[Call], *, round_number: int = 1) -> CallsState:
     requests = [
         request_of(draft.to_json(), round_number=round_number, call=call) for call, draft in enumerate(drafts, 1)
     ]
-    return {
-        "format": FORMAT,
-        "turn": 1,
-        "round": round_number,
-        "requests": requests,
-        "usage": no_usage(),
-    }
+    return {"format": FORMAT, "turn": 1, "round": round_number, "requests": requests, "usage": no_usage()}
 
 
 def build_calls(
@@ -65,6 +56,5 @@ def build_calls(
     builder.add_node("parser", make_parser(services, None))
     builder.add_edge(START, "parser")
     builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": END})
-    run_in_threads(builder)
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name="Calls")
-    return DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
+    graph: CallsGraph = compiled(builder, "Calls", checkpointer=checkpointer, store=store)
+    return graph

@@ -8,14 +8,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.run.claims import CLAIM, run_claim
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.events import events_of
-from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.events import events_of, shown
+from restgpt.nodes.run.run import CLAIM, Run, run_claim
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import seconds_spent, tokens_spent
+from restgpt.nodes.state.records import turn_usage
 from restgpt.tools.text.exits import withholding
-from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]
@@ -36,15 +34,12 @@ def node_of(name: str, node: Node, services: Services, *, tells: bool = False) -
 
 
 def role_of(name: str, role: Callable[[Run, Any], dict[str, Any]], services: Services) -> Node:
-    """Return a role as the node `name`: its run is opened once, for the role and the events of its update."""
+    """Return a role as the node `name`: its run is opened once."""
 
     def node(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
-        update = role(run, state)
-        tell(state, update, runtime, run.session.redactor)
-        return update
+        return role(Run.open(services, runtime, config, used=turn_usage(state), state=state), state)
 
-    return node_of(name, node, services, tells=True)
+    return node_of(name, node, services)
 
 
 def _claimed(node: Node, services: Services) -> Node:
@@ -78,14 +73,14 @@ def _told(node: Node, services: Services) -> Node:
     @wraps(node)
     def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         update = node(state, runtime, config)
-        tell(state, update, runtime, lambda: Run.open(services, runtime, config).session.redactor())
+        tell(state, update, runtime, services)
         return update
 
     return told
 
 
-def tell(state: Any, update: Any, runtime: Runtime[Context], redactor: Callable[[], Redactor]) -> None:
+def tell(state: Any, update: Any, runtime: Runtime[Context], services: Services) -> None:
     """Write the events of an update of a state to the stream mode `custom`, without secrets."""
-    hide = cache(redactor)
-    for event in events_of(state, update, lambda text: hide().text(text) if text else ""):
-        runtime.stream_writer(event)
+    redactor = cache(services.redactor)
+    for event in events_of(state, update):
+        runtime.stream_writer(shown(event, lambda text: redactor().text(text)))

@@ -1,8 +1,8 @@
-"""Saves threads between runs in a SQLite file or PostgreSQL, and locks a thread for one run at a time."""
+"""Saves threads between runs in a SQLite file or PostgreSQL, locks a thread for one run at a time, deletes threads."""
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,36 +17,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result
 from langgraph.types import StateSnapshot
 
+from restgpt.calling.journal.journal import Journal, journals
 from restgpt.tools.errors import SettingsError, StoppingError
 from restgpt.tools.extras import extra_command
 from restgpt.tools.file_lock import PAUSE_S, file_lock
-from restgpt.tools.graphs.checkpoint_id import continue_after
+from restgpt.tools.response.store import ResponseStore, handles_in
 from restgpt.tools.settings import Settings
-
-
-class OrderedSaver(BaseCheckpointSaver[Any]):
-    """A mixin for checkpointers: after a process has read a thread, it writes greater ids than the thread has.
-
-    LangGraph makes the id of a checkpoint from the wall clock and takes the checkpoint with the greatest id for the
-    newest. Within a process it lets each id be greater than the last. But a process whose clock is behind that of the
-    process before it would write checkpoints that count as older than the ones there are: the next process would go on
-    from an old checkpoint, and make changes again.
-    """
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint of a config, and note the newest id of its thread."""
-        found = newest = super().get_tuple(config)
-        configurable = config.get("configurable", {})
-        if configurable.get("checkpoint_id"):
-            # A fork of an old checkpoint must become the newest one.
-            place: dict[str, Any] = {
-                key: configurable[key] for key in ("thread_id", "checkpoint_ns") if key in configurable
-            }
-            newest = super().get_tuple({"configurable": place})
-        if newest is not None:
-            continue_after(str(newest.config["configurable"]["checkpoint_id"]))
-        return found
-
 
 FILE = "restgpt.db"
 
@@ -136,9 +112,6 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.store.sqlite import SqliteStore
 
-    class OrderedSqliteSaver(OrderedSaver, SqliteSaver):
-        """LangGraph's checkpointer for SQLite, with ordered checkpoints."""
-
     class TwoSpeedStore(SqliteStore):
         """LangGraph's store for SQLite, which waits for the disk except for what `QUICK` names."""
 
@@ -161,7 +134,7 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
             with lock(SET_UP, BUSY_TIMEOUT_S):
                 first, second = (stack.enter_context(closing(_connect(path, kind))) for kind in ("DEFERRED", None))
                 quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
-                saver, store = OrderedSqliteSaver(first, serde=_serializer()), TwoSpeedStore(second, quick)
+                saver, store = SqliteSaver(first, serde=_serializer()), TwoSpeedStore(second, quick)
                 saver.setup()
                 store.setup()
         except (OSError, sqlite3.Error) as error:
@@ -237,12 +210,9 @@ def _postgres(url: str) -> Iterator[Persistence]:
             f"{extra_command('postgres')}, or unset the variable to save threads in a file."
         ) from None
 
-    class OrderedPostgresSaver(OrderedSaver, PostgresSaver):
-        """LangGraph's checkpointer for PostgreSQL, with ordered checkpoints."""
-
     with ExitStack() as stack:
         try:
-            saver = OrderedPostgresSaver(_postgres_connection(stack, url), serde=_serializer())
+            saver = PostgresSaver(_postgres_connection(stack, url), serde=_serializer())
             store = PostgresStore(_postgres_connection(stack, url))
             with _pg_lock(url, SET_UP, BUSY_TIMEOUT_S):
                 saver.setup()
@@ -357,3 +327,49 @@ def history_of(graph: Any, thread: str, before: str = "") -> Iterator[StateSnaps
     reader = graph.copy({"checkpointer": checkpoints})
     for config in checkpoints.configs():
         yield reader.get_state(config)
+
+
+def is_unsettled(persistence: Persistence, thread: str) -> bool:
+    """Return whether the journal has a change of the thread without an outcome."""
+    return any(
+        entry.get("outcome") is None for journal in _journals(persistence, thread) for entry in journal.entries()
+    )
+
+
+def remove_thread(persistence: Persistence, thread: str) -> set[str]:
+    """Delete a thread that this process has locked, and its undo thread; returns the handles of its bodies.
+
+    Deletes the journal last: while a checkpoint can still be resumed, the journal prevents repeated changes.
+    """
+    handles = _handles(persistence, {"configurable": {"thread_id": thread}})
+    for name in (thread, undo_thread(thread)):
+        persistence.checkpointer.delete_thread(name)
+    for journal in _journals(persistence, thread):
+        handles |= handles_in(journal.entries())
+        journal.clear()
+    return handles
+
+
+def remove_bodies(persistence: Persistence, handles: Collection[str]) -> None:
+    """Delete those of the bodies that no checkpoint and no journal refers to."""
+    if not handles:
+        return
+    used = _handles(persistence, None) | handles_in(journals(persistence.store))
+    responses = ResponseStore(persistence.store)
+    for handle in set(handles) - used:
+        responses.remove(handle)
+
+
+def _journals(persistence: Persistence, thread: str) -> Iterator[Journal]:
+    return (Journal(persistence.store, name) for name in (thread, undo_thread(thread)))
+
+
+def _handles(persistence: Persistence, config: Any) -> set[str]:
+    """Return the handles of the bodies that the checkpoints of one thread, or of all threads, refer to."""
+    found: set[str] = set()
+    before = None
+    while page := list(persistence.checkpointer.list(config, before=before, limit=AT_ONCE)):
+        for kept in page:
+            found |= handles_in((kept.checkpoint["channel_values"], kept.pending_writes))
+        before = page[-1].config
+    return found

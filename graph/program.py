@@ -15,21 +15,16 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from restgpt.graph.build import PARSES, make_resources, recursion_limit
-from restgpt.graph.channels import Conversation
+from restgpt.graph.build import PARSES, compiled, make_resources
 from restgpt.graph.node import Node, node_of
-from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_parser
-from restgpt.graph.running import make_last_parser
-from restgpt.graph.state import OutputState, State
+from restgpt.graph.running import after_parser, make_last_parser
+from restgpt.graph.state import Conversation, OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
-from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api
-from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import run_in_threads
 
 
 class ProgramInput(TypedDict):
@@ -70,11 +65,9 @@ def build_program(
     """
     check_store(checkpointer, store)
     services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
-    builder = StateGraph(
-        ProgramGraphState, context_schema=Context, input_schema=ProgramInput, output_schema=OutputState
-    )
     graph: ProgramGraph = compile_program_graph(
-        builder,
+        ProgramGraphState,
+        ProgramInput,
         services,
         name="Program",
         opening=make_opening(services),
@@ -87,7 +80,8 @@ def build_program(
 
 
 def compile_program_graph(
-    builder: StateGraph[Any, Any, Any, Any],
+    state: type[Any],
+    given: type[Any],
     services: Services,
     *,
     name: str,
@@ -97,19 +91,18 @@ def compile_program_graph(
     store: BaseStore | None,
     concurrency: int | None,
 ) -> Any:
-    """Wire and compile a graph without a model: `opening` begins a program, the other nodes run it and send its calls.
+    """Build a graph without a model: `opening` begins a program, the other nodes run it and send its calls.
 
-    `opens` describes the node `open` in drawings. The other arguments are those of `build_graph`.
+    `state` is the schema of its state, `given` that of its input, and `opens` describes the node `open` in drawings.
+    The other arguments are those of `build_graph`.
     """
+    builder = StateGraph(state, context_schema=Context, input_schema=given, output_schema=OutputState)
     builder.add_node("open", node_of("open", opening, services), metadata={"description": opens})
     builder.add_node("parser", make_last_parser(services), metadata={"description": PARSES})
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
     builder.add_conditional_edges("parser", after_parser, {"next calls": "parser", "result": END})
-    run_in_threads(builder, concurrency)
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name=name)
-    graph = DurableGraph.of(compiled, traced_as="workflow", reopen=reopened)
-    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+    return compiled(builder, name, checkpointer=checkpointer, store=store, concurrency=concurrency)
 
 
 def make_opening(services: Services) -> Callable[..., dict[str, Any]]:

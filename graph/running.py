@@ -1,4 +1,6 @@
-"""The loop of the node parser: it sends the calls, pausing for approval, and reads what comes back.
+"""How a run goes on: the loop of the node parser, the edges out of each node, and the answer that resumes a thread.
+
+The parser sends the calls, pausing for approval, and reads what comes back:
 
     calls that wait ─→ decided by the rules ─→ asked about, if the rules want it ─→ sent ─→ read ─→ the next calls
 
@@ -6,26 +8,38 @@ The node ends before it asks a person, and before it sends changes, so that a ch
 approval and all answers until then; it also ends after a hundred reads. Then an edge leads to the node again, and it
 goes on from the requests of the state. Plain reads need no checkpoint: a run that is killed sends them again. A
 program waits in its process while its reads go out; after the end of a node it runs again with its answers.
+
+A person's answer decides the question that is open, or takes the place of an approval that was not used yet. An
+approved request that did not go out, because the API was down or the process was killed, stays in the person's hands:
+the next answer opens its question again, whoever resumes the thread, so a rejection sends nothing.
+
+The functions of the edges return the labels of the edges in the drawing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
+from langgraph.types import Command, StateSnapshot
 
 from restgpt.calling.record import UNSENT, Request
 from restgpt.graph.node import Node, node_of, tell
-from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, pause_id
+from restgpt.graph.state import State
+from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, decisions_of, pause_id
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.parser import parse
+from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.sender import sent
-from restgpt.nodes.state.records import add_usage, merge_requests, seconds_spent, spent_since, tokens_spent
-from restgpt.nodes.state.rounds import of_round, of_turn
+from restgpt.nodes.state.records import add_usage, merge_requests, spent_since, turn_usage
+from restgpt.nodes.state.rounds import is_asked, is_closed, of_round, of_turn
+from restgpt.tools.errors import OutdatedDecisionError
+from restgpt.tools.graphs.compiled_graph import Reopened
+from restgpt.tools.graphs.thread_pool import on_loop
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.sandbox.program import Live
 
@@ -41,7 +55,7 @@ def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] |
     """
 
     def parser(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config, spent=seconds_spent(state), tokens=tokens_spent(state), state=state)
+        run = Run.open(services, runtime, config, used=turn_usage(state), state=state)
         update: dict[str, Any] = {}
         with closing(Live()) as live:
             now, told = {**state, "live": live}, state["usage"]
@@ -58,7 +72,7 @@ def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] |
                 if run.claim is not None:
                     run.claim.check()
                 used = add_usage(state["usage"], run.usage())
-                tell(now, {**more, "usage": spent_since(told, used)}, runtime, run.session.redactor)
+                tell(now, {**more, "usage": spent_since(told, used)}, runtime, services)
                 update, now, told = _merged(update, more), {**_merged(now, more), "usage": used}, used
                 if not (waiting or waiting_calls(now)):
                     break
@@ -110,3 +124,80 @@ def _merged(before: Any, update: dict[str, Any]) -> dict[str, Any]:
     `steps` are not added to those before, because only the update that ends a round has them.
     """
     return {**before, **update, "requests": merge_requests(before.get("requests", []), update.get("requests", []))}
+
+
+@on_loop
+def after_planner(state: State) -> Literal["plan / continue", "end"]:
+    """Go to the selector with a new or an unfinished sub-task, or end.
+
+    Plan and continue share one label, because LangGraph draws one edge for each pair of nodes: of two labels it keeps
+    the one that sorts first. The state has the decision itself, in `decision`.
+    """
+    return "end" if state["decision"]["kind"] == "end" else "plan / continue"
+
+
+@on_loop
+def after_caller(state: State) -> Literal["program or calls", "functions or unknown value"]:
+    """Go to the parser with a program, with calls, or with a proposal to the planner.
+
+    For other functions, and for an unknown value, go to the selector; the second time for an unknown value, the round
+    is over.
+    """
+    wants = is_asked(state.get("selection")) or state["hint"]
+    return "functions or unknown value" if wants else "program or calls"
+
+
+@on_loop
+def after_parser(state: State) -> Literal["next calls", "next call or repair", "result"]:
+    """Go to the planner with a proposal or the step of this round, on with calls or a program, else to the caller."""
+    if state.get("proposal") or is_closed(state):
+        return "result"
+    goes_on = is_running(state.get("program")) or any(request["status"] == "sent" for request in of_round(state))
+    return "next calls" if goes_on or waiting_calls(state) else "next call or repair"
+
+
+@on_loop
+def after_sending(state: Any) -> Literal["next calls", "answered"]:
+    """Go on with calls that may still be sent, or end with all answers."""
+    return "next calls" if waiting_calls(state) else "answered"
+
+
+def unused_approvals(snapshot: StateSnapshot) -> list[Request]:
+    """Return the approved requests that no node has sent to its end; none while a question is open."""
+    requests: list[Request] = [] if _is_open(snapshot) else snapshot.values.get("requests", [])
+    return [request for request in requests if request["status"] == "approved"] if snapshot.tasks else []
+
+
+def reopened(snapshot: StateSnapshot, resume: Any, is_own: bool) -> Reopened | None:
+    """Return what opens the question of unused approvals again, and the answer to it; None where a question is open.
+
+    `resume` is one answer for all, or answers by the id of the pause whose question was answered. Raises
+    `OutdatedDecisionError` for an answer to nothing that `is_own`: one that a graph around this one got may be for
+    another node.
+    """
+    if _is_open(snapshot):
+        return None
+    unused = unused_approvals(snapshot)
+    answers = resume if isinstance(resume, Mapping) and not resume.keys() & {"decisions", "type"} else None
+    chosen = [request for request in unused if answers is None or pause_of(request) in answers]
+    if not chosen and not is_own:
+        return None
+    if not chosen:
+        raise OutdatedDecisionError(str(snapshot.config["configurable"]["thread_id"]))
+    answer = resume
+    if answers is not None:
+        pauses = list(map(pause_of, chosen))
+        given = {pause: iter(decisions_of(answers[pause], pauses.count(pause))) for pause in set(pauses)}
+        answer = {"decisions": [next(given[pause]) for pause in pauses]}
+    recalled: list[Any] = [{**request, "status": "asked", "recalled": True} for request in chosen]
+    return Reopened({"requests": recalled}, "parser", Command(resume=answer))
+
+
+def pause_of(request: Request) -> str:
+    """Return the id of the pause in which a person approved a request; empty if nobody was asked."""
+    return request.get("pause", "")
+
+
+def _is_open(snapshot: StateSnapshot) -> bool:
+    requests = snapshot.values.get("requests", ()) if snapshot.tasks else ()
+    return bool(snapshot.interrupts) or any(request["status"] == "asked" for request in requests)

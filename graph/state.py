@@ -1,34 +1,196 @@
-"""The state of a thread: JSON in every key, so that any checkpointer can save it; response bodies are in the store."""
+"""The state of a thread: JSON in every key, so that any checkpointer can save it; response bodies are in the store.
 
-from typing import Annotated, Any
+Each channel validates what nodes and clients write to its key.
+"""
 
-from langgraph.channels import UntrackedValue
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from typing import Annotated, Any, Self
+
+from langchain_core.messages import AnyMessage, convert_to_messages
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, LastValue, UntrackedValue
+from langgraph.graph.message import Messages, add_messages
+from langgraph.types import Overwrite
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request
-from restgpt.graph.channels import (
-    Aggregate,
-    Checked,
-    Conversation,
-    FormatChannel,
-    GivenConversation,
-    Instruction,
-    RecipeChannel,
-    Requests,
-    Steps,
-)
+from restgpt.nodes.state.recipe_run import GivenRecipe
 from restgpt.nodes.state.records import (
+    FORMAT,
     ApiPlan,
     Decision,
     FunctionChoice,
+    Given,
     Program,
     Proposal,
     RecipeRun,
+    StateError,
+    Step,
+    Text,
     Usage,
+    add_steps,
     add_usage,
     merge_requests,
+    newer,
+    placed_id,
 )
-from restgpt.nodes.state.text import Text, newer
+from restgpt.tools.errors import StoppingError
+from restgpt.tools.text.storable import storable_value
+
+
+def _answered(request: Request) -> Request:
+    if request["status"] in ("sent", "parsed") and "status" not in request["response"]:
+        raise ValueError(f"a call that is {request['status']} has the status of its answer in `response`")
+    return request
+
+
+Requests = list[Annotated[Request, AfterValidator(_answered)]]
+"""The requests of a round."""
+
+
+class OtherFormatError(StoppingError):
+    """Another version of RestGPT wrote the checkpoint."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(
+            f"This thread was written by another version of RestGPT: its checkpoints have format {found}, and this "
+            f"version reads format {FORMAT} only. What waited in it was not sent. `restgpt undo` with its id lists "
+            "from the journal what was made and what is of unknown outcome, before it asks; for what is missing, ask "
+            "again in a new thread. Or open it with that version. Nothing was changed."
+        )
+
+
+class FormatChannel(LastValue[int]):
+    """The format number of a thread's checkpoints; raises `OtherFormatError` for any format but `FORMAT`."""
+
+    def from_checkpoint(self, checkpoint: Any) -> "FormatChannel":
+        """Return the channel with the value of a checkpoint."""
+        if isinstance(checkpoint, int) and checkpoint != FORMAT:
+            raise OtherFormatError(checkpoint)
+        return super().from_checkpoint(checkpoint)
+
+
+class _Checked:
+    """A channel that raises `StateError` for a written value of another type than `kind`, or than that of the key."""
+
+    key: str
+    typ: Any
+    kind: Any = None
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Store the written values."""
+        check(self.key, self.kind or self.typ, values)
+        return bool(super().update(values))  # type: ignore[misc]
+
+
+class Checked(_Checked, LastValue[Any]):
+    """A checked channel that keeps the newest value."""
+
+
+class Aggregate(_Checked, BinaryOperatorAggregate[Any]):
+    """A checked channel that merges written values with a reducer."""
+
+
+class StepsChannel(_Checked, DeltaChannel[Any]):
+    """The checked channel of the finished steps."""
+
+    kind = list[Step]
+
+
+def each(reducer: Callable[[Any, Any], Any]) -> Callable[[Any, Sequence[Any]], Any]:
+    """Return a reducer of many writes that merges one after the other, so that their batches make no difference."""
+    return lambda before, writes: reduce(reducer, writes, before)
+
+
+class Instruction(BinaryOperatorAggregate[str]):
+    """The channel of the instruction: keeps the newest text, as `Given` in the one superstep after it was written."""
+
+    def update(self, values: Sequence[str]) -> bool:
+        """Store the newest text; without a new text, make the old one a plain string."""
+        was_given = isinstance(self.value, Given)
+        is_given = super().update(values)
+        self.value = Given(self.value) if is_given else str(self.value)
+        return is_given or was_given
+
+    def checkpoint(self) -> Any:
+        """Return the text for a checkpoint, in a list if it is `Given`."""
+        return [str(self.value)] if isinstance(self.value, Given) else self.value
+
+    def from_checkpoint(self, checkpoint: Any) -> "Instruction":
+        """Return the channel with the value of a checkpoint."""
+        return super().from_checkpoint(Given(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
+
+
+class RecipeChannel(Checked):
+    """The channel of the recipe: keeps the newest, as `GivenRecipe` in the one superstep after an input named it."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Store the written recipe; without a new one, make the old one a plain record."""
+        was_given = isinstance(self.value, GivenRecipe)
+        # A host may give anything, and a checkpoint takes only some of it.
+        is_new = super().update([storable_value(value) if isinstance(value, dict) else value for value in values])
+        # A node has opened a record that has a turn.
+        if isinstance(self.value, dict):
+            is_given = is_new and "turn" not in self.value
+            self.value = GivenRecipe(self.value) if is_given else dict(self.value)
+        return is_new or was_given
+
+    def checkpoint(self) -> Any:
+        """Return the record for a checkpoint, in a list if it is `GivenRecipe`."""
+        return [dict(self.value)] if isinstance(self.value, GivenRecipe) else self.value
+
+    def from_checkpoint(self, checkpoint: Any) -> Self:
+        """Return the channel with the value of a checkpoint."""
+        return super().from_checkpoint(GivenRecipe(checkpoint[0]) if isinstance(checkpoint, list) else checkpoint)
+
+
+def check(key: str, kind: Any, values: Sequence[object]) -> None:
+    """Raise `StateError` unless all values written to a key have its type."""
+    for value in values:
+        try:
+            _adapter(kind).validate_python(value.value if isinstance(value, Overwrite) else value)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = "".join(f"[{part!r}]" for part in first["loc"])
+            raise StateError(key, place, first["msg"]) from None
+
+
+def merge_messages(left: list[AnyMessage], right: Messages) -> Messages:
+    """Merge messages as `add_messages` does; raises `StateError` for what is none.
+
+    A message without an id gets one by its place and its text, because it gets it again whenever the state is read.
+    """
+    try:
+        added = convert_to_messages(right if isinstance(right, list) else [right])
+        for place, message in enumerate(added, len(left)):
+            message.id = message.id or placed_id(place, message.type, message.content)
+        return add_messages(left, added)  # type: ignore[arg-type]
+    except (ValueError, NotImplementedError) as error:
+        # What follows is the value, and where to read on.
+        raise StateError("messages", "", str(error).partition("\n")[0].partition(", got ")[0]) from None
+
+
+# A checkpoint of such a channel has what was written, and every `snapshot_frequency` updates the whole list. LangGraph
+# reads a state from the newest whole list on the way to its checkpoint and from the writes after that. Both numbers are
+# about twenty turns: with more, opening a thread reads more checkpoints; with fewer, more of them hold all turns.
+_CONVERSATION: DeltaChannel[Any] = DeltaChannel(each(merge_messages), snapshot_frequency=60)
+
+Conversation = Annotated[list[AnyMessage], _CONVERSATION]
+"""The messages of a thread."""
+
+GivenConversation = Annotated[Sequence[AnyMessage | tuple[str, str] | dict[str, Any]], _CONVERSATION]
+"""Messages as a host may give them: objects, pairs of a role and a text, or JSON."""
+
+Steps = Annotated[list[Step], StepsChannel(each(add_steps), snapshot_frequency=40)]
+"""The finished steps of a thread."""
+
+
+@lru_cache(maxsize=64)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return the cached validator of a type."""
+    return TypeAdapter(kind)
+
 
 Structured = Annotated[Any, UntrackedValue(object, guard=False)]
 """The answer in the form that the host wants; no checkpoint holds it, because its class is one of the host."""

@@ -1,35 +1,27 @@
 """The undo of a thread as a graph of a LangGraph server: drafts reversals, asks about each, sends and notes them."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.record import undo_report
 from restgpt.calling.undo.reversal import reversals, settle_reversals
+from restgpt.graph.build import compiled
 from restgpt.graph.calls import CallsState, calls_input
-from restgpt.graph.channels import Checked, Conversation
-from restgpt.graph.node import node_of
+from restgpt.graph.node import role_of
 from restgpt.graph.persistence import undo_thread_id
-from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sending
-from restgpt.graph.running import make_parser
+from restgpt.graph.running import after_sending, make_parser
+from restgpt.graph.state import Checked, Conversation
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.text import Text
+from restgpt.nodes.state.records import Text
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.served_graph import ServedGraph
-from restgpt.tools.graphs.thread_pool import run_in_threads
-
-Node = Callable[..., dict[str, Any]]
 
 
 class WrongUndoThreadError(StoppingError):
@@ -78,31 +70,27 @@ def build_undo(services: Services | None = None, *, checkpointer: Any = None, st
     """
     opened = services or Services()
     builder = StateGraph(UndoState, context_schema=Context, input_schema=UndoInput, output_schema=UndoOutput)
-    builder.add_node("open", node_of("open", _make_open(opened), opened))
+    builder.add_node("open", role_of("open", _open, opened))
     builder.add_node("parser", make_parser(opened, None))
-    builder.add_node("settle", node_of("settle", _make_settle(opened), opened))
+    builder.add_node("settle", role_of("settle", _settle, opened))
     builder.add_edge(START, "open")
     builder.add_edge("open", "parser")
     builder.add_conditional_edges("parser", after_sending, {"next calls": "parser", "answered": "settle"})
     builder.add_edge("settle", END)
-    run_in_threads(builder)
-    return DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="Undo"), reopen=reopened)
+    graph: UndoGraph = compiled(builder, "Undo", checkpointer=checkpointer, store=store)
+    return graph
 
 
-def _make_open(services: Services) -> Node:
-    """Make the node that drafts the reversals of a thread."""
-
-    def opening(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run, thread = Run.open(services, runtime, config), state["thread"]
-        if run.thread != undo_thread_id(thread):
-            raise WrongUndoThreadError(thread)
-        found = reversals(Journal(run.store, thread), run.catalogue, steps=_number(state.get("changes")))
-        drafts = [item.draft for item in found if item.draft is not None]
-        number = int(state.get("round") or 0) + 1
-        said = {"type": "human", "content": f"Undo the changes of the thread {thread}."}
-        return {**calls_input(drafts, round_number=number), "turn": number, "messages": [said], "answer": ""}
-
-    return opening
+def _open(run: Run, state: UndoState) -> dict[str, Any]:
+    """Draft the reversals of a thread."""
+    thread = state["thread"]
+    if run.thread != undo_thread_id(thread):
+        raise WrongUndoThreadError(thread)
+    found = reversals(Journal(run.store, thread), run.catalogue, steps=_number(state.get("changes")))
+    drafts = [item.draft for item in found if item.draft is not None]
+    number = int(state.get("round") or 0) + 1
+    said = {"type": "human", "content": f"Undo the changes of the thread {thread}."}
+    return {**calls_input(drafts, round_number=number), "turn": number, "messages": [said], "answer": ""}
 
 
 def _number(given: Any) -> int | None:
@@ -110,17 +98,12 @@ def _number(given: Any) -> int | None:
     return given if isinstance(given, int) and given > 0 else None
 
 
-def _make_settle(services: Services) -> Node:
-    """Make the node that notes in the journal of the thread what was undone, and says it."""
-
-    def settling(state: UndoState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        run = Run.open(services, runtime, config)
-        records = [record for record in state["requests"] if record["round"] == state["round"]]
-        settle_reversals(Journal(run.store, state["thread"]), records)
-        answer = undo_report(records)
-        return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
-
-    return settling
+def _settle(run: Run, state: UndoState) -> dict[str, Any]:
+    """Note in the journal of the thread what was undone, and say it."""
+    records = [record for record in state["requests"] if record["round"] == state["round"]]
+    settle_reversals(Journal(run.store, state["thread"]), records)
+    answer = undo_report(records)
+    return {"answer": answer, "messages": [{"type": "ai", "content": answer}]}
 
 
 exported = build_undo()

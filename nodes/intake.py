@@ -10,10 +10,9 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answered_by
-from restgpt.nodes.run.claims import CLAIM
+from restgpt.nodes.run.run import CLAIM
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
-from restgpt.nodes.state.records import FORMAT, RecipeRun, Usage, no_usage
-from restgpt.nodes.state.text import Given, placed_id
+from restgpt.nodes.state.records import FORMAT, Given, RecipeRun, Usage, no_usage, placed_id
 from restgpt.tools.errors import StoppingError
 
 

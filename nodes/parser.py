@@ -34,6 +34,9 @@ ERROR_BODY = 1500
 REPAIRS = 1
 """How often the model gets failed code back with its traceback."""
 
+SCHEMA_BUDGET = 1000
+"""The maximum number of tokens of the response schema in a prompt."""
+
 ANYTHING = "What the response says, in short."
 """The query for a response with a body where the document promises none."""
 
@@ -168,12 +171,11 @@ def _words(text: str) -> set[str]:
 
 def _prompt(run: Run, request: Request, body: Body) -> list[BaseMessage]:
     operation = run.catalogue.operation(request["operation"])
-    budget = run.context.schema_budget
     schema = response_documentation(
         operation,
         status=request["response"]["status"],
         focus=request["output_instruction"],
-        budget=budget,
+        budget=SCHEMA_BUDGET,
         received=body.value if body.is_json else None,
     )
     return [

@@ -274,8 +274,7 @@ class SavedStates:
 
 def undeletable(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool = False) -> dict[str, str]:
     """Return why threads are not to be deleted: a process uses them, or a change has an unknown outcome."""
-    from restgpt.graph.persistence import ThreadBusyError
-    from restgpt.graph.removal import is_unsettled
+    from restgpt.graph.persistence import ThreadBusyError, is_unsettled
 
     reasons: dict[str, str] = {}
     for thread in (record.thread for record in records):
@@ -291,8 +290,7 @@ def undeletable(persistence: "Persistence", records: Sequence[ThreadRecord], *, 
 
 def delete(persistence: "Persistence", records: Sequence[ThreadRecord]) -> dict[str, str]:
     """Lock and delete each thread, then delete unreferenced bodies; returns the threads that another process locked."""
-    from restgpt.graph.persistence import ThreadBusyError
-    from restgpt.graph.removal import remove_bodies, remove_thread
+    from restgpt.graph.persistence import ThreadBusyError, remove_bodies, remove_thread
 
     threads = Threads(persistence.store)
     reasons: dict[str, str] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from restgpt.nodes.run.progress import CallFinished, ProgramCall, ProgressEvent, StepFinished
+from restgpt.nodes.run.events import CallFinished, ProgramCall, ProgressEvent, StepFinished
 from restgpt.nodes.state.records import Usage
 from restgpt.tools.text.quotation import visible
 

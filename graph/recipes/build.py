@@ -6,7 +6,6 @@ from typing import Annotated, Any, get_type_hints
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -14,9 +13,8 @@ from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
-from restgpt.graph.channels import Conversation
 from restgpt.graph.program import compile_program_graph
-from restgpt.graph.state import OutputState, State
+from restgpt.graph.state import Conversation, OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.run.context import Context
@@ -64,11 +62,9 @@ def build_recipe(
     services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
     if is_configured:
         services = narrowed(services, recipe)
-    builder = StateGraph(
-        RecipeGraphState, context_schema=Context, input_schema=_input_of(recipe), output_schema=OutputState
-    )
     graph: RecipeGraph = compile_program_graph(
-        builder,
+        RecipeGraphState,
+        _input_of(recipe),
         services,
         name=recipe.name,
         opening=make_opening(recipe, services, is_tool=is_tool),

@@ -21,8 +21,7 @@ from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.provenance import SHORTEST, traced_values
 from restgpt.calling.record import CallRecord, Place, Provenance, Request
 from restgpt.nodes.dialogue.knowledge import notes_of
-from restgpt.nodes.run.answers import MAX_TRACED, kept_answers
-from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.run import MAX_TRACED, Run, kept_answers
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
 from restgpt.nodes.state.records import RecipeRun, Step
 from restgpt.prompts import fenced, render

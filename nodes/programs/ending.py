@@ -13,10 +13,17 @@ from restgpt.nodes.programs.findings import findings
 from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
 from restgpt.nodes.programs.stop import changes_of, stop_text, to_planner
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.notices import is_first_page, wants_whole
 from restgpt.nodes.state.recipe_run import functions_in, of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step
-from restgpt.nodes.state.results import READS_HEAD, RECEIVED, SHAPES_HEAD, result_of, shortened
+from restgpt.nodes.state.results import (
+    READS_HEAD,
+    RECEIVED,
+    SHAPES_HEAD,
+    is_first_page,
+    result_of,
+    shortened,
+    wants_whole,
+)
 from restgpt.nodes.state.rounds import of_turn, step_of
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.result import shorten

@@ -21,7 +21,7 @@ from restgpt.calling.policy import Writes
 from restgpt.calling.record import CallSite, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
-from restgpt.nodes.run.answers import kept_answers
+from restgpt.nodes.run.run import kept_answers
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
 from restgpt.nodes.state.records import Step

@@ -1,15 +1,28 @@
 """The settings of a run, as LangGraph's `context`: Studio shows them as configuration."""
 
+from collections.abc import Callable
+from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from restgpt.calling.policy import Writes
-from restgpt.nodes.run.today import Day
 from restgpt.nodes.state.records import Usage, tokens
 from restgpt.prompts import checked, text_of
 from restgpt.tools.model.role import ROLES, Role
 from restgpt.tools.model.structured import Method
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _checked(day: str) -> str:
+    if day:
+        date.fromisoformat(day)
+    return day
+
+
+Day = Annotated[str, AfterValidator(_checked)]
+"""A date as YYYY-MM-DD; empty: the system date. pydantic rejects any other text."""
 
 MAX_STEPS = 100
 """The maximum value of the setting `max_steps`."""
@@ -18,13 +31,6 @@ MAX_STEPS = 100
 Road = Literal["auto", "program", "roles"]
 """The ways to carry out an instruction."""
 
-FORMER = {
-    "execution": "`execution: calls` is `road: roles` now, and `execution: program` is `road: program`",
-    "express": "`express: true` is `road: program` now, and the nearest to `express: false` is `road: roles`",
-}
-"""What an error says of a setting that there is no more."""
-
-
 PROMPTS = {"planner": "planner", "selector": "selector", "caller": "instruction", "parser": "parser"}
 """The prompt file of each role whose text a run may replace."""
 
@@ -32,6 +38,11 @@ PROMPTS = {"planner": "planner", "selector": "selector", "caller": "instruction"
 def _prompt(role: Role, what: str) -> Any:
     shown = {**_shown_at(role), "langgraph_type": "prompt"}
     return Field(default=text_of(PROMPTS[role]), description=f"System prompt {what}.", json_schema_extra=shown)
+
+
+def _model(role: Role, name: str) -> Any:
+    description = f"Chat model of the {name}, instead of `model`."
+    return Field(default="", description=description, json_schema_extra=_shown_at(role))
 
 
 def _shown_at(*nodes: str) -> dict[str, Any]:
@@ -44,33 +55,15 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        for name in FORMER if isinstance(given, dict) else ():
-            if name in given:
-                raise ValueError(f"There is no setting {name}: {FORMER[name]}.")
-        return given
-
     model: Annotated[str, {"__template_metadata__": {"kind": "llm"}}] = Field(
         default="",
         description="Chat model of all roles as provider:name, such as openai:gpt-5-mini. Empty: RESTGPT_MODEL.",
         json_schema_extra=_shown_at(*ROLES),
     )
-    planner_model: str = Field(
-        default="", description="Chat model of the planner, instead of `model`.", json_schema_extra=_shown_at("planner")
-    )
-    selector_model: str = Field(
-        default="",
-        description="Chat model of the API selector, instead of `model`.",
-        json_schema_extra=_shown_at("selector"),
-    )
-    caller_model: str = Field(
-        default="", description="Chat model of the caller, instead of `model`.", json_schema_extra=_shown_at("caller")
-    )
-    parser_model: str = Field(
-        default="", description="Chat model of the parser, instead of `model`.", json_schema_extra=_shown_at("parser")
-    )
+    planner_model: str = _model("planner", "planner")
+    selector_model: str = _model("selector", "API selector")
+    caller_model: str = _model("caller", "caller")
+    parser_model: str = _model("parser", "parser")
     planner_prompt: str = _prompt("planner", "of the planner's model")
     selector_prompt: str = _prompt("selector", "of the API selector's model")
     caller_prompt: str = _prompt("caller", "of the caller, for a program that carries out the whole instruction")
@@ -152,12 +145,6 @@ class Context(BaseModel):
         description="Maximum tokens of one operation's documentation or function in the caller's prompt.",
         json_schema_extra=_shown_at("caller"),
     )
-    schema_budget: int = Field(
-        default=1000,
-        ge=100,
-        description="Maximum tokens of the response schema in the parser's prompt.",
-        json_schema_extra=_shown_at("parser"),
-    )
     result_budget: int = Field(
         default=2000,
         ge=100,
@@ -194,3 +181,13 @@ def used_up(context: Context, steps: int, spent: Usage) -> str:
 def allows_a_last_question(context: Context, spent: Usage) -> bool:
     """Return whether tokens and seconds are left for one more model call, which writes the final answer."""
     return tokens(spent) < context.max_tokens and spent["seconds"] < context.max_seconds
+
+
+def today_text(setting: Day, system_date: Callable[[], date]) -> str:
+    """Return today's date for a prompt: the date of the setting `today`, or the system date if it is empty."""
+    return dated(date.fromisoformat(setting) if setting else system_date())
+
+
+def dated(day: date) -> str:
+    """Format a date with its weekday, such as `2023-12-01, a Friday`, because models often get the weekday wrong."""
+    return f"{day.isoformat()}, a {WEEKDAYS[day.weekday()]}"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Result = TypeVar("Result")
 
 
+@dataclass(slots=True)
 class ModelCalls:
     """Asks the models of the roles for one node run.
 
@@ -39,27 +41,15 @@ class ModelCalls:
     an answer of the thread: then it is put back once.
     """
 
-    def __init__(
-        self,
-        model: Callable[[Role, Role | None], BaseChatModel],
-        context: Context,
-        left: Callable[[], float],
-        redactor: Callable[[], Redactor],
-        *,
-        tokens: int | None = None,
-        host: str = "",
-        hidden: Callable[[], Redactor] = Redactor,
-        is_echo: Callable[[Any], bool] = lambda reply: False,
-    ) -> None:
-        self._model = model
-        self._host = host
-        self._hidden = hidden
-        self._context = context
-        self._left = left
-        self._redactor = redactor
-        self._tokens = tokens
-        self._is_echo = is_echo
-        self._spent: dict[str, ModelUsage] = {}
+    model: Callable[[Role, Role | None], BaseChatModel]
+    context: Context
+    left: Callable[[], float]
+    redactor: Callable[[], Redactor]
+    hidden: Callable[[], Redactor]
+    is_echo: Callable[[Any], bool]
+    tokens: int | None = None
+    host: str = ""
+    _spent: dict[str, ModelUsage] = field(default_factory=dict)
 
     def ask(
         self,
@@ -75,37 +65,37 @@ class ModelCalls:
 
         A role without a model of its own asks that of the role `instead`.
         """
-        model, method = self._model(role, instead), self._context.structured_output
+        model, method = self.model(role, instead), self.context.structured_output
         prompt = self._ruled(prompt)
         question = partial(
-            ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, is_echo=self._is_echo
+            ask, model, prompt, schema, method=method, check=check, callbacks=callbacks, is_echo=self.is_echo
         )
         return self._counted(role, question)
 
     def read(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for text; raises `ModelError`."""
-        return self._counted(role, partial(read_text, self._model(role, None), self._ruled(prompt)))
+        return self._counted(role, partial(read_text, self.model(role, None), self._ruled(prompt)))
 
     def read_program(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
         """Ask a role's model for a program, once more if it stands in an answer of an API; raises `ModelError`."""
         code = self.read(role, prompt)
-        if not self._is_echo(code):
+        if not self.is_echo(code):
             return code
         return self.read(role, [*prompt, AIMessage(code), HumanMessage(ECHO)])
 
     def call_tools(self, role: Role, prompt: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Ask a role's model for native calls of tools, or for text; raises `ModelError`."""
-        model, prompt = self._model(role, None), self._ruled(prompt)
-        return self._counted(role, partial(read_tool_calls, model, prompt, tools, is_echo=self._is_echo))
+        model, prompt = self.model(role, None), self._ruled(prompt)
+        return self._counted(role, partial(read_tool_calls, model, prompt, tools, is_echo=self.is_echo))
 
     def _ruled(self, prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Return a prompt as it is sent, with the rules of the host at the end of its system message."""
-        if (hidden := self._hidden()).secrets:
+        if (hidden := self.hidden()).secrets:
             prompt = [message.model_copy(update={"content": hidden.json(message.content)}) for message in prompt]
-        if not self._host:
+        if not self.host:
             return list(prompt)
         first, rest = (prompt[0].text, prompt[1:]) if prompt and prompt[0].type == "system" else ("", prompt)
-        return [SystemMessage("\n\n".join(filter(None, [str(first), render("host", rules=self._host)]))), *rest]
+        return [SystemMessage("\n\n".join(filter(None, [str(first), render("host", rules=self.host)]))), *rest]
 
     def usage(self) -> dict[str, RoleUsage]:
         """Return the calls and tokens so far, by role."""
@@ -135,12 +125,12 @@ class ModelCalls:
 
         Raises `OutOfTokensError`, and `OutOfTimeError` at the deadline, without waiting for the model.
         """
-        if self._tokens is not None and self._tokens + self._used() >= self._context.max_tokens:
-            raise OutOfTokensError(self._context.max_tokens)
-        call = redacted_with(self._redactor, call)
-        left = self._left()
+        if self.tokens is not None and self.tokens + self._used() >= self.context.max_tokens:
+            raise OutOfTokensError(self.context.max_tokens)
+        call = redacted_with(self.redactor, call)
+        left = self.left()
         if left <= 0:
-            raise OutOfTimeError(self._context.max_seconds)
+            raise OutOfTimeError(self.context.max_seconds)
         if left == math.inf:
             return call()
         # A chat model cannot be interrupted, so it runs in a thread, which ends some time after it was given up.
@@ -152,7 +142,7 @@ class ModelCalls:
         except TimeoutError:
             if future.done():
                 raise
-            late = OutOfTimeError(self._context.max_seconds)
+            late = OutOfTimeError(self.context.max_seconds)
         raise late
 
 

@@ -1,12 +1,12 @@
-"""What one run of a node needs: the services of its graph, the settings of the run, and a count of what it uses."""
+"""What one run of a node needs: its claim on the thread, services, settings, kept answers, and a count of its use."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import islice
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,31 +14,28 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.journal.claim import Claim
+from restgpt.calling.journal.claim import Claim, LostClaimError
 from restgpt.calling.journal.journal import Journal
 from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.policy import Rules
-from restgpt.calling.record import Request
+from restgpt.calling.record import CallRecord, Request
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.answer_stream import AnswerStream
-from restgpt.nodes.run.answers import kept_answers
-from restgpt.nodes.run.claims import CLAIM
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.context import Context, today_text
 from restgpt.nodes.run.events import request_reporter
 from restgpt.nodes.run.model_calls import ModelCalls
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.run.today import today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
-from restgpt.nodes.state.records import Usage
+from restgpt.nodes.state.records import Usage, tokens
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.words.current_time import current_time
 from restgpt.specs.status import is_success
 from restgpt.tools.model.echo import echo_of
 from restgpt.tools.model.role import Role
-from restgpt.tools.response.store import ResponseStore, UnknownHandleError
+from restgpt.tools.response.store import MOST_CACHED, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.text.redaction import Redactor, is_secret_name
 
@@ -51,6 +48,19 @@ MOST_LEARNED = 1_000_000
 """The maximum size of a response whose shape is learned, in bytes."""
 
 
+MAX_TRACED = 30
+"""The maximum number of responses that are searched for the origin of an argument of a single call."""
+
+MAX_TRACED_SIZE = 4_000_000
+"""The maximum size of a response that is searched for that, in bytes."""
+
+MAX_TRACED_TOTAL = 16_000_000
+"""The maximum size of all responses that are searched for that, in bytes; the newest are searched."""
+
+CLAIM = "restgpt_claim"
+"""The key in a node's `configurable` under which it finds the claim of its run."""
+
+
 def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: BaseStore | None) -> None:
     """Raise `ValueError` for a persistent checkpointer without a store: a resumed run would have no write journal."""
     lasts = isinstance(checkpointer, BaseCheckpointSaver) and not isinstance(checkpointer, InMemorySaver)
@@ -60,6 +70,60 @@ def check_store(checkpointer: BaseCheckpointSaver[Any] | bool | None, store: Bas
             "store, such as SqliteStore(…), to build_graph or to the parent graph: "
             "compile(checkpointer=SqliteSaver(…), store=SqliteStore(…))"
         )
+
+
+def run_claim(number: int | None, store: BaseStore, runtime: Runtime[Context], config: RunnableConfig) -> Claim | None:
+    """Return the claim of a run: that of its `number`, or the next one of its thread; None without checkpoints.
+
+    A subgraph claims for itself: two of them may run at once in one thread. Raises `LostClaimError` for a run that is
+    about to take its first claim, if another run has saved newer checkpoints since this one loaded its own.
+    """
+    configured = config.get("configurable", {})
+    thread, place = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
+    if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
+        return None
+    journal = Journal(store, str(thread))
+    return _first_claim(journal, place, runtime, config) if number is None else journal.run_claim(place, number)
+
+
+def _first_claim(journal: Journal, place: str, runtime: Runtime[Context], config: RunnableConfig) -> Claim:
+    """Take the first claim of a run, unless another run has moved the thread on since this run loaded it."""
+    # Before the claim, so that a run that is late takes nothing from the other one; and after it, because the run may
+    # have been stopped in between.
+    _check_is_newest(place, runtime, config)
+    claim = journal.run_claim(place)
+    _check_is_newest(place, runtime, config)
+    return claim
+
+
+def _check_is_newest(place: str, runtime: Runtime[Context], config: RunnableConfig) -> None:
+    """Raise `LostClaimError` if the thread has newer checkpoints; not for a run that was given an old one to start."""
+    configured, loaded = config.get("configurable", {}), runtime.execution_info
+    if loaded is None or config.get("metadata", {}).get("checkpoint_id"):
+        return
+    thread: RunnableConfig = {"configurable": {"thread_id": configured["thread_id"], "checkpoint_ns": place}}
+    newest = configured["__pregel_checkpointer"].get_tuple(thread)
+    if newest is not None and newest.checkpoint["id"] > loaded.checkpoint_id:
+        raise LostClaimError
+
+
+def kept_answers(
+    kept: ResponseStore, requests: Sequence[CallRecord], *, most: int = MAX_TRACED
+) -> Iterator[tuple[str, Any]]:
+    """Yield the saved responses to requests by handle, newest first, up to `most`, without binary and large ones."""
+    handles = dict.fromkeys(request["response"].get("handle") for request in reversed(requests))
+    left = MAX_TRACED_TOTAL
+    for handle in islice(filter(None, handles), most):
+        try:
+            body = kept.open(handle)
+        except UnknownHandleError:
+            continue
+        # A body too heavy for the cache would be parsed again for every call.
+        if not body.is_binary and body.size <= MAX_TRACED_SIZE and body.weight <= MOST_CACHED:
+            left -= body.size
+            if left < 0:
+                return
+            yield handle, body.value if body.is_json else body.text()
 
 
 def _host_rules(services: Services, messages: Iterable[AnyMessage]) -> str:
@@ -82,8 +146,7 @@ class Run:
     store: BaseStore
     thread: str
     started: float
-    spent: float | None = None
-    tokens: int | None = None
+    used: Usage | None = None
     claim: Claim | None = None
     has_reader: bool = True
     host: str = ""
@@ -101,15 +164,14 @@ class Run:
         runtime: Runtime[Context],
         config: RunnableConfig,
         *,
-        spent: float | None = None,
-        tokens: int | None = None,
+        used: Usage | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> "Run":
         """Open one node run; the settings of the run override the graph's defaults.
 
-        `spent` is the number of seconds that the turn has taken so far. Without it, no deadline ends this node run.
-        `tokens` is the number of model tokens that it has taken. Without it, any number of model calls may be made. If
-        the `state` has a recipe for the turn whose file bans changes, or another road, this run has that setting.
+        `used` is what the turn has used so far. Without it, no deadline ends this node run, and any number of model
+        calls may be made. If the `state` has a recipe for the turn whose file bans changes, or another road, this run
+        has that setting.
         Raises `ValueError` for the same reason as `check_store`: a subgraph gets its parent's checkpointer only here.
         """
         context = services.defaults
@@ -131,8 +193,7 @@ class Run:
             services.store_of(runtime),
             thread,
             started=services.clock(),
-            spent=spent,
-            tokens=tokens,
+            used=used,
             claim=claim,
             has_reader=has_reader(state or {}),
             host=_host_rules(services, (state or {}).get("messages", ())),
@@ -141,18 +202,15 @@ class Run:
         )
 
     def __post_init__(self) -> None:
-        def model(role: Role, instead: Role | None) -> BaseChatModel:
-            return self.services.model(role, self.context, instead)
-
         self.models = ModelCalls(
-            model,
+            lambda role, instead: self.services.model(role, self.context, instead),
             self.context,
             self.left,
-            lambda: self.session.redactor().extended(self._tokens()),
-            tokens=self.tokens,
-            host=self.host,
+            redactor=lambda: self.session.redactor().extended(self._tokens()),
             hidden=lambda: Redactor(self._tokens()),
             is_echo=echo_of(self._answers),
+            tokens=None if self.used is None else tokens(self.used),
+            host=self.host,
         )
 
     @property
@@ -209,15 +267,15 @@ class Run:
                 compares=self.has_reader,
                 watch=self.watch,
             )
-            if self.spent is not None:
+            if self.used is not None:
                 self._session.deadline = self._session.clock() + self.left()
         return self._session
 
     def left(self) -> float:
         """Return the seconds until the deadline of the turn, which all work of this node run must keep."""
-        if self.spent is None:
+        if self.used is None:
             return math.inf
-        return max(0.0, self.context.max_seconds - self.spent - (self.services.clock() - self.started))
+        return max(0.0, self.context.max_seconds - self.used["seconds"] - (self.services.clock() - self.started))
 
     def limits(self, limits: Limits) -> Limits:
         """Return the limits of a sandbox run that ends by the deadline of the turn."""

@@ -65,7 +65,11 @@ class Services:
         self.now = now
         self.new_id = new_id
         self._apis = _checked(apis) if apis is not None else None
-        self._models = RoleModels(model, models or {}, lambda: self.settings)
+        self._model = model if model is None or isinstance(model, str) else chat_model(model)
+        self._models = {
+            role: item if isinstance(item, str) else chat_model(item) for role, item in (models or {}).items()
+        }
+        self._resolved: dict[tuple[str | int, float | None, float, int], BaseChatModel] = {}
         self._http = http
         self._settings = settings and settings.beside_apis(self._apis or ())
         self._examples = dict(examples or {})
@@ -147,41 +151,16 @@ class Services:
         return recipes
 
     def model(self, role: Role, context: Context, instead: Role | None = None) -> BaseChatModel:
-        """Return the chat model of a role, as `RoleModels.model`."""
-        return self._models.model(role, context, instead)
-
-    def examples(self, role: Role) -> str:
-        """Return the examples for a role's prompt, given with the APIs; empty for most APIs."""
-        text = self._examples.get(role, "").strip()
-        return f"\n# Examples\n{text}" if text else ""
-
-
-class RoleModels:
-    """The chat models of a graph: `model` for all roles, `models` for single roles, both optional."""
-
-    def __init__(
-        self,
-        model: str | ChatModel | None,
-        models: Mapping[str, str | ChatModel],
-        settings: Callable[[], Settings],
-    ) -> None:
-        self._model = model if model is None or isinstance(model, str) else chat_model(model)
-        self._models = {role: item if isinstance(item, str) else chat_model(item) for role, item in models.items()}
-        self._settings = settings
-        self._lock = Lock()
-        self._resolved: dict[tuple[str | int, float | None, float, int], BaseChatModel] = {}
-
-    def model(self, role: Role, context: Context, instead: Role | None = None) -> BaseChatModel:
         """Return the model of a role; the first of these that is set names it.
 
         The role's setting of the run, the graph's `models`, the run's `model`, the graph's `model`, the environment. A
         role without a setting of its own takes the model of the role `instead`.
         """
         own = self._own(role, context)
-        if not own and instead and not self._settings().models.get(role):
+        if not own and instead and not self.settings.models.get(role):
             role = instead
             own = self._own(role, context)
-        wanted = own or context.model or self._model or self._settings().model_for(role)
+        wanted = own or context.model or self._model or self.settings.model_for(role)
         name, most = wanted if isinstance(wanted, str) else id(wanted), context.max_reply_tokens
         key = (name, context.temperature, context.model_timeout, most)
         with self._lock:
@@ -192,6 +171,11 @@ class RoleModels:
 
     def _own(self, role: Role, context: Context) -> str | BaseChatModel | None:
         return getattr(context, f"{role}_model") or self._models.get(role)
+
+    def examples(self, role: Role) -> str:
+        """Return the examples for a role's prompt, given with the APIs; empty for most APIs."""
+        text = self._examples.get(role, "").strip()
+        return f"\n# Examples\n{text}" if text else ""
 
 
 def _checked(apis: Api | Sequence[Api]) -> list[Api]:

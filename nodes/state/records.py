@@ -1,11 +1,13 @@
 """The records in the state: plain JSON, so that any checkpointer can save them without our classes."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
+from uuid import NAMESPACE_OID, uuid5
 
 from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request
+from restgpt.tools.text.storable import storable_text
 
 FORMAT = 8
 """The number of the checkpoint format, the only one that this program writes and reads."""
@@ -19,6 +21,24 @@ class StateError(ValueError):
             f"The state key {key!r} was not changed. The new value is invalid at {key}{place}: {reason}. Read "
             "the current value with get_state, and write a value of the same form."
         )
+
+
+def newer(before: str, after: str) -> str:
+    """Return the newer text, without characters such as NUL: PostgreSQL rejects them in a state value."""
+    return storable_text(after) if isinstance(after, str) else ""
+
+
+Text = Annotated[str, newer]
+"""A text of the state."""
+
+
+class Given(str):
+    """A text from the current input, unlike a text that an earlier turn left in the state."""
+
+
+def placed_id(place: int, kind: str, content: Any) -> str:
+    """Return the id of a message that came without one: it gets it again whenever the state is read."""
+    return str(uuid5(NAMESPACE_OID, f"{place} {kind} {content}"))
 
 
 DecisionKind = Literal["plan", "continue", "program", "end"]
@@ -216,50 +236,28 @@ def no_usage() -> Usage:
 
 def add_usage(before: Usage, more: Usage) -> Usage:
     """Add two usages, role by role."""
-    before = before or no_usage()
-    roles = dict(before["roles"])
-    for role, spent in more["roles"].items():
-        mine = roles.get(role, _NOTHING)
-        roles[role] = {
-            "calls": mine["calls"] + spent["calls"],
-            "input_tokens": mine["input_tokens"] + spent["input_tokens"],
-            "output_tokens": mine["output_tokens"] + spent["output_tokens"],
-        }
-    return {
-        "roles": roles,
-        "requests": before["requests"] + more["requests"],
-        "seconds": round(before["seconds"] + more["seconds"], 3),
-    }
+    return _combined(before or no_usage(), more, 1)
 
 
-def seconds_spent(state: Mapping[str, Any]) -> float:
-    """Return the seconds that the current turn has taken so far, without pauses for approval."""
-    return _spent(state)["seconds"]
-
-
-def tokens_spent(state: Mapping[str, Any]) -> int:
-    """Return the tokens that the current turn has taken so far."""
-    return tokens(_spent(state))
-
-
-def _spent(state: Mapping[str, Any]) -> Usage:
+def turn_usage(state: Mapping[str, Any]) -> Usage:
+    """Return the usage of the current turn so far; its seconds are without pauses for approval."""
     return spent_since(state.get("baseline") or no_usage(), state.get("usage") or no_usage())
 
 
 def spent_since(baseline: Usage, usage: Usage) -> Usage:
     """Return the difference of two usages."""
-    roles: dict[str, RoleUsage] = {}
-    for role, now in usage["roles"].items():
-        then = baseline["roles"].get(role, _NOTHING)
-        roles[role] = {
-            "calls": now["calls"] - then["calls"],
-            "input_tokens": now["input_tokens"] - then["input_tokens"],
-            "output_tokens": now["output_tokens"] - then["output_tokens"],
-        }
+    return _combined(usage, baseline, -1)
+
+
+def _combined(one: Usage, other: Usage, sign: int) -> Usage:
+    roles: dict[str, Any] = {}
+    for role in {**one["roles"], **other["roles"]}:
+        mine, more = (usage["roles"].get(role, _NOTHING) for usage in (one, other))
+        roles[role] = {key: mine[key] + sign * more[key] for key in _NOTHING}  # type: ignore[literal-required]
     return {
         "roles": roles,
-        "requests": usage["requests"] - baseline["requests"],
-        "seconds": round(usage["seconds"] - baseline["seconds"], 3),
+        "requests": one["requests"] + sign * other["requests"],
+        "seconds": round(one["seconds"] + sign * other["seconds"], 3),
     }
 
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from restgpt.calling.execution import FIRST_PAGE
 from restgpt.calling.record import Request, succeeded
-from restgpt.nodes.state.notices import notices_of
 from restgpt.nodes.state.records import Step
 from restgpt.prompts import fenced
 
@@ -34,6 +34,19 @@ OLD_RESULT = 600
 
 ARGUMENTS_BUDGET = 600
 """The maximum number of characters of a request's arguments in a result."""
+
+
+FEW = 20
+"""The largest page size that shows that not the whole list was wanted."""
+
+_LETTERS = re.compile(r"[^a-z]")
+_SEARCHED = frozenset(
+    {"q", "query", "search", "searchtext", "searchterm", "searchquery", "term", "keyword", "keywords"}
+)
+_SIZES = frozenset({"limit", "perpage", "pagesize", "maxresults", "top", "size", "rows", "take"})
+_WHOLE = re.compile(r"\b(all|every|each|count\w*|how many|totals?|number of|whole|entire|complete)\b", re.IGNORECASE)
+_FIRST = re.compile(r"\bfirst\b", re.IGNORECASE)
+_QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{2,80})['\"’”](?!\w)")
 
 
 def result_of(requests: Sequence[Request], remark: str = "", *, numbered: bool = False) -> str:
@@ -66,6 +79,43 @@ def _outcome(request: Request) -> str:
     if status == "failed":
         return f"no answer. {request['note']}"
     return "not sent"
+
+
+def notices_of(request: Request) -> list[str]:
+    """Return the notices of a request; that a list goes on is left out if its first page was all that was wanted."""
+    notices = list(request["response"].get("notices", ()))
+    return [notice for notice in notices if notice != FIRST_PAGE] if _wants_few(request) else notices
+
+
+def wants_whole(text: str) -> bool:
+    """Return whether a text asks about all items of a list, or their number."""
+    return _WHOLE.search(text) is not None
+
+
+def is_first_page(request: Request) -> bool:
+    """Return whether the answer is the first page of a list that goes on, of no search and no small page."""
+    is_unread = request["pages"] == 1 and request["response"].get("rest") == "unread"
+    return is_unread and not _is_narrow(request["arguments"].get("query"))
+
+
+def _wants_few(request: Request) -> bool:
+    """Return whether the first items were wanted, or the best matches of a search, or an item that was found."""
+    wanted = request["output_instruction"]
+    if request["pages"] != 1 or wants_whole(wanted):
+        return False
+    if _is_narrow(request["arguments"].get("query")) or _FIRST.search(wanted):
+        return True
+    named = _QUOTED.findall(wanted)
+    return bool(named) and all(name.casefold() in request["result"].casefold() for name in named)
+
+
+def _is_narrow(query: Any) -> bool:
+    """Return whether arguments search by words or ask for a small page."""
+    for name, value in query.items() if isinstance(query, Mapping) else ():
+        plain = _LETTERS.sub("", str(name).lower())
+        if plain in _SEARCHED or (plain in _SIZES and str(value).isdecimal() and int(value) <= FEW):
+            return True
+    return False
 
 
 def results_of(steps: Iterable[Step]) -> str:

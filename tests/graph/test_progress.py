@@ -19,8 +19,7 @@ from scripted import ScriptedModel
 from lab.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.events import events_of
-from restgpt.nodes.run.progress import ProgressEvent
+from restgpt.nodes.run.events import ProgressEvent, events_of
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
@@ -248,7 +247,7 @@ def test_every_type_of_event_is_an_object_with_its_type_first() -> None:
 
 
 def test_an_update_without_news_gives_no_event() -> None:
-    assert list(events_of({"turn": 1}, {"hint": ""}, str)) == []
+    assert list(events_of({"turn": 1}, {"hint": ""})) == []
 
 
 def test_the_benchmark_measures_each_run_from_its_decision() -> None:

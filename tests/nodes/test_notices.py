@@ -6,7 +6,7 @@ import pytest
 
 from restgpt.calling.execution import FIRST_PAGE
 from restgpt.calling.record import Request
-from restgpt.nodes.state.notices import notices_of
+from restgpt.nodes.state.results import notices_of
 
 OTHER = "the answer differs from its documented schema at /items"
 

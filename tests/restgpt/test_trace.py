@@ -42,15 +42,15 @@ def placed(line: int, **changed: Any) -> dict[str, Any]:
 
 
 def told(before: dict[str, Any] | None = None, **update: Any) -> list[Line]:
-    return [line for event in events_of(before or {}, update, str) for line in lines_of(event)]
+    return [line for event in events_of(before or {}, update) for line in lines_of(event)]
 
 
 def told_call(item: Any) -> list[Line]:
-    return [line for event in call_events(item, str) for line in lines_of(event)]
+    return [line for event in call_events(item) for line in lines_of(event)]
 
 
 def told_step(step: Any) -> list[tuple[str, str]]:
-    return [(line.label, line.text) for event in events_of_step(step, str) for line in lines_of(event)]
+    return [(line.label, line.text) for event in events_of_step(step) for line in lines_of(event)]
 
 
 def printed(*events: Any, width: int = 60) -> str:

@@ -8,11 +8,11 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import id as checkpoint_id
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability, StateSnapshot
 
-from restgpt.tools.graphs.checkpoint_id import continue_after
 from restgpt.tools.tracing.run_span import Kind, run_span
 
 _END = object()
@@ -74,13 +74,6 @@ class TracedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     yield part
 
 
-class _Outside(NamedTuple):
-    """A thread in a database, and its checkpointer."""
-
-    saver: BaseCheckpointSaver[Any]
-    place: RunnableConfig
-
-
 class Reopened(NamedTuple):
     """A question that is opened again: the update of the state, the node that it counts for, and the answer."""
 
@@ -111,8 +104,7 @@ class DurableGraph(TracedGraph):
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> Iterator[Any]:
         """Run the graph as `CompiledStateGraph.stream` does."""
-        if outside := self._outside(config):
-            _continue(outside.saver.get_tuple(outside.place))
+        self._follow(config)
         answer = self._answer(input, config)
         if self.reopen and answer is not None:
             found = self.reopen(self.get_state(config), answer, isinstance(input, Command))
@@ -125,8 +117,7 @@ class DurableGraph(TracedGraph):
         self, input: Any, config: Any = None, *, durability: Durability | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Run the graph as `CompiledStateGraph.astream` does."""
-        if outside := self._outside(config):
-            _continue(await outside.saver.aget_tuple(outside.place))
+        await self._afollow(config)
         answer = self._answer(input, config)
         if self.reopen and answer is not None:
             found = self.reopen(await self.aget_state(config), answer, isinstance(input, Command))
@@ -149,13 +140,31 @@ class DurableGraph(TracedGraph):
             return None
         return scratchpad.get_null_resume(False) or configured.get("__pregel_resume_map")
 
-    def _outside(self, config: Mapping[str, Any] | None) -> "_Outside | None":
+    def bulk_update_state(self, config: Any, supersteps: Any) -> RunnableConfig:
+        """Update the state as `CompiledStateGraph.bulk_update_state` does."""
+        self._follow(config)
+        return super().bulk_update_state(config, supersteps)
+
+    async def abulk_update_state(self, config: Any, supersteps: Any) -> RunnableConfig:
+        """Update the state as `CompiledStateGraph.abulk_update_state` does."""
+        await self._afollow(config)
+        return await super().abulk_update_state(config, supersteps)
+
+    def _follow(self, config: Mapping[str, Any] | None) -> None:
+        if place := self._place(config):
+            continue_after(self.checkpointer.get_tuple(place))  # type: ignore[union-attr]
+
+    async def _afollow(self, config: Mapping[str, Any] | None) -> None:
+        if place := self._place(config):
+            continue_after(await self.checkpointer.aget_tuple(place))  # type: ignore[union-attr]
+
+    def _place(self, config: Mapping[str, Any] | None) -> RunnableConfig | None:
         """Return the thread if others may have written it; in this process's memory, it has only ids of its own."""
         thread = ((config or {}).get("configurable") or {}).get("thread_id")
-        saver: Any = self.checkpointer
-        if not thread or not isinstance(saver, BaseCheckpointSaver) or isinstance(saver, InMemorySaver):
-            return None
-        return _Outside(saver, {"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
+        is_outside = isinstance(self.checkpointer, BaseCheckpointSaver) and not isinstance(
+            self.checkpointer, InMemorySaver
+        )
+        return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}} if thread and is_outside else None
 
     def _durability(self, given: Durability | None, config: Mapping[str, Any] | None) -> Durability | None:
         # LangGraph fails with durability and no checkpointer, and a subgraph inherits what its parent's host chose.
@@ -177,6 +186,14 @@ def _at(saved: RunnableConfig, config: Any) -> Any:
     return {**config, "configurable": {**configured, "checkpoint_id": saved["configurable"]["checkpoint_id"]}}
 
 
-def _continue(newest: CheckpointTuple | None) -> None:
-    if newest is not None:
-        continue_after(str(newest.config["configurable"]["checkpoint_id"]))
+def continue_after(newest: CheckpointTuple | None) -> None:
+    """Let this process give checkpoints greater ids than the newest one, as LangGraph does after an id of its own."""
+    try:
+        written = checkpoint_id.UUID(str(newest and newest.config["configurable"]["checkpoint_id"]))
+    except ValueError:
+        # No checkpoint, or one of another version of LangGraph, whose ids have another order.
+        return
+    if written.version == 6:
+        # The time of the last id that this process gave; LangGraph has no public way to set it.
+        clock: Any = checkpoint_id
+        clock._last_v6_timestamp = max(clock._last_v6_timestamp or 0, written.time)

@@ -8,19 +8,16 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, make_resources, recursion_limit
+from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, compiled, make_resources
 from restgpt.graph.node import node_of
-from restgpt.graph.resumption import reopened
-from restgpt.graph.routes import after_sending
-from restgpt.graph.running import make_parser
+from restgpt.graph.running import after_sending, make_parser
 from restgpt.graph.state import InputState, OutputState, State
 from restgpt.nodes.intake import intake
-from restgpt.nodes.run.context import MAX_STEPS, Context
+from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api
-from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
+from restgpt.tools.graphs.thread_pool import on_loop
 from restgpt_bench.methods.deps import make_deps
 from restgpt_bench.methods.offline import make_answer, make_offline
 from restgpt_bench.methods.react import make_react
@@ -59,9 +56,9 @@ def build_method(
     builder.add_node("intake", node_of("intake", lambda state, runtime, config: intake(state, config), services))
     builder.add_edge(START, "intake")
     wire(builder, services)
-    run_in_threads(builder, concurrency)
-    graph = DurableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name=method), reopen=reopened)
-    return graph.with_config(recursion_limit=recursion_limit(MAX_STEPS))
+    options: Any = {"checkpointer": checkpointer, "store": store, "concurrency": concurrency}
+    graph: Graph = compiled(builder, method, traced_as="agent", **options)
+    return graph
 
 
 @on_loop

@@ -188,7 +188,7 @@ def _request_lines(requests: "Sequence[Request]") -> "list[Line]":
     from restgpt.nodes.run.events import call_events
     from restgpt.trace import lines_of
 
-    return [line for request in requests for event in call_events(request, str) for line in lines_of(event)]
+    return [line for request in requests for event in call_events(request) for line in lines_of(event)]
 
 
 def _print_thread(
@@ -210,7 +210,7 @@ def _print_thread(
         f"apis         {sources}",
         *([f"recipe       {record.recipe['recipe']['name']}"] if record.recipe else []),
     ]
-    events = (event for step in steps for event in events_of_step(step, str))
+    events = (event for step in steps for event in events_of_step(step))
     told = [line for event in events for line in lines_of(event)]
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"] if usage else []

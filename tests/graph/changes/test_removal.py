@@ -9,8 +9,15 @@ from roles import by_role, call, end, plan, select
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import Persistence, open_persistence, undo_thread
-from restgpt.graph.removal import PAGE, is_unsettled, remove_bodies, remove_thread
+from restgpt.graph.persistence import (
+    AT_ONCE,
+    Persistence,
+    is_unsettled,
+    open_persistence,
+    remove_bodies,
+    remove_thread,
+    undo_thread,
+)
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError, handles_in
 from restgpt.tools.settings import Settings
 
@@ -74,7 +81,7 @@ def test_a_change_without_an_outcome_makes_a_thread_unsettled(kept: Persistence)
 def test_a_body_is_found_however_many_checkpoints_came_after_it(kept: Persistence, board: Board) -> None:
     [shared] = run(kept, board, "stays", 1)
     graph = build_graph([], checkpointer=kept.checkpointer, store=kept.store)
-    for number in range(PAGE + 1):
+    for number in range(AT_ONCE + 1):
         graph.update_state({"configurable": {"thread_id": "other"}}, {"answer": str(number)}, as_node="intake")
     remove_bodies(kept, {shared})
     assert ResponseStore(kept.store).body(shared)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.base.id import UUID, uuid6
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 
 from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.graph.persistence import Persistence, open_persistence
-from restgpt.tools.graphs.checkpoint_id import continue_after
-from restgpt.tools.graphs.compiled_graph import DurableGraph
+from restgpt.tools.graphs.compiled_graph import DurableGraph, continue_after
 from restgpt.tools.settings import Secret, Settings
 
 AN_HOUR = 3600 * 10**7 >> 12
@@ -40,7 +39,7 @@ def _graph(kept: Persistence) -> Any:
     builder.add_edge(START, "first")
     builder.add_edge("first", "second")
     builder.add_edge("second", END)
-    return builder.compile(checkpointer=kept.checkpointer)
+    return DurableGraph.of(builder.compile(checkpointer=kept.checkpointer))
 
 
 def _later(hours: int) -> str:
@@ -97,8 +96,9 @@ def test_postgresql_has_the_same_order(tmp_path: Path) -> None:
 
 def test_ids_of_another_kind_are_left_alone() -> None:
     before = str(uuid6())
-    continue_after("no id")
-    continue_after("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+    for written in ("no id", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"):
+        config: Any = {"configurable": {**THREAD["configurable"], "checkpoint_id": written}}
+        continue_after(CheckpointTuple(config, {**empty_checkpoint(), "id": written}, {}))
     assert before < str(uuid6())
 
 

@@ -20,8 +20,7 @@ from roles import by_role, call, end, plan, program, select
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import FILE, Persistence, open_persistence
-from restgpt.graph.removal import remove_bodies, remove_thread
+from restgpt.graph.persistence import FILE, Persistence, open_persistence, remove_bodies, remove_thread
 from restgpt.nodes.state.records import StateError
 from restgpt.specs import load_api
 from restgpt.tools.response.store import NAMESPACE

@@ -14,8 +14,7 @@ from restgpt.calling.journal.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.failure import explain
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence
-from restgpt.graph.removal import remove_bodies, remove_thread
+from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence, remove_bodies, remove_thread
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.tools.settings import Secret, Settings

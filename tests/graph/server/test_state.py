@@ -11,7 +11,7 @@ from roles import by_role, end, plan, select
 from roles import call as calls
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.channels import FORMAT, OtherFormatError
+from restgpt.graph.state import FORMAT, OtherFormatError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import StateError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from restgpt.calling.policy import Writes
-from restgpt.graph.channels import RecipeChannel
+from restgpt.graph.state import RecipeChannel
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
