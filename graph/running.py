@@ -113,7 +113,8 @@ def _next(run: Run, state: Any, waiting: Sequence[Request], config: RunnableConf
         others = [*of["planned"], *of["approved"]]
         return decided_by_person(run.session, of["asked"], others, state.get("program"), pause_id(config))
     if of["planned"]:
-        return decided_by_rules(run.session, of["planned"])
+        earlier = [request for step in state.get("steps", ()) for request in step["requests"]]
+        return decided_by_rules(run.session, of["planned"], [*earlier, *state["requests"]])
     return sent(run.session, of["approved"], config)
 
 

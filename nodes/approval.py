@@ -38,8 +38,11 @@ class UnapprovedCallError(StoppingError):
         )
 
 
-def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Request]:
-    """Decide by the rules in order; a call that needs only the answer to a question before it stays planned."""
+def decided_by_rules(session: Session, planned: Sequence[Request], others: Sequence[Request] = ()) -> list[Request]:
+    """Decide by the rules in order; a call that needs only the answer to a question before it stays planned.
+
+    `others` are the other calls of the thread, with which a question compares its own.
+    """
     decided: list[Request] = []
     pending: set[tuple[str, str]] = set()
     for request in planned:
@@ -52,7 +55,7 @@ def decided_by_rules(session: Session, planned: Sequence[Request]) -> list[Reque
         pairs = {(source, api_record(draft.operation.api)["id"]) for source in crossing}
         if pairs and pairs <= pending and not needs_person(draft, session.rules):
             continue
-        found = with_record(request, session.keep(present(session, decided_on(session, draft))))
+        found = with_record(request, session.keep(present(session, decided_on(session, draft), others=others)))
         if found["status"] == "asked":
             pending |= pairs
         decided.append(found)

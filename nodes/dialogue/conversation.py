@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from restgpt.calling.call import Call, Problems
+from restgpt.calling.decision import permissions_for
 from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import text_of
 from restgpt.calling.origin.flow import AnsweredApis, api_record
@@ -231,7 +232,7 @@ def traced_draft(
 
     Raises `ArgumentError`. Where rules let a change go out unasked, an id in its path is asked about if no part of it
     is one of the words that are `known`, or stands in what the document says of the operation's parameters; and unless
-    it `repeats` what was done, about a change that another turn of the thread has made.
+    it `repeats` what was done, about a change that another turn of the thread has made, under a permission too.
     """
     effect = run.rules.effect(operation)
     is_traced = not effect.is_read or run.rules.restricts(operation) or given.get("answered") is not None
@@ -241,12 +242,14 @@ def traced_draft(
     if effect.is_read:
         return drafted
     drafted = replace(drafted, provenance=tuple(_with_headers(drafted, state)))
-    if run.rules.verdict(operation) != "allow":
+    is_allowed = run.rules.verdict(operation) == "allow"
+    if not is_allowed and not permissions_for(drafted, run.rules):
         return drafted
     earlier = _requests(state["steps"], state["requests"])
     has_failed = any(_is_failed_twin(request, drafted, given["name"]) for request in earlier)
     called = filter(None, map(run.catalogue.lookup, {item["operation"] for item in earlier}))
-    unknown = tuple(_unknown_ids(drafted, known, called))
+    # What stands in the path of a request under a permission, a person has listed.
+    unknown = tuple(_unknown_ids(drafted, known, called)) if is_allowed else ()
     # Without checkpoints nobody could answer, and each run of a thread is the first one.
     has_turns = not repeats and run.claim is not None
     is_repeated = has_turns and run.session.journal.has_other(drafted.fingerprint, run.turn_id)

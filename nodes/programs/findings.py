@@ -8,8 +8,7 @@ from typing import Any
 from restgpt.calling.record import Request, is_done, seems_to_read
 from restgpt.nodes.run.run import Run
 from restgpt.specs.reading.tree import values_in
-from restgpt.tools.http.next_link import CURSORS, OFFSETS, PAGES, SIZES, is_date, plain
-from restgpt.tools.http.pagination import GROUPS
+from restgpt.tools.http.pagination import CURSORS, GROUPS, OFFSETS, PAGES, SIZES, is_date, plain
 from restgpt.tools.sandbox.library import LISTS, rows
 
 MOST_FINDINGS, MOST_SHOWN = 5, 60

@@ -57,7 +57,8 @@ class Call:
     `present` fills it in, and nothing of it is computed again after the answer. `target` is what the person saw of the
     target. `unsure` is how often the change was about to be sent without its outcome being known, `sends` how often it
     may be tried in all. `as_read` says that it may be sent because it only reads: if that is not certain any more, it
-    is decided on again. `response` is the record of what the API answered, empty if no answer came; with
+    is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended. `user` is for
+    whom it is made, empty today. `response` is the record of what the API answered, empty if no answer came; with
     `outcome_unknown` the API may have carried out a change all the same. `wire` is the request in short, once the call
     is over, and `reply` the first reply itself, for those who are in the same process; it is not in the JSON form.
     """
@@ -85,6 +86,8 @@ class Call:
     unsure: int = 0
     sends: int = 1
     as_read: bool = False
+    permission: str = ""
+    user: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
     outcome_unknown: bool = False
     wire: RequestLine | None = None
@@ -117,15 +120,17 @@ class Call:
 
     def planned(self) -> "Call":
         """The draft of the call, with nothing of an earlier question or answer."""
-        return replace(self, stage="planned", note="", question={}, target=NO_TARGET, unsure=0, sends=1, as_read=False)
+        fresh = replace(self, stage="planned", note="", question={}, target=NO_TARGET, permission="")
+        return replace(fresh, unsure=0, sends=1, as_read=False)
 
     def asked(self, *, unsure: int = 0, target: Target = NO_TARGET) -> "Call":
         """The call as it waits for a person, to be asked anew."""
         return replace(self.planned(), stage="asked", unsure=unsure, target=target)
 
-    def approved(self, *, sends: int = 1, note: str = "", as_read: bool = False) -> "Call":
+    def approved(self, *, sends: int = 1, note: str = "", as_read: bool = False, permission: str = "") -> "Call":
         """The call that may be sent now, with what the person saw who approved it."""
-        return replace(self, stage="approved", note=note, unsure=0, sends=sends, as_read=as_read)
+        ready = replace(self, stage="approved", note=note, unsure=0, permission=permission)
+        return replace(ready, sends=sends, as_read=as_read)
 
     def over(self, stage: End, note: str = "", **found: Any) -> "Call":
         """The call that is over: sent or failed, held in a dry run, or rejected with the reason."""
@@ -160,6 +165,8 @@ class Call:
             "flow": self.flow,
             "answered": list(self.answered),
             "outcome_unknown": self.outcome_unknown,
+            "permission": self.permission,
+            "user": self.user,
             "request": self.wire,
         }
         if not self.is_over:
@@ -243,6 +250,8 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         unsure=record.get("unsure") or 0,
         sends=record.get("sends") or 1,
         as_read=record["status"] == "approved" and record["safe"],
+        permission=record.get("permission", ""),
+        user=record.get("user", ""),
     )
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from restgpt.calling.call import Call, Problems
 from restgpt.calling.draft import edited
-from restgpt.calling.permissions import key_of
+from restgpt.calling.journal.journal import UNDO
+from restgpt.calling.permissions import Permission, key_of
 from restgpt.calling.policy import Rules
 from restgpt.calling.record import Provenance
+from restgpt.calling.scope import can_hold, is_in
 
 NAMED = 20
 """How many arguments a refusal names."""
@@ -53,6 +56,25 @@ def needs_person(draft: Call, rules: Rules) -> bool:
     return rules.verdict(draft.operation) != "allow" or draft.confirm or bool(draft.doubt or draft.unknown)
 
 
+def can_permit(call: Call, rules: Rules) -> bool:
+    """Whether a permission may let a call go out unasked, or be given with it, whatever its arguments are.
+
+    None may for an undo, for a change of unknown outcome or one that seems to be repeated, for an operation that a
+    rule or the document decides on, whose arguments must be the user's or whose request names another method, nor for
+    what may send values of other APIs.
+    """
+    operation = call.operation
+    doubts = call.unsure or call.confirm or call.doubt or call.unknown or call.flow or call.answered
+    is_change = not call.effect.is_read and not call.effect.is_proposed and operation.acts_as == operation.method
+    is_ruled = rules.is_ruled(operation) or rules.restricts(operation)
+    return is_change and not doubts and not is_ruled and UNDO not in call.id and can_hold(call)
+
+
+def permissions_for(call: Call, rules: Rules) -> list[Permission]:
+    """The permissions of a person under which a call may go out unasked."""
+    return rules.permissions.covering(call.operation, partial(is_in, call)) if can_permit(call, rules) else []
+
+
 def _decided(draft: Call, rules: Rules) -> Call:
     """Decide on a call that no rule bars: values of other APIs go out only where settings or a person allow it."""
     if names := rules.crossing_refused(draft.operation, draft.flow):
@@ -66,10 +88,13 @@ def _renewed(call: Call, rules: Rules) -> Call:
     """The call with the effect of its operation as it is known at this moment.
 
     A call that was ready because it only reads, and of which that is not certain any more, is a draft again: nobody
-    has approved it.
+    has approved it. So is one whose permission has been taken back, has ended, or does not cover it any more.
     """
     call = replace(call, effect=rules.effect(call.operation))
-    return call.planned() if call.stage == "approved" and call.as_read and not call.effect.is_read else call
+    if call.stage != "approved":
+        return call
+    is_open = call.permission and call.permission not in [item.key for item in permissions_for(call, rules)]
+    return call.planned() if is_open or (call.as_read and not call.effect.is_read) else call
 
 
 def confirms(ask: Call, answer: Mapping[str, Any], rules: Rules) -> bool:

@@ -101,8 +101,8 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
         touched |= {ready.target.reader} if ready.note != EDITED else set()
         return _answered(ready, entry)
     checked = decide(replace(ready, sends=max(ready.sends, entry.tries + 1)), session.rules)
-    if checked.is_over:
-        return checked
+    if checked.stage != "approved":
+        return checked if checked.is_over else present(session, checked)
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, ready.asked(unsure=entry.tries))
     now = _look(session, ready, is_first=not entry.tries)

@@ -1,26 +1,31 @@
 """Permissions: what a person allowed or refused beyond one call, as records in one table of the store.
 
-A permission covers either an operation, which a person confirmed as a read, or the flow of values from one API to
-another in a run. Only a person's decision at a pause, or a command, writes one; no model can. `restgpt api permissions`
-lists them all and takes them back.
+A permission covers an operation, which a person confirmed as a read, the flow of values from one API to another in a
+run, or further changes that look like one (`restgpt.calling.scope`). Only a person's decision at a pause, or a command,
+writes one; no model can. `restgpt api permissions` lists them all and takes them back.
 """
 
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Literal
 
 from langgraph.store.base import BaseStore
 
+from restgpt.calling.scope import Scope, is_within, scope_lines
 from restgpt.specs import Operation, SpecError
-from restgpt.tools.text.storable import storable_value, stored_items
+from restgpt.tools.text.storable import delete_items, storable_value, stored_items
 
 NAMESPACE = ("restgpt", "permissions")
 
 LAYOUT = 1
 """A part of the key of a read: raise it when what proposes reads changes so much that people must be asked again."""
+
+USES = ("restgpt", "permitted")
+"""The namespace of the uses of permissions for changes, by permission."""
 
 FLOW_S = 3600.0
 """How long a permission for a flow holds at most, in seconds: a conversation with tools may never end."""
@@ -32,11 +37,12 @@ class Permission:
 
     A "read" covers an operation (`name`, `operation` with method and path) of an API at `base_url`, until the
     operation's part of the document changes. A "flow" covers the values of the API `source` that go to `api`, until the
-    run ends, or `until` (seconds since 1970).
+    run ends, or `until` (seconds since 1970). A "change" covers further changes in the `scope` of an operation, `times`
+    of them, until `until` or until the operation's part of the document changes; `user` is whose it is, empty today.
     """
 
     key: str
-    kind: Literal["read", "flow"]
+    kind: Literal["read", "flow", "change"]
     api: str
     at: float
     is_granted: bool = True
@@ -47,8 +53,18 @@ class Permission:
     reason: str = ""
     call: str = ""
     until: float | None = None
+    subject: str = ""
+    scope: Scope = field(default_factory=dict)
+    times: int = 0
+    user: str = ""
 
     def __str__(self) -> str:
+        if self.kind == "change":
+            ends = "" if self.until is None else f", until {datetime.fromtimestamp(self.until, UTC):%Y-%m-%d %H:%M} UTC"
+            head = f"{self.api} ({self.base_url}): {self.name}, {self.operation}, unasked"
+            return "\n".join(
+                [f"{head} {self.times} times{ends}, with", *(f"  {line}" for line in scope_lines(self.scope))]
+            )
         if self.kind == "read":
             return f"{self.api} ({self.base_url}): {self.name}, {self.operation}, only reads: {self.reason}"
         answer = "may" if self.is_granted else "must not"
@@ -56,7 +72,11 @@ class Permission:
 
     def to_json(self) -> dict[str, Any]:
         """Return the permission for documents, without its key."""
-        return {name: value for name, value in asdict(self).items() if name != "key" and value not in ("", None)}
+        return {name: value for name, value in asdict(self).items() if name != "key" and value not in UNSET}
+
+
+UNSET: tuple[Any, ...] = ("", None, 0, {})
+"""What documents leave out of a permission."""
 
 
 class Permissions:
@@ -98,6 +118,56 @@ class Permissions:
             elif (kept := self._get(key)) and kept.call == call:
                 self.revoke(kept)
 
+    def permit(self, operation: Operation, scope: Scope, *, times: int, hours: float, call: str = "") -> Permission:
+        """Keep that further changes in a scope go out unasked; a wider one of the operation that it narrows is gone."""
+        subject, now = key_of(operation), self._clock()
+        for wide in self._changes(subject):
+            if is_within(scope, wide.scope):
+                self.revoke(wide)
+        given = Permission(
+            _digest("change", subject, scope, now, call),
+            "change",
+            at=now,
+            call=call,
+            until=now + hours * 3600,
+            subject=subject,
+            scope=scope,
+            times=times,
+            **about(operation),
+        )
+        self._keep(given)
+        return given
+
+    def covering(self, operation: Operation, fits: Callable[[Scope], bool]) -> list[Permission]:
+        """Return the permissions for changes of an operation, as it is now, whose scope fits; the oldest first."""
+        return [item for item in self._changes(key_of(operation)) if fits(item.scope)]
+
+    def take(self, permission: Permission, use: str) -> bool:
+        """Count a use of a permission, once for each id of a use; return whether it still allowed that use.
+
+        Of several processes that want the last use at the same moment none may get it, and never more than are left.
+        """
+        if self.has_taken(permission.key, use):
+            return True
+        uses = (*USES, permission.key)
+        if self._store is None or len(stored_items(self._store, uses)) >= permission.times:
+            return False
+        self._store.put(uses, use, {"at": self._clock()}, index=False)
+        if len(stored_items(self._store, uses)) <= permission.times and self._get(permission.key):
+            return True
+        self._store.delete(uses, use)
+        return False
+
+    def has_taken(self, key: str, use: str) -> bool:
+        """Return whether a permission that holds has counted a use."""
+        return bool(self._store and self._get(key) and self._store.get((*USES, key), use))
+
+    def _changes(self, subject: str) -> list[Permission]:
+        items = stored_items(self._store, NAMESPACE, filter={"subject": subject}) if self._store is not None else ()
+        found = (Permission(key=item.key, **item.value) for item in items)
+        held = (item for item in found if item.kind == "change" and not self._has_ended(item))
+        return sorted(held, key=lambda item: item.at)
+
     def listed(self) -> list[Permission]:
         """Return all permissions that hold, by API and operation; delete those that have ended."""
         items = stored_items(self._store, NAMESPACE) if self._store is not None else ()
@@ -111,6 +181,7 @@ class Permissions:
         """Delete a permission, so that a person is asked again."""
         if self._store is not None:
             self._store.delete(NAMESPACE, permission.key)
+            delete_items(self._store, (*USES, permission.key))
 
     def _get(self, key: str) -> Permission | None:
         item = None if self._store is None else self._store.get(NAMESPACE, key)

@@ -54,7 +54,11 @@ class Rules:
 
         The operation has to seem to read, and no rule of the user and no wish of the document may ask about it.
         """
-        return self.effect(operation).is_proposed and self._rule(operation) is None
+        return self.effect(operation).is_proposed and not self.is_ruled(operation)
+
+    def is_ruled(self, operation: Operation) -> bool:
+        """Whether a rule of the user or a wish of the document decides on an operation: it has the last word."""
+        return self._rule(operation) is not None
 
     def verdict(self, operation: Operation) -> Verdict:
         """Whether a request of `operation` is sent at once, shown to a person first, refused, or only shown.

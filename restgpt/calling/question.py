@@ -8,18 +8,28 @@ and each line of that text has a mark (`restgpt.tools.text.quotation`), in a ter
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import dropwhile, islice
 from typing import Any
 
 from restgpt.calling.call import Call
-from restgpt.calling.decision import ONLY_READS, confirms, decide, flow_answer, needs_person
+from restgpt.calling.decision import (
+    ONLY_READS,
+    can_permit,
+    confirms,
+    decide,
+    flow_answer,
+    needs_person,
+    permissions_for,
+)
 from restgpt.calling.idempotency import given_key, key_header
 from restgpt.calling.journal.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.item import is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
-from restgpt.calling.record import AskedFlow, Provenance
+from restgpt.calling.record import AskedFlow, CallRecord, Provenance
+from restgpt.calling.scope import HOURS, MOST_HOURS, MOST_TIMES, TIMES, Made, Scope, compared, freedom, scope_of
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
 from restgpt.calling.undo.remedy import outlook
@@ -40,6 +50,12 @@ ORIGINS_SHOWN, NAMED = 20, 6
 SAID = 200
 """How many characters of the summary of an operation a question shows."""
 
+OTHERS_SHOWN = 20
+"""With how many earlier changes of the thread a permission is compared."""
+
+Permit = tuple[Scope, int, float]
+"""The scope of a permission, how often and for how many hours it holds at most."""
+
 FILES_SHOWN = 20
 """How many names of files a question lists."""
 
@@ -47,11 +63,17 @@ WHY_SHOWN = 1_000
 """How many characters of a model's reason a question shows."""
 
 
-def present(session: Session, call: Call, *, changed: Sequence[FieldChange] | None = None) -> Call:
+def present(
+    session: Session,
+    call: Call,
+    *,
+    changed: Sequence[FieldChange] | None = None,
+    others: Sequence[CallRecord] = (),
+) -> Call:
     """Fill in what a person sees of a question, or of a call that is over; anything else is left as it is.
 
     The target of a change is looked at for its question, unless it is known already. `changed` is what changed in the
-    target after a person had approved; empty if it could not be read again.
+    target after a person had approved; empty if it could not be read again. `others` are the other calls of the thread.
     """
     made = call.request
     if call.is_over:
@@ -113,6 +135,11 @@ def present(session: Session, call: Call, *, changed: Sequence[FieldChange] | No
         "provenance": provenance,
         **offered,
         **({"flow": flow} if flow else {}),
+        **(
+            {"permit": _permit(session, call, others)}
+            if can_permit(call, session.rules) and not _hides(session, call)
+            else {}
+        ),
         **({"further_pages": call.pages - 1} if call.pages > 1 else {}),
     }
     return replace(call, question=action, target=target)
@@ -128,15 +155,75 @@ def decided_on(session: Session, draft: Call, *, unsure: int = 0) -> Call:
     if decided.is_over:
         return decided
     session.require_credential(draft.operation)
-    return decided.asked(unsure=unsure) if unsure else decided
+    if unsure:
+        return decided.asked(unsure=unsure)
+    return _permitted(session, draft) or decided if decided.stage == "asked" else decided
+
+
+def _permitted(session: Session, draft: Call) -> Call | None:
+    """The call as it goes out under a permission of a person, a use of which it takes; None without one."""
+    use = sha256(f"{session.journal.thread}\0{draft.id}\0{draft.fingerprint}".encode("utf-8", "replace")).hexdigest()
+    for permission in permissions_for(draft, session.rules):
+        if session.rules.permissions.take(permission, use):
+            return draft.approved(permission=permission.key, note=PERMITTED)
+    return None
+
+
+NO_PERMIT = "no permission for further requests can be given with this one. Approve it without `permit`"
+PERMITTED = "Sent unasked, under a permission of the user."
+
+
+def permit_of(session: Session, call: Call, wish: Any) -> Permit | str:
+    """What a person permits with a call: the scope of further calls, how often and for how many hours at most.
+
+    A text says why the wish cannot be used. `times` and `hours` of the wish are optional.
+    """
+    if not can_permit(call, session.rules) or _hides(session, call):
+        return NO_PERMIT
+    scope = scope_of(call, wish)
+    if isinstance(scope, str):
+        return scope
+    times, hours = wish.get("times", TIMES), wish.get("hours", HOURS)
+    if type(times) is not int or not 1 <= times <= MOST_TIMES:
+        return f"`times` is a whole number from 1 to {MOST_TIMES}"
+    if type(hours) not in (int, float) or not 0 < hours <= MOST_HOURS:
+        return f"`hours` is a number above 0, at most {MOST_HOURS:g}"
+    return scope, times, float(hours)
+
+
+def _hides(session: Session, call: Call) -> bool:
+    """Whether a value of a call is a secret, which no permission may keep."""
+    settled = dict(call.settled)
+    return bool(session.redactor(call.operation.api).json(settled) != settled)
+
+
+def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[str, Any]:
+    """What a permission may leave open, and how other changes of the thread differ, to show what it covers."""
+    changes = [item for item in others if item["operation"] == call.name and item["id"] != call.id][-OTHERS_SHOWN:]
+    made = [
+        Made(call.operation, item.get("settled") or item["arguments"], item.get("provenance", [])) for item in changes
+    ]
+    found = [item for other in made if (item := compared(call, other)) is not None]
+    hidden = session.redactor(call.operation.api).json(found)
+    compare = {"others": storable_value(hidden), "of": len(changes)}
+    return {"free": freedom(call), "times": TIMES, "hours": HOURS, **compare, "key": key_of(call.operation)}
 
 
 def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
     """Decide a question by a person's answer, and present the result; what the person permits with it is kept first."""
     permissions = session.rules.permissions
+    permit: Permit | str | None = None
+    if "permit" in answer and answer.get("type") == "approve":
+        is_offered = ask.question.get("permit", {}).get("key") == key_of(ask.operation)
+        permit = permit_of(session, ask, answer["permit"]) if is_offered else NO_PERMIT
+        if isinstance(permit, str):
+            return present(session, replace(ask, note=permit))
     if confirms(ask, answer, session.rules):
         permissions.confirm_read(ask.operation, ask.question["effect"]["reason"])
     decided = decide(ask, session.rules, answer)
+    if isinstance(permit, tuple) and decided.stage == "approved":
+        scope, times, hours = permit
+        permissions.permit(ask.operation, scope, times=times, hours=hours, call=ask.id)
     if ask.flow is not None and "flow" in ask.question and decided.stage != "asked":
         api = api_record(ask.operation.api)
         sources = ask.question["flow"]["sources"]

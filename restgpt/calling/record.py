@@ -121,8 +121,9 @@ class Question(TypedDict):
 
     `effect` is there only where the person may confirm that the operation reads, `flow` where an approval lets values
     of other APIs go to this one for the rest of the run. `further_pages` is how many requests for further pages of a
-    list the approval covers. `details` is what the description leaves out: all headers, the line of the program, the
-    origin of every value.
+    list the approval covers. `permit` is there where the approval may cover further calls too: which arguments may be
+    `free`, each with what it may be then, `times` and `hours`. `details` is what the description leaves out: all
+    headers, the line of the program, the origin of every value.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Question(TypedDict):
     undo: str
     provenance: list[Provenance]
     effect: NotRequired[ProposedEffect]
+    permit: NotRequired[dict[str, Any]]
     flow: NotRequired[AskedFlow]
     further_pages: NotRequired[int]
 
@@ -159,7 +161,8 @@ class CallRecord(TypedDict):
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in
     earlier threads of the conversation. `unknown` are the ids in its path of which nothing is known, so that a person
     is asked about them. `flow` is set if the call may send what another API answered. `pause` is the id
-    of the pause in which a person approved it; `recalled` says that the approval is decided again.
+    of the pause in which a person approved it; `recalled` says that the approval is decided again. `permission` is the
+    key of the one by which it went out unasked, `user` for whom it is made, empty today.
     """
 
     id: str
@@ -191,6 +194,8 @@ class CallRecord(TypedDict):
     answered: NotRequired[list[int]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
+    permission: NotRequired[str]
+    user: NotRequired[str]
 
 
 class CallSite(TypedDict):

@@ -5,14 +5,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from restgpt.specs.content import MediaType
-from restgpt.specs.effort import can_spend, spend, within
+from restgpt.specs.effort import spend, within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import Problem, TooComplex
+from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.text.coercion import coerce
 from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.json_schema import json_schema
-from restgpt.specs.schemas.types import has_type, schema_types
+from restgpt.specs.schemas.shape import Shape
+from restgpt.specs.schemas.types import has_type, unique_texts
 from restgpt.specs.schemas.validation import first_fault
 
 FORMATS = {
@@ -22,68 +24,30 @@ FORMATS = {
     "duration": "P1D",
     "email": "user@example.com",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
-    "guid": "123e4567-e89b-12d3-a456-426614174000",
     "uri": "https://example.com",
     "url": "https://example.com",
-    "hostname": "example.com",
     "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
     "byte": "c3RyaW5n",
-    "base64": "c3RyaW5n",
 }
 DEPTH = 32
-# How many items or fields a value of an example may have.
-LARGEST = 10_000
-# How many parts and characters a whole value may have, and how many steps one attempt and one operation may take.
-HEAVIEST = 1_000_000
+# How many steps one attempt and one operation may take.
 ATTEMPT_MOST, EXAMPLES_MOST = 10_000, 200_000
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 # Whether to use documented examples, and the first alternative to try: in this order until the value is valid.
 ATTEMPTS = ((True, 0), (False, 0), (False, 1), (False, 2))
-OBJECT_KEYS = frozenset({"properties", "required", "additionalProperties", "minProperties"})
 # Keywords that decide whether a value is valid, but of which the search for one makes no use, or not all.
 UNUSED_KEYS = frozenset(
-    {
-        "contains",
-        "dependentRequired",
-        "dependentSchemas",
-        "if",
-        "not",
-        "pattern",
-        "patternProperties",
-        "propertyNames",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
+    {"contains", "dependentRequired", "dependentSchemas", "if", "not", "pattern", "patternProperties", "propertyNames"}
+    | {"unevaluatedItems", "unevaluatedProperties"}
 )
-ARRAY_KEYS = frozenset({"items", "prefixItems", "minItems"})
-NUMBER_KEYS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+OBJECT_KEYS = frozenset({"required", "additionalProperties", "minProperties"})
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 Schema = dict[str, Any]
 
 
 class NoExample(ValueError):
     """No finite value fits the schema, or none was found."""
-
-
-def minimal_arguments(operation: Operation) -> dict[str, Any]:
-    """Build the minimal valid arguments, grouped by their place in the request.
-
-    They are the required parameters, and the body if it is required or the method usually has one.
-    """
-    with within(EXAMPLES_MOST, operation.document.allowance):
-        return _arguments(operation)
-
-
-def _arguments(operation: Operation) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    for parameter in operation.parameters:
-        if parameter.required:
-            arguments.setdefault(parameter.location, {})[parameter.name] = parameter_example(operation, parameter)
-    body = operation.body
-    if body is not None and (body.required or operation.method in BODY_METHODS):
-        arguments["body"] = body_example(operation, body.preferred)
-    return arguments
 
 
 class ExampleFault(NamedTuple):
@@ -99,6 +63,22 @@ class ExampleFault(NamedTuple):
         return all(UNUSED_KEYS.isdisjoint(node) for node in nodes)
 
 
+def minimal_arguments(operation: Operation) -> dict[str, Any]:
+    """Build the minimal valid arguments, grouped by their place in the request.
+
+    They are the required parameters, and the body if it is required or the method usually has one.
+    """
+    arguments: dict[str, Any] = {}
+    with within(EXAMPLES_MOST, operation.document.allowance):
+        for item in operation.parameters:
+            if item.required:
+                arguments.setdefault(item.location, {})[item.name] = _parameter_value(operation, item)
+        body = operation.body
+        if body is not None and (body.required or operation.method in BODY_METHODS):
+            arguments["body"] = _body_value(operation, body.preferred)
+    return arguments
+
+
 def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Problem]:
     """List the required parameters, and the body, whose example in `arguments` is invalid by its own schema.
 
@@ -109,45 +89,40 @@ def example_problems(operation: Operation, arguments: dict[str, Any]) -> list[Pr
 
 def example_faults(operation: Operation, arguments: dict[str, Any]) -> list[ExampleFault]:
     """List the problems of `example_problems` with their schemas."""
+    pointer = operation.pointer
     with within(EXAMPLES_MOST, operation.document.allowance):
-        return _faults(operation, arguments)
+        parts = [
+            (
+                pointer,
+                f"{item.location} {item.name}",
+                arguments.get(item.location, {}).get(item.name),
+                operation.json_schema(item.schema),
+            )
+            for item in operation.parameters
+            if item.required
+        ]
+        if "body" in arguments and operation.body is not None:
+            schema = operation.json_schema(operation.body.preferred.schema, request=True)
+            parts.append((f"{pointer}/requestBody", "the body", arguments["body"], schema))
+        return [
+            ExampleFault(Problem(place, f"no value was found that fits {name}: {fault}"), schema)
+            for place, name, value, schema in parts
+            if (fault := first_fault(value, schema))
+        ]
 
 
-def _faults(operation: Operation, arguments: dict[str, Any]) -> list[ExampleFault]:
-    found = []
-    for parameter in operation.parameters:
-        if parameter.required:
-            value = arguments.get(parameter.location, {}).get(parameter.name)
-            schema = operation.json_schema(parameter.schema)
-            fault = first_fault(value, schema)
-            if fault:
-                message = f"no value was found that fits {parameter.location} {parameter.name}: {fault}"
-                found.append(ExampleFault(Problem(operation.pointer, message), schema))
-    if "body" in arguments and operation.body is not None:
-        schema = operation.json_schema(operation.body.preferred.schema, request=True)
-        fault = first_fault(arguments["body"], schema)
-        if fault:
-            problem = Problem(f"{operation.pointer}/requestBody", f"no value was found that fits the body: {fault}")
-            found.append(ExampleFault(problem, schema))
-    return found
-
-
-def parameter_example(operation: Operation, parameter: Parameter) -> Any:
-    """Build a value for one parameter; a documented example is preferred."""
+def _parameter_value(operation: Operation, parameter: Parameter) -> Any:
     schema = dict(parameter.schema)
     if parameter.example is not None and not isinstance(parameter.example, dict | list):
         schema = {"allOf": [schema], "example": parameter.example} if "$ref" in schema else schema
         schema.setdefault("example", parameter.example)
-    value = schema_example(operation, schema, request=False)
-    if value != "" or parameter.location != "path":
-        return value
+    value = _valid_value(operation.document, schema, operation.json_schema(parameter.schema))
     # An empty path segment would name another resource.
-    choices = operation.json_schema(parameter.schema).get("enum", ())
-    return next((choice for choice in choices if choice), "string")
+    return "string" if value == "" and parameter.location == "path" else value
 
 
-def body_example(operation: Operation, media: MediaType) -> Any:
-    """Build a value for a request body; without a schema, an object if the media type is JSON or a form, else text.
+def _body_value(operation: Operation, media: MediaType) -> Any:
+    """A value for the body; without a schema, an object if the media type is JSON or a form, else text.
 
     The body of a format of bytes is given as a file; any bytes may be a text.
     """
@@ -155,231 +130,167 @@ def body_example(operation: Operation, media: MediaType) -> Any:
         return {"@bytes": "Ynl0ZXM="}
     if media.schema is None:
         return {} if "json" in media.media_type or "form" in media.media_type else "string"
-    return schema_example(operation, media.schema, request=True)
+    return _valid_value(operation.document, media.schema, operation.json_schema(media.schema, request=True))
 
 
-def schema_example(operation: Operation, schema: Schema, *, request: bool) -> Any:
-    """Build a small value that a raw schema accepts; a documented example is preferred if it is valid."""
-    closure = json_schema(operation.document, schema, request=request, hints=True)
+def _valid_value(document: Document, schema: Schema, judge: Schema) -> Any:
+    """A small value of a raw schema that `judge` accepts, if one is found; a documented example is preferred."""
     value: Any = None
     for hints, branch in ATTEMPTS:
         try:
             with within(ATTEMPT_MOST):
-                value = _Builder(closure, hints=hints, branch=branch).value(closure, (), 0)
+                value = _Builder(document, hints, branch).value(Shape(document, schema, request=True))
         except NoExample:
             continue
         except TooComplex:
             # Further attempts would take as long.
             break
-        if not first_fault(value, closure):
+        if not first_fault(value, judge):
             break
     return value
 
 
-class _Builder:
-    """Builds one value of a closed schema.
+class _Builder(NamedTuple):
+    """Builds a value; with `hints`, of documented examples; `branch` is the alternative that is tried first."""
 
-    With `hints`, documented examples are used; `branch` is the number of the alternative that is tried first.
-    """
+    document: Document
+    hints: bool
+    branch: int
 
-    def __init__(self, closure: Schema, *, hints: bool, branch: int) -> None:
-        self._definitions: dict[str, Any] = closure.get("$defs", {})
-        self._hints = hints
-        self._branch = branch
-
-    def value(self, schema: Any, seen: tuple[str, ...], depth: int) -> Any:
-        """Build a value; `seen` lists the references that led here. Raises NoExample."""
-        if schema is False:
-            raise NoExample("nothing is accepted here")
-        if not isinstance(schema, dict) or not schema:
-            return "string"
+    def value(self, shape: Shape, seen: tuple[Any, ...] = ()) -> Any:
+        """Build a value; `seen` has the names of the fields of each object around it. Raises NoExample."""
         spend()
-        if depth > DEPTH:
+        names = tuple(shape.names())
+        if len(seen) > DEPTH or (names and seen.count(names) > 1):
             raise NoExample("the schema nests without end")
-        flat, seen = self._flatten(schema, seen)
         try:
-            return self._value(flat, seen, depth)
+            return self._value(shape, (*seen, names))
         except NoExample:
-            if "null" in schema_types(flat):
+            if shape.is_nullable:
                 return None
             raise
 
-    def _flatten(self, schema: Schema, seen: tuple[str, ...], depth: int = 0) -> tuple[Schema, tuple[str, ...]]:
-        """Merge the target of `$ref` and the members of `allOf` into one schema."""
-        if depth > DEPTH:
-            raise NoExample("the schema nests without end")
-        spend(1 + len(schema.get("properties", ())) // 10)
-        flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "$defs")}
-        members = list(schema.get("allOf", ()))
-        if "$ref" in schema:
-            name = schema["$ref"].removeprefix("#/$defs/")
-            if seen.count(name) > 1:
-                raise NoExample(f"{name} contains itself")
-            seen = (*seen, name)
-            members.insert(0, self._definitions.get(name, {}))
-        for member in members:
-            if isinstance(member, dict):
-                inner, seen = self._flatten(member, seen, depth + 1)
-                _merge(flat, inner)
-        return flat, seen
-
-    def _value(self, flat: Schema, seen: tuple[str, ...], depth: int) -> Any:
-        kinds = schema_types(flat)
-        if "const" in flat:
-            return flat["const"]
-        if self._hints:
-            for hint in _hints_of(flat, kinds):
-                return hint
-        if flat.get("enum"):
-            return flat["enum"][0]
-        for key in ("oneOf", "anyOf"):
-            if flat.get(key):
-                return self._alternative(flat, key, seen, depth)
-        kind = next((kind for kind in kinds if kind != "null"), None) or _implied_kind(flat)
+    def _value(self, shape: Shape, seen: tuple[Any, ...]) -> Any:
+        flat = shape.flat
+        values = [*(_hints_of(shape) if self.hints and "const" not in flat else ()), *shape.values]
+        if values:
+            return values[0]
+        if shape.branches:
+            return self._alternative(shape, seen)
+        kind = next(iter(shape.kinds), "object" if OBJECT_KEYS & flat.keys() else "")
         if kind == "object":
-            return self._object(flat, seen, depth)
+            return self._object(shape, seen)
         if kind == "array":
-            return self._array(flat, seen, depth)
-        if kind in ("integer", "number"):
-            return _number(flat, kind)
+            return self._array(shape, seen)
+        if kind in ("integer", "number") or not flat.keys().isdisjoint(BOUNDS):
+            return self._number(flat, kind)
         if kind == "boolean":
             return True
-        return None if kinds == ["null"] else _string(flat)
+        return None if not kind and shape.is_nullable else _string(flat)
 
-    def _alternative(self, flat: Schema, key: str, seen: tuple[str, ...], depth: int) -> Any:
-        branches = flat[key]
-        base = {name: value for name, value in flat.items() if name != key}
-        start = min(self._branch, len(branches) - 1)
-        for branch in (*branches[start:], *branches[:start]):
+    def _alternative(self, shape: Shape, seen: tuple[Any, ...]) -> Any:
+        key = "oneOf" if isinstance(shape.flat.get("oneOf"), list) else "anyOf"
+        base = {name: value for name, value in shape.flat.items() if name != key}
+        start = min(self.branch, len(shape.branches) - 1)
+        for branch in (*shape.branches[start:], *shape.branches[:start]):
+            whole = Shape(self.document, {**base, "allOf": [branch.schema]}, request=True)
             try:
-                value = self.value({**base, "allOf": [branch]}, seen, depth + 1)
+                return _discriminated(shape.flat, branch, self.value(whole, seen))
             except NoExample:
                 continue
-            return _discriminated(flat, branch, value)
         raise NoExample(f"no alternative of {key} can be built")
 
-    def _object(self, flat: Schema, seen: tuple[str, ...], depth: int) -> dict[str, Any]:
-        properties, more = flat.get("properties", {}), flat.get("additionalProperties", {})
-        least = _few(flat.get("minProperties", 0))
-        needed = dict.fromkeys(flat.get("required", ()))
-        wanted = max(least, 1 if depth == 0 else 0) - len(needed)
-        names = [*needed, *islice((name for name in properties if name not in needed), max(0, wanted))]
-        spend(1 + len(names) // 10)
-        built = {name: self.value(properties.get(name, more), seen, depth + 1) for name in names}
-        missing = least - len(built)
-        if missing > 0:
-            one = self.value(more, seen, depth + 1)
-            _check_weight(one, missing)
+    def _object(self, shape: Shape, seen: tuple[Any, ...]) -> Schema:
+        fields, flat = shape.fields, shape.flat
+        declared = flat.get("properties") or {}
+        needed = [name for name in unique_texts(flat.get("required")) if name in fields or name not in declared]
+        least = _size(flat, "minProperties", 0)
+        wanted = max(least, int(len(seen) == 1)) - len(needed)
+        names = [*needed, *islice((name for name in fields if name not in needed), max(0, wanted))]
+        if flat.get("additionalProperties") is False and not fields.keys() >= set(names):
+            raise NoExample("a field is required that may not be there")
+        more = shape.mapped or Shape(self.document, {})
+        built = {name: self.value(fields.get(name, more), seen) for name in names}
+        if least > len(built):
+            one, missing = self.value(more, seen), least - len(built)
+            _spend_on(one, missing)
             built |= {f"key{number + 1}": one for number in range(missing)}
         return built
 
-    def _array(self, flat: Schema, seen: tuple[str, ...], depth: int) -> list[Any]:
-        first = [self.value(item, seen, depth + 1) for item in flat.get("prefixItems", ())]
-        least, most = _few(flat.get("minItems", 0)), flat.get("maxItems")
-        if first or most == 0:
-            return first[:most]
-        items = flat.get("items", {})
+    def _array(self, shape: Shape, seen: tuple[Any, ...]) -> list[Any]:
+        flat, items = shape.flat, shape.items or Shape(self.document, {})
+        first = flat.get("prefixItems", flat.get("items"))
+        least, most = _size(flat, "minItems", 0), _size(flat, "maxItems", None)
+        if isinstance(first, list) or most == 0:
+            listed = first if isinstance(first, list) else []
+            return [self.value(Shape(self.document, item, request=True), seen) for item in listed][:most]
         try:
-            one = self.value(items, seen, depth + 1)
+            one = self.value(items, seen)
         except NoExample:
             if least:
                 raise
             return []
         count = max(1, least)
-        _check_weight(one, count)
-        return self._distinct(one, items, count) if flat.get("uniqueItems") and count > 1 else [one] * count
-
-    def _distinct(self, one: Any, items: Any, count: int) -> list[Any]:
-        flat = self._flatten(items, ())[0] if isinstance(items, dict) else {}
-        values = flat.get("enum", ())
-        if len(values) >= count:
-            return list(values[:count])
-        if isinstance(one, int | float) and not isinstance(one, bool):
+        _spend_on(one, count)
+        if count == 1 or not flat.get("uniqueItems"):
+            return [one] * count
+        if len(items.values) >= count:
+            return list(items.values[:count])
+        if isinstance(one, int | float):
             return [one + number for number in range(count)]
         return [one, *(f"{one}{number}" for number in range(2, count + 1))] if isinstance(one, str) else [one] * count
 
-
-def _merge(into: Schema, other: Schema) -> None:
-    for key, value in other.items():
-        if key == "properties":
-            into[key] = {**value, **into.get(key, {})}
-        elif key == "required":
-            into[key] = list(dict.fromkeys([*into.get(key, ()), *value]))
-        elif key == "enum" and key in into:
-            is_quick = can_spend(len(into[key]) * len(value) // 100)
-            into[key] = [item for item in into[key] if item in value] or into[key] if is_quick else into[key]
-        elif key in ("minimum", "minLength", "minItems", "minProperties") and key in into:
-            into[key] = max(into[key], value)
-        elif key in ("maximum", "maxLength", "maxItems", "maxProperties") and key in into:
-            into[key] = min(into[key], value)
-        else:
-            into.setdefault(key, value)
+    def _number(self, flat: Schema, kind: str) -> int | float:
+        """Pick the plainest number within the bounds."""
+        judge = json_schema(self.document, {**flat, "type": kind or "number"})
+        found = [_finite(flat.get(key)) for key in ("multipleOf", *BOUNDS)]
+        step, bounds = found[0] or 1, [bound for bound in found[1:] if bound is not None]
+        candidates = [1, 0, step, *bounds]
+        candidates += [bound + more for bound in bounds for more in (1, -1, step - bound % step, -(bound % step))]
+        candidates += [sum(bounds) / len(bounds)] if bounds else []
+        number = next((candidate for candidate in candidates if not first_fault(candidate, judge)), 1)
+        return int(number) if kind == "integer" else number
 
 
-def _hints_of(flat: Schema, kinds: list[str]) -> Iterator[Any]:
+def _hints_of(shape: Shape) -> Iterator[Any]:
     """Yield the documented scalar examples and the default that have the declared type."""
-    for hint in (*flat.get("examples", ()), flat.get("default")):
-        value = coerce(hint, kinds[0]) if kinds else hint
-        if value is not None and kinds and not isinstance(value, dict | list) and has_type(value, kinds):
+    many, kinds = shape.flat.get("examples"), list(shape.kinds)
+    for hint in (shape.flat.get("example"), *(many if isinstance(many, list) else ()), shape.flat.get("default")):
+        value = coerce(hint, kinds[0]) if kinds else None
+        if value is not None and not isinstance(value, dict | list) and has_type(value, kinds):
             yield value
 
 
-def _discriminated(flat: Schema, branch: Any, value: Any) -> Any:
+def _discriminated(flat: Schema, branch: Shape, value: Any) -> Any:
     """Set the discriminating property to the name of the chosen alternative."""
     discriminator = flat.get("discriminator")
-    reference = branch.get("$ref") if isinstance(branch, dict) else None
-    if not isinstance(discriminator, dict) or not isinstance(value, dict) or reference is None:
+    if not isinstance(discriminator, dict) or not isinstance(value, dict) or not branch.reference:
         return value
-    name = discriminator["propertyName"]
-    label = discriminator["names"].get(reference)
-    if label is not None and value.get(name, "string") == "string":
-        return {**value, name: label}
-    return value
+    name, short = discriminator.get("propertyName"), branch.reference.rsplit("/", 1)[-1]
+    mapping = discriminator.get("mapping")
+    labels = {target: label for label, target in mapping.items()} if isinstance(mapping, dict) else {}
+    label = labels.get(branch.reference) or labels.get(short) or short
+    return {**value, name: label} if isinstance(name, str) and value.get(name, "string") == "string" else value
 
 
-def _few(least: int) -> int:
-    """Return the least number of parts of a value; raises NoExample if it is too large for an example."""
-    if least > LARGEST:
-        raise NoExample(f"a value needs {least:,} parts")
-    return least
+def _size(flat: Schema, key: str, default: Any) -> Any:
+    value = _finite(flat.get(key))
+    return default if value is None or value < 0 else int(value)
 
 
-def _check_weight(one: Any, count: int) -> None:
-    """Raise NoExample if so many copies of a value are too large for an example."""
-    weight = 0
-    for part in values_in(one):
-        weight += 1 + (len(part) if isinstance(part, str | dict | list) else 0)
-        if weight > HEAVIEST // count:
-            raise NoExample(f"a value needs {count:,} parts, which are too large")
+def _finite(value: Any) -> Any:
+    value = coerce(value, "number")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number and abs(value) < 1e300 else None
 
 
-def _implied_kind(flat: Schema) -> str:
-    for kind, keys in (("object", OBJECT_KEYS), ("array", ARRAY_KEYS), ("number", NUMBER_KEYS)):
-        if keys & flat.keys():
-            return kind
-    return "string"
-
-
-def _number(flat: Schema, kind: str) -> int | float:
-    """Pick the plainest number within the bounds."""
-    from jsonschema import Draft202012Validator
-
-    validator = Draft202012Validator({key: value for key, value in flat.items() if key in NUMBER_KEYS or key == "type"})
-    bounds = [flat[key] for key in NUMBER_KEYS if key in flat and key != "multipleOf"]
-    step = flat.get("multipleOf", 1)
-    candidates: list[Any] = [1, 0, step, *bounds]
-    candidates += [bound + 1 for bound in bounds] + [bound - 1 for bound in bounds] + [bound / 2 for bound in bounds]
-    candidates += [step * -(-bound // step) for bound in bounds] + [step * (bound // step) for bound in bounds]
-    if len(bounds) > 1:
-        candidates.append(sum(bounds[:2]) / 2)
-    for candidate in candidates:
-        if validator.is_valid(candidate):
-            number: int | float = int(candidate) if kind == "integer" else candidate
-            return number
-    return 1
+def _spend_on(value: Any, count: int) -> None:
+    """Spend the steps for so many copies of a value."""
+    for part in values_in(value):
+        spend(count * (1 + len(part) // 100) if isinstance(part, str) else count)
 
 
 def _string(flat: Schema) -> str:
-    least, most = _few(flat.get("minLength", 0)), flat.get("maxLength")
-    text = FORMATS.get(str(flat.get("format")), "string").ljust(least, "x")
-    return text if most is None else text[:most]
+    least, most = _size(flat, "minLength", 0), _size(flat, "maxLength", None)
+    spend(least // 100)
+    return FORMATS.get(str(flat.get("format")), "string").ljust(least, "x")[:most]

@@ -48,40 +48,32 @@ ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def json_schema(
-    document: Document,
-    schema: Mapping[str, Any] | None,
-    *,
-    request: bool = False,
-    hints: bool = False,
-    patterns: bool = True,
+    document: Document, schema: Mapping[str, Any] | None, *, request: bool = False, patterns: bool = True
 ) -> dict[str, Any]:
     """Convert a raw schema to JSON Schema 2020-12, with every definition that it refers to in `$defs`.
 
     With `request`, read-only properties are left out; without, write-only ones are not required. A broken reference
     becomes a schema that accepts any value; so does a schema that takes too many steps, as `TOO_COMPLEX`. `oneOf`
     becomes `anyOf`, because alternatives overlap in real documents and a value that fits two of them is valid. A
-    discriminator is kept as a note, with the value that names each alternative: it refuses nothing. With
-    `hints`, scalar examples are kept, which `docs/example.py` builds values from. Without
-    `patterns`, regular expressions are left out.
+    discriminator is kept as a note, with the value that names each alternative: it refuses nothing. Without `patterns`,
+    regular expressions are left out.
     """
     raw = schema or {}
     known = _CONVERSIONS.setdefault(document, _Conversions())
-    key = (raw["$ref"] if list(raw) == ["$ref"] else id(raw), request, hints, patterns)
+    key = (raw["$ref"] if list(raw) == ["$ref"] else id(raw), request, patterns)
     found = known.get(key, raw)
     if found is None:
         with within(CONVERTED_MOST, document.allowance) as effort:
-            found = _converted(document, raw, request, hints, patterns)
+            found = _converted(document, raw, request, patterns)
         if not effort.is_spent or effort.granted == CONVERTED_MOST:
             # Else an outer limit was reached, and the schema may be read when there is more left.
             known.put(key, raw, found, CONVERTED_MOST - effort.left)
     return dict(found)
 
 
-def _converted(
-    document: Document, schema: Mapping[str, Any], request: bool, hints: bool, patterns: bool
-) -> dict[str, Any]:
+def _converted(document: Document, schema: Mapping[str, Any], request: bool, patterns: bool) -> dict[str, Any]:
     try:
-        return _Closure(document, request, hints, patterns).build(dict(schema))
+        return _Closure(document, request, patterns).build(dict(schema))
     except TooComplex:
         return TOO_COMPLEX
 
@@ -127,10 +119,9 @@ _CONVERSIONS: "WeakKeyDictionary[Document, _Conversions]" = WeakKeyDictionary()
 class _Closure:
     """Converts one schema and the definitions that it refers to, each once."""
 
-    def __init__(self, document: Document, request: bool, hints: bool, patterns: bool) -> None:
+    def __init__(self, document: Document, request: bool, patterns: bool) -> None:
         self._document = document
         self._request = request
-        self._hints = hints
         self._patterns = patterns
         self._names: dict[str, str] = {}
         self._unique = UniqueNames()
@@ -204,8 +195,6 @@ class _Closure:
         self._convert_array(node, out)
         self._convert_applicators(node, out, in_place)
         self._convert_discriminator(node, out)
-        if self._hints:
-            self._convert_hints(node, out)
         return _nullable(out) if is_true(node.get("nullable")) or is_true(node.get("x-nullable")) else out
 
     def _convert_reference(self, node: dict[str, Any], in_place: bool) -> Any:
@@ -343,13 +332,6 @@ class _Closure:
                 for name, others in demanded.items()
                 if isinstance(others, list)
             }
-
-    def _convert_hints(self, node: dict[str, Any], out: dict[str, Any]) -> None:
-        many = node.get("examples")
-        found = [node.get("example"), *(many if isinstance(many, list) else [])]
-        scalars = [value for value in found if value is not None and not isinstance(value, dict | list)]
-        if scalars:
-            out["examples"] = scalars
 
     def _convert_discriminator(self, node: dict[str, Any], out: dict[str, Any]) -> None:
         discriminator = node.get("discriminator")

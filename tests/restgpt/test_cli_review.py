@@ -198,3 +198,37 @@ def test_the_editor_gets_the_arguments_as_a_file_and_a_broken_one_is_told(
     monkeypatch.setenv("EDITOR", "no-such-editor")
     assert Terminal().edit("a: 1\n") is None
     assert "The editor no-such-editor could not be used" in capsys.readouterr().err
+
+
+OFFER = {
+    "free": {"/body/title": {"from": "user"}, "/body/seats": {"from": "get_seats", "field": "/data/*/free", "most": 4}},
+    "times": 10,
+    "hours": 24.0,
+    "others": [
+        {"differs": {"/body/title": "Fern"}, "outside": []},
+        {"differs": {"/body/seats": 9}, "outside": ["/body/seats"]},
+    ],
+    "of": 3,
+}
+PERMITTING = Pending("one", ({**ACTION, "permit": OFFER},), {"create_project": ALL})
+
+
+def test_the_next_ones_are_permitted_after_it_was_shown_which_these_would_have_been() -> None:
+    decision, terminal = decided("n", "1", "3", "", "y", pause=PERMITTING)
+    wish = {"free": ["/body/title"], "times": 3, "hours": 24.0}
+    assert decision == {"one": {"decisions": [{"type": "approve", "permit": wish}]}}
+    told = "\n".join(terminal.said)
+    assert "  1  body.title: any value you said\n  2  body.seats: any value that you said, or" in told
+    assert "It would have covered 1 of the 3 other requests of this operation in the thread" in told
+    assert "permit 3 such requests for 24 hours" in terminal.questions[-1]
+
+
+@pytest.mark.parametrize("said", [["3"], ["x"], ["1", "many"], ["", "", "", "n"], []])
+def test_nothing_is_permitted_by_half(said: list[str]) -> None:
+    assert decided("n", *said, pause=PERMITTING)[0] is None
+
+
+def test_where_none_can_be_permitted_that_is_not_offered() -> None:
+    decision, terminal = decided("n", "a")
+    assert decision == {"one": {"decisions": [APPROVED]}}
+    assert "[n]ext" not in terminal.questions[0]

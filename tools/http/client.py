@@ -38,7 +38,7 @@ from restgpt.tools.errors import (
     TlsFault,
 )
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
-from restgpt.tools.http.next_link import next_link
+from restgpt.tools.http.pagination import next_link
 from restgpt.tools.network.addresses import (
     Exchange,
     GuardedAdapter,

@@ -1,67 +1,109 @@
 """Pagination: find the arguments of the next page, request pages up to a limit, merge their values.
 
-`STEPS` lists the ways to announce a next page, in the order in which they are tried; the first one that a response
-shows decides. What a server sends only becomes arguments of the same operation.
+A response announces a next page by a link (RFC 8288), by a URL in its body, or by one of `STYLES`; the first one that
+it shows decides. What a server sends only becomes arguments of the same operation.
 
 Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
-as `pagination`. Only such a parameter or field changes from page to page.
+as `pagination`. Only such a parameter or field changes from page to page. A URL gives the query values that lead to a
+page, and only if it is on a server of the API and has the same path: no response can make the client request anything
+else.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
+from restgpt.specs import SpecError
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.schemas.shape import Shape
-from restgpt.tools.http.next_link import (
-    CURSORS,
-    LONGEST_CURSOR,
-    OFFSETS,
-    PAGES,
-    SIZES,
-    Arguments,
-    arguments_of_link,
-    is_date,
-    next_link,
-    plain,
-    unfollowed_link,
-)
+from restgpt.specs.server import absolute_url
+from restgpt.tools.errors import AddressFault, ArgumentError
+from restgpt.tools.network.addresses import joined_url, origin_of
+from restgpt.tools.request.build import PAGE, ServerPage, build_request
 from restgpt.tools.response.content import memory_of
 from restgpt.tools.response.reply import Reply
-from restgpt.tools.text.redaction import is_secret_name
+from restgpt.tools.text.redaction import MARK, is_secret_name
+
+Arguments = Mapping[str, Any]
+Send = Callable[[Arguments], Reply]
 
 MOST_PAGES = 10
 STEPS_MOST = 200_000
 """How many steps the schemas of an operation may take in the search for the next page."""
+LONGEST_CURSOR = 65_536
+"""The most characters of a cursor: a longer one is not sent back, because the request of each page would have it."""
 # The estimated bytes of the values of all pages of one list; no further page is requested after that.
 MOST_MEMORY = 128 * 1024 * 1024
 # Objects with more names are maps, not the envelope of a page.
 MOST_NAMES = 500
-_MOST_NUMBER = 10**18
-GROUPS = frozenset({"page", "pagination", "paging", "pageable", "pageinfo", "pageoptions"})
-"""The plain names of objects of a body whose fields lead to pages."""
-# The fields of a response, by the step that reads them: next URL, cursor, page number, offset or page number.
-_NEXT_URLS = frozenset(
-    {"next", "nexturl", "nexturi", "nextlink", "nextpageurl", "nextpageuri", "nextpagelink", "nexthref", "nextpage"}
-    | {"odatanextlink"}
-)
-_NEXT_CURSORS = frozenset(
-    {"nextcursor", "nextpagetoken", "nexttoken", "continuationtoken", "continuation", "endcursor", "nextmarker"}
-    | {"nextpage", "next", "cursor", "after", "paginationtoken", "nextkey", "scrollid", "nextcontinuationtoken"}
-)
-_NEXT_PAGES = frozenset({"nextpage", "next"})
-_TOTAL_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages", "numpages"})
-_TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalelements", "totalhits"})
-_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "hasmoreitems"})
-_LAST = frozenset({"islast", "last", "islastpage", "done"})
-_ITEMS = frozenset({"items", "data", "results", "records", "entries", "rows", "hits", "value", "resources", "objects"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# All names are plain ones. First those of parameters: what leads from page to page, and how much a page has.
+CURSORS = _names(
+    "cursor startcursor pagecursor nextcursor pagetoken nexttoken nextpagetoken paginationtoken token after pageafter"
+    " startingafter continuationtoken continuation continue marker scrollid iterator"
+)
+OFFSETS = _names("offset skip start startindex startat from pageoffset")
+PAGES = _names("page pagenumber pageno pageindex pagenum currentpage p")
+SIZES = _names("limit pagelimit perpage pagesize count maxresults top size rows results take")
+GROUPS = _names("page pagination paging pageable pageinfo pageoptions")
+"""The names of objects of a body whose fields lead to pages."""
+# The query values that a next URL may set: cursors have any text, sizes and positions are numbers.
+_LINKED_CURSORS = CURSORS | _names(
+    "skiptoken pageid pageinfo cursormark afterid idafter bookmark next nextpage nextkey pagingtoken pagestate pagekey"
+    " resumptiontoken startafter searchafter startkey exclusivestartkey lastkey lastid lastseenid pagebefore deltatoken"
+)
+_LINKED_NUMBERS = OFFSETS | PAGES | SIZES
+_LINKED_NUMBERS |= _names("first pagestart startrow startposition startrecord resultoffset")
+# The name of a number or of a filter of the user too: a value of the first request only changes if it is a number.
+_LINKED_EITHER = _names("offset page since sinceid until before maxid minid")
+# The fields of a response.
+_NEXT_URLS = _names(
+    "next nexturl nexturi nextlink nextpageurl nextpageuri nextpagelink nexthref nextpage odatanextlink"
+)
+_NEXT_CURSORS = _names(
+    "next nextcursor nextpage nextpagetoken nexttoken nextmarker nextkey continuationtoken nextcontinuationtoken"
+    " continuation endcursor cursor after paginationtoken scrollid"
+)
+_TOTAL_PAGES = _names("totalpages pagecount lastpage pages numpages")
+_TOTALS = _names("total totalcount totalresults totalitems totalrecords totalelements totalhits")
+_MORE = _names("hasmore hasnext hasnextpage more hasmoreitems")
+_LAST = _names("islast last islastpage done")
+_ITEMS = _names("items data results records entries rows hits value resources objects")
+
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
+_LETTERS = re.compile(r"[^a-z0-9]")
+_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
+# Possessive, because a server may send many spaces.
+_REL_NEXT = re.compile(r";\s*+rel\s*+=\s*+\"?[^\";]*\bnext\b", re.IGNORECASE)
+
+
+def next_link(headers: Mapping[str, str]) -> str:
+    """Return the URL of `rel="next"`, else the one of the header `Next-Page`, as Kinto sends it, or an empty string."""
+    found = {name.lower(): value for name, value in headers.items()}
+    links = (address for address, parameters in _LINK.findall(found.get("link", "")) if _REL_NEXT.search(parameters))
+    return next(links, found.get("next-page", ""))
+
+
+def plain(name: str) -> str:
+    """Return the lower-case letters and digits of a name, by which names are compared."""
+    return _LETTERS.sub("", name.lower())
+
+
+def is_date(value: Any) -> bool:
+    """Tell whether a value is the text of a date: one that the user gave is a filter, under whatever name."""
+    return isinstance(value, str) and _DATE.match(value) is not None
+
+
+class _Field(NamedTuple):
     """A place of a request with its value: a parameter of the query, or a field of the body."""
 
     path: tuple[str, ...]
@@ -87,168 +129,113 @@ class _Field:
         return self.path[0] == "query" or not {"integer", "number"}.isdisjoint(self.shape.kinds)
 
 
-@dataclass(frozen=True)
 class _Request:
-    """The request of a page; `first` are the arguments of the first page."""
+    """The fields of a request that may lead to pages: those of the query and of a JSON body.
 
-    operation: Operation
-    arguments: Arguments
-    first: Arguments
+    A date that the `first` request has is left out.
+    """
 
-    @cached_property
-    def fields(self) -> list[_Field]:
-        """The parameters of the query and the fields of a JSON body, those of an object for paging in its place.
-
-        A date that the first request has is left out.
-        """
-        found = [
-            _Field(("query", item.field), item.shape, _at(self.arguments, ("query", item.field)))
-            for item in self.operation.keywords
-            if item.location == "query"
-        ]
-        body = self.operation.body
-        if body and "json" in body.preferred.media_type.lower() and self.operation.method != "GET":
-            for field in self._inner(("body",), self._shape(body.preferred.schema)):
+    def __init__(self, operation: Operation, arguments: Arguments, first: Arguments) -> None:
+        self._document, self._arguments = operation.document, arguments
+        query = {item.field: item.shape for item in operation.keywords if item.location == "query"}
+        found = [_Field(("query", name), query[name], _at(arguments, ("query", name))) for name in query]
+        body = operation.body
+        if body and "json" in body.preferred.media_type.lower() and operation.method != "GET":
+            for field in self._inner(("body",), Shape(self._document, body.preferred.schema, request=True)):
                 found += (GROUPS & field.names and self._inner(field.path, field.shape)) or [field]
-        return [field for field in found if not is_date(_at(self.first, field.path))]
-
-    def _shape(self, schema: Any) -> Shape:
-        return Shape(self.operation.document, schema, request=True)
+        self._fields = [field for field in found if not is_date(_at(first, field.path))]
+        size = self.field(SIZES, of_numbers=True)
+        self.size = (size and size.number) or 0
+        """How many items the request asks for, at most; 0 if it does not say so."""
 
     def _inner(self, path: tuple[str, ...], shape: Shape) -> list[_Field]:
         """The fields of an object: those that the arguments have and the documented ones, without secrets."""
-        value = _at(self.arguments, path)
+        value = _at(self._arguments, path)
         if value is not None and not isinstance(value, Mapping):
             return []
-        shapes = {**{str(name): self._shape({}) for name in value or {}}, **shape.fields}
+        shapes = {**{str(name): Shape(self._document, {}, request=True) for name in value or {}}, **shape.fields}
         names = (name for name in shapes if not is_secret_name(name))
         return [_Field((*path, name), shapes[name], _at(value, [name])) for name in names]
 
     def field(self, names: Collection[str], *, of_numbers: bool = False) -> _Field | None:
         """The first field with one of these plain names; with `of_numbers`, the first that takes numbers."""
-        named = (field for field in self.fields if not field.names.isdisjoint(names))
+        named = (field for field in self._fields if not field.names.isdisjoint(names))
         return next((field for field in named if not of_numbers or field.takes_number), None)
-
-    @property
-    def size(self) -> int:
-        """How many items the request asks for, at most; 0 if it does not say so."""
-        field = self.field(SIZES, of_numbers=True)
-        return (field.number if field else None) or 0
-
-    def with_value(self, field: _Field, value: Any) -> Arguments:
-        """The arguments with a new value in one place; everything else stays as it was."""
-
-        def put(group: Any, path: Sequence[str]) -> Any:
-            return {**(group or {}), path[0]: put((group or {}).get(path[0]), path[1:])} if path else value
-
-        changed: Arguments = put(self.arguments, field.path)
-        return changed
-
-    def at_link(self, address: str) -> Arguments:
-        """The arguments of the page that a next URL leads to; the same arguments if it leads to none."""
-        return arguments_of_link(self.operation, self.arguments, self.first, address)
 
 
 class _Page:
-    """A response for pagination: its next links, the objects that may have its fields, and the items of the page."""
+    """A response for pagination: its next URLs, its fields that may tell of pages, and the items of the page."""
 
     def __init__(self, operation: Operation, reply: Reply) -> None:
         value = reply.content.value
-        self._holders = list(_holders(value))
+        held = (pair for holder in _holders(value) for pair in islice(holder.items(), MOST_NAMES))
+        self._fields = [(plain(str(name)), item) for name, item in held]
         self.items = _main_list(value, plain(operation.path.rstrip("/").rpartition("/")[2]))
+        more, last = self.find(_MORE, bool), self.find(_LAST, bool)
+        self.more: bool | None = not last if more is None and last is not None else more
+        """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
         self.link = reply.next_link or next_link(reply.headers)
-
-    def _values(self, names: Collection[str]) -> Iterator[Any]:
-        for holder in self._holders:
-            for key, value in islice(holder.items(), MOST_NAMES):
-                if plain(str(key)) in names:
-                    yield value
+        self.address = self.link or next(self._addresses(), "")
+        """The next URL; empty on the last page."""
 
     def find(self, names: Collection[str], *kinds: type) -> Any:
         """The first value of one of these types under one of these plain names; None if there is none."""
-        return next((value for value in self._values(names) if type(value) in kinds), None)
+        return next((value for name, value in self._fields if name in names and type(value) in kinds), None)
 
-    @cached_property
-    def more(self) -> bool | None:
-        """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
-        last = self.find(_LAST, bool)
-        more = self.find(_MORE, bool)
-        return not last if more is None and last is not None else more
-
-    @cached_property
-    def url(self) -> str:
-        """The URL of the next page in the body, a string or an object with `href` or `url`; empty on the last page."""
-        for value in self._values(_NEXT_URLS if self.more is not False else ()):
+    def _addresses(self) -> Iterator[str]:
+        """The next URLs in the body, each a string or an object with `href` or `url`."""
+        for value in (value for name, value in self._fields if name in _NEXT_URLS and self.more is not False):
             found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
             if isinstance(found, str) and (found.startswith(("http://", "https://", "/")) or "?" in found):
-                return found
-        return ""
+                yield found
 
-    def has_more(self, request: _Request, seen: int) -> bool:
+    def has_more(self, size: int, seen: int) -> bool:
         """Whether items follow the `seen` ones, from the total, from `has_more`, or because the page is full."""
         total = self.find(_TOTALS, int, dict)
-        if isinstance(total, dict):
-            # Elasticsearch: {"value": 120, "relation": "eq"}
-            total = None if total.get("relation") == "gte" else total.get("value")
+        # Elasticsearch: {"value": 120, "relation": "eq"}
+        if isinstance(total, dict) and total.get("relation") != "gte":
+            total = total.get("value")
         if (total := _whole(total)) is not None:
             return seen < total
-        if self.more is not None:
-            return self.more
-        return 0 < request.size <= len(self.items)
+        return 0 < size <= len(self.items) if self.more is None else self.more
 
 
-def _by_link_header(request: _Request, page: _Page) -> Arguments | None:
-    return request.at_link(page.link) if page.link else None
-
-
-def _by_next_url(request: _Request, page: _Page) -> Arguments | None:
-    return request.at_link(page.url) if page.url else None
-
-
-def _by_cursor(request: _Request, page: _Page) -> Arguments | None:
+def _next_cursor(field: _Field, request: _Request, page: _Page) -> Any:
     """The cursor of the response; or id or cursor of the last item, if more follow it by a name as `starting_after`."""
-    field = request.field(CURSORS)
-    if field is None:
-        return None
     cursor = page.find(_NEXT_CURSORS | field.names, str, int)
     if not cursor and page.items and not field.names.isdisjoint(("startingafter", "after", "iterator")):
         last = page.items[-1]
         is_full = page.more is None and 0 < request.size <= len(page.items)
         cursor = (page.more and _at(last, ["id"])) or ((page.more or is_full) and _at(last, ["cursor"]))
-    is_usable = isinstance(cursor, str | int) and cursor and len(str(cursor)) <= LONGEST_CURSOR
-    return request.with_value(field, cursor) if is_usable else None
+    return cursor if cursor and isinstance(cursor, str | int) and len(str(cursor)) <= LONGEST_CURSOR else None
 
 
-def _by_offset(request: _Request, page: _Page) -> Arguments | None:
-    field = request.field(OFFSETS, of_numbers=True)
-    if field is None or not page.items:
-        return None
+def _next_offset(field: _Field, request: _Request, page: _Page) -> int | None:
     # Beside its end, it is the start of a range that the user wants.
-    if field.names & {"from", "start"} and request.field({"to", "until", "end", "stop"}):
+    if field.names & {"from", "start"} and request.field(("to", "until", "end", "stop")):
         return None
     first = 1 if "startindex" in field.names else 0
     following = (first if field.number is None else field.number) + len(page.items)
-    return request.with_value(field, following) if page.has_more(request, following - first) else None
+    return following if page.items and page.has_more(request.size, following - first) else None
 
 
-def _by_page_number(request: _Request, page: _Page) -> Arguments | None:
-    field = request.field(PAGES, of_numbers=True)
-    if field is None:
-        return None
-    if following := _whole(page.find(_NEXT_PAGES, int)):
-        return request.with_value(field, following)
-    if not page.items:
-        return None
+def _next_number(field: _Field, request: _Request, page: _Page) -> int | None:
+    if following := _whole(page.find(("nextpage", "next"), int)):
+        return following
     numbers = (field.number, _whole(page.find(PAGES, int)), 1)
     current = next(number for number in numbers if number is not None)
     pages = page.find(_TOTAL_PAGES, int)
     seen = current * (request.size or len(page.items))
-    is_more = page.has_more(request, seen) if pages is None else current < pages
-    return request.with_value(field, current + 1) if is_more else None
+    is_more = page.has_more(request.size, seen) if pages is None else current < pages
+    return current + 1 if page.items and is_more else None
 
 
-STEPS = (_by_link_header, _by_next_url, _by_cursor, _by_offset, _by_page_number)
-"""Each returns the arguments of the next page; the same arguments at the end; None if the response has no such sign."""
+STYLES: dict[frozenset[str], Callable[[_Field, _Request, _Page], Any]] = {
+    CURSORS: _next_cursor,
+    OFFSETS: _next_offset,
+    PAGES: _next_number,
+}
+"""By the names of the field that leads to the next page: the function of its next value; the first value decides."""
 
 
 def next_request(
@@ -260,49 +247,114 @@ def next_request(
     """
     if not reply.is_success:
         return None
+    first = first or arguments
     with within(STEPS_MOST, operation.document.allowance):
-        request, page = _Request(operation, arguments, first or arguments), _Page(operation, reply)
-        if page.more is False and not page.link:
-            return None
-        found = (step(request, page) for step in STEPS)
-        following = next((arguments for arguments in found if arguments is not None), None)
-    return following if following != arguments else None
+        page = _Page(operation, reply)
+        if page.address:
+            return _linked(operation, arguments, first, page.address)
+        request = _Request(operation, arguments, first)
+        for names, value_of in STYLES.items() if page.more is not False else ():
+            field = request.field(names, of_numbers=names is not CURSORS)
+            value = value_of(field, request, page) if field else None
+            if field and value is not None:
+                following: Arguments = _put(arguments, field.path, value)
+                return following if following != arguments else None
+    return None
+
+
+def _linked(operation: Operation, arguments: Arguments, first: Arguments, address: str) -> Arguments | None:
+    """The arguments with the values of a next URL that lead to another page; None if it has none.
+
+    Every other value stays as it is in the arguments: one that the URL adds, changes or leaves out, such as an account
+    or `_method`, would make another request of it.
+    """
+    target = _target(operation, arguments, address)
+    if target is None:
+        return None
+    declared = {item.name for item in operation.parameters if item.location == "query"}
+    keys = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
+    given = _query(build_request(operation, first).url)
+    query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
+    changed = {
+        name: values[0]
+        for name, values in _query(target).items()
+        if _leads(plain(name), given.get(name, []), values)
+        and name not in keys
+        # A declared parameter such as `_token` may hold a cursor.
+        and (not is_secret_name(name) or (name in declared and plain(name) in CURSORS))
+        and str({**query, **page}.get(name)) != values[0]
+    }
+    # Another size alone would be the same page again.
+    if all(plain(name) in SIZES for name in changed):
+        return None
+    query |= {name: value for name, value in changed.items() if name in declared}
+    page |= {name: value for name, value in changed.items() if name not in declared}
+    return {**arguments, "query": query, **({PAGE: page} if page else {})}
 
 
 def unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> str:
     """What is wrong with the next URL that a response names, the end of a sentence; empty if it names none.
 
     It is not followed if it is on the path of the request and changes something, but not the page, or if it is on
-    another server.
+    another server. One in the headers may have another path; in the body, that is the URL of something else.
     """
-    if not reply.is_success:
-        return ""
     page = _Page(operation, reply)
-    address = page.link or page.url
-    return unfollowed_link(operation, arguments, address, in_header=bool(page.link)) if address else ""
+    if not reply.is_success or not page.address:
+        return ""
+    current, target = build_request(operation, arguments).url, _target(operation, arguments, page.address)
+    if target is not None:
+        return "" if _query(current) == _query(target) else "changes other arguments than those that lead to pages"
+    path = _path_below(operation, current) or ""
+    is_alike = bool(path) and "//" in page.address and page.address.partition("?")[0].rstrip("/").endswith(path)
+    return "leads to another server or path" if page.link or is_alike else ""
+
+
+def _target(operation: Operation, arguments: Arguments, address: str) -> str | None:
+    """A next URL in full; None if it is on another server or has another path than the request."""
+    try:
+        current = build_request(operation, arguments).url
+        target = joined_url(current, address)
+        path = _path_below(operation, target)
+        return target if path is not None and path == _path_below(operation, current) else None
+    except (AddressFault, ArgumentError, SpecError, ValueError):
+        return None
+
+
+def _path_below(operation: Operation, url: str) -> str | None:
+    """The path of a URL below the `base_url` of the operation, or below a server of the document; None otherwise."""
+    bases = (operation.base_url, *(absolute_url(server, operation.api.location) for server in operation.servers))
+    origin, path = origin_of(url), urlsplit(url).path
+    for base in filter(None, bases):
+        prefix = urlsplit(base).path.rstrip("/")
+        if origin == origin_of(base) and path.startswith(f"{prefix}/"):
+            return path[len(prefix) :].rstrip("/")
+    return None
+
+
+def _query(url: str) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(url).query, keep_blank_values=True)
+
+
+def _leads(name: str, given: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether values of a next URL only lead to a page; `given` are those of the first page."""
+    if len(values) != 1 or len(given) > 1 or len(values[0]) > LONGEST_CURSOR or MARK in values[0]:
+        return False
+    if all(map(_DIGITS.fullmatch, (*given, values[0]))):
+        return name in _LINKED_NUMBERS | _LINKED_CURSORS | _LINKED_EITHER
+    return (name in _LINKED_EITHER and not given) or (name in _LINKED_CURSORS and not any(map(is_date, given)))
 
 
 def follow_pages(
-    send: Callable[[Arguments], Reply],
-    operation: Operation,
-    arguments: Arguments,
-    first: Reply,
-    *,
-    most: int = MOST_PAGES,
+    send: Send, operation: Operation, arguments: Arguments, first: Reply, *, most: int = MOST_PAGES
 ) -> Iterator[Reply]:
     """Yield the first reply and the replies of the next pages, at most `most` in all.
 
     The iteration ends at an error, at a page that was already requested, at the items of the page before it, and when
     the pages together take more than `MOST_MEMORY`.
     """
-    seen = [arguments]
-    reply = first
-    yield reply
-    left = MOST_MEMORY
-    while len(seen) < most:
-        left -= memory_of(reply.content.raw)
-        if left < 0:
-            return
+    seen, left, reply = [arguments], MOST_MEMORY, first
+    yield first
+    while len(seen) < most and (left := left - memory_of(reply.content.raw)) >= 0:
         following = next_request(operation, seen[-1], reply, first=arguments)
         if following is None or following in seen:
             return
@@ -371,6 +423,11 @@ def _main_list(value: Any, own: str) -> list[Any]:
     return max(_lists(value, most=50).items(), key=rank, default=((), []))[1]
 
 
+def _put(group: Any, path: Sequence[str], value: Any) -> Any:
+    """An object with a new value in one place; everything else stays as it was."""
+    return {**(group or {}), path[0]: _put(_at(group, path[:1]), path[1:], value)} if path else value
+
+
 def _at(value: Any, path: Sequence[str]) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -380,4 +437,4 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 def _whole(value: Any) -> int | None:
     """A whole number, of text too, because documents and models give numbers as text; None for anything else."""
     value = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19 else value
-    return value if type(value) is int and 0 <= value < _MOST_NUMBER else None
+    return value if type(value) is int and 0 <= value < 10**18 else None

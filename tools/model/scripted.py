@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
@@ -106,23 +106,18 @@ class ScriptedModel(ScriptedChatModel):
         """The prompts so far, each as one text."""
         return ["\n".join(str(message.text) for message in prompt) for prompt in self._prompts]
 
-    def _next(self, messages: list[BaseMessage]) -> "Reply | BaseModel | BaseException":
-        if callable(self._replies):
-            found: Reply | BaseModel | BaseException = self._replies(messages)
-            return found
-        try:
-            found = next(self._replies)
-        except StopIteration:
-            raise AssertionError(f"the script is over, but the model was asked:\n{messages[-1].text}") from None
-        return found
-
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
         """The next reply of the script."""
         self._prompts.append(list(messages))
-        reply = self._next(messages)
+        try:
+            reply = self._replies(messages) if callable(self._replies) else next(self._replies)
+        except StopIteration:
+            raise AssertionError(f"the script is over, but the model was asked:\n{messages[-1].text}") from None
         if isinstance(reply, BaseException):
             raise reply
-        return reply.model_dump() if isinstance(reply, BaseModel) and not isinstance(reply, AIMessage) else reply
+        is_value = isinstance(reply, BaseModel) and not isinstance(reply, AIMessage)
+        found: Reply = reply.model_dump() if is_value else reply
+        return found
 
 
 def _name_of(tool: Any) -> str:
@@ -133,14 +128,6 @@ def _name_of(tool: Any) -> str:
 
 SHOWN = 200
 """The number of characters of the last message that a line shows."""
-
-
-COUNTS: tuple[Literal["input_tokens", "output_tokens", "total_tokens"], ...] = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-)
-"""The counts of tokens that a line holds."""
 
 ROLE = 40
 """The number of characters at the beginning of the system message that tell a role from another."""
@@ -218,13 +205,7 @@ class Recorder(BaseCallbackHandler):
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Remember the prompt until its reply comes."""
-        with self._lock:
-            self._prompts[run_id] = messages[0]
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a prompt that got no reply."""
-        with self._lock:
-            self._prompts.pop(run_id, None)
+        self._prompts[run_id] = messages[0]
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Write the line."""
@@ -234,7 +215,7 @@ class Recorder(BaseCallbackHandler):
         message = generation.message
         reply = json.dumps(message.tool_calls[0]["args"]) if message.tool_calls else str(message.text)
         counts = message.usage_metadata
-        usage: dict[str, int] | None = {name: counts[name] for name in COUNTS} if counts else None
+        usage = {name: count for name, count in counts.items() if isinstance(count, int)} if counts else None
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             line = {**self.shown(self._prompts.pop(run_id)), "reply": reply, "usage": usage}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.commands.failure import UsageError
+from restgpt.commands.screen.permit import permit_wish
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.outcome import Pending
 from restgpt.tools.text.quotation import one_line, quotation, section, wrapped
@@ -185,12 +186,21 @@ MEANINGS = {
 }
 """What each decision does, for a person who asks."""
 
+NEXT_TOO, NEXT_MEANS = (
+    "the [n]ext ones too",
+    "n  send it, and others that look like it: which ones is asked and shown first",
+)
+
 
 def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any]) -> Decision | None:
     allowed = pause.allowed.get(action["name"], ["approve", "reject"])
     offered = {key: kind for key, kind in LETTERS.items() if kind in allowed}
     confirmed = confirmation(action)
-    named = [*(LABELS[kind] for kind in offered.values()), *([ONLY_READS] if confirmed else [])]
+    named = [
+        *(LABELS[kind] for kind in offered.values()),
+        *([NEXT_TOO] if "permit" in action else []),
+        *([ONLY_READS] if confirmed else []),
+    ]
     question = f"{', '.join(named)}, [v]iew all, [?], or leave it for [l]ater? "
     while True:
         said = terminal.ask(question).lower()[:1]
@@ -198,11 +208,16 @@ def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any]) -> De
             return confirmed
         if said in ("", "l"):
             return None
+        if said == "n" and "permit" in action:
+            if (wish := permit_wish(terminal, action)) is not None:
+                return {"type": "approve", "permit": wish}
+            continue
         if said == "v":
             terminal.say(f"\n{_everything(pause, action)}\n")
         elif said == "?":
             rest = ["v  show headers, the program, and where each value comes from", "l  decide later: nothing is sent"]
-            terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *rest]))
+            more = [NEXT_MEANS] if "permit" in action else []
+            terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *more, *rest]))
         elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind)):
             return decision
 

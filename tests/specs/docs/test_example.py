@@ -66,10 +66,10 @@ def test_a_schema_that_needs_itself_stops_at_null_or_empty() -> None:
 def test_the_discriminator_names_the_chosen_branch() -> None:
     cat = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
     schema = {
-        "oneOf": [{"$ref": "#/components/schemas/Cat"}],
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
         "discriminator": {"propertyName": "kind", "mapping": {"feline": "#/components/schemas/Cat"}},
     }
-    assert body_of(schema, Cat=cat) == {"kind": "feline"}
+    assert body_of(schema, Cat=cat, Dog={}) == {"kind": "feline"}
 
 
 def test_read_only_properties_are_left_out() -> None:

@@ -8,8 +8,7 @@ import pytest
 from paths import operation_of
 
 from restgpt.specs import Operation
-from restgpt.tools.http.next_link import next_link
-from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
+from restgpt.tools.http.pagination import follow_pages, merge_pages, next_link, next_request, unfollowed
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.reply import Reply
 
