@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from restgpt.nodes.run.events import CallFinished, ProgramCall, ProgressEvent, StepFinished
-from restgpt.nodes.state.records import Usage
 from restgpt.tools.text.quotation import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from restgpt.nodes.run.events import CallFinished, ProgramCall, ProgressEvent, StepFinished
+    from restgpt.nodes.state.records import Usage
 
 SHOWN = 700
 """The number of characters of a text that one line shows."""
@@ -55,7 +56,7 @@ class Line:
     text: str
 
 
-def lines_of(event: ProgressEvent) -> Iterator[Line]:
+def lines_of(event: "ProgressEvent") -> Iterator[Line]:
     """Yield the trace lines of a progress event."""
     match event["type"]:
         case "task_started" if event["kind"] != "program":
@@ -90,7 +91,7 @@ def lines_of(event: ProgressEvent) -> Iterator[Line]:
             yield Line("end", "")
 
 
-def _calls(calls: Sequence[ProgramCall]) -> Iterator[Line]:
+def _calls(calls: "Sequence[ProgramCall]") -> Iterator[Line]:
     """Yield a line for each line of the program that made calls."""
     for (line, source), count in Counter((call["line"], call["source"]) for call in calls).items():
         # Code that `exec` makes has no line in the program.
@@ -98,7 +99,7 @@ def _calls(calls: Sequence[ProgramCall]) -> Iterator[Line]:
         yield Line("calls", f"{where}{f' ×{count}' if count > 1 else ''}: {source}".removesuffix(": "))
 
 
-def _call(event: CallFinished) -> Line:
+def _call(event: "CallFinished") -> Line:
     line = f" (line {event['line']})" if event["line"] else ""
     call = f"{event['method']} {event['url']}{line}".lstrip()
     match event["outcome"]:
@@ -118,7 +119,7 @@ def _call(event: CallFinished) -> Line:
     return Line("request", f"{call} → {', '.join(facts)}")
 
 
-def _step(event: StepFinished) -> Iterator[Line]:
+def _step(event: "StepFinished") -> Iterator[Line]:
     """Yield the line of a round's end: a program's report or what went wrong, or why nothing was called."""
     if event["end"]:
         yield Line("failed" if event["end"] in FAILED else "report", event["report"] or event["result"])
@@ -133,7 +134,7 @@ def size_text(size: int) -> str:
     return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
-def usage_text(usage: Usage) -> str:
+def usage_text(usage: "Usage") -> str:
     """Format the usage of a run in one line: model calls and tokens by role, requests, seconds."""
     spent = [
         f"{role} {_count(cost['calls'], 'call')} {cost['input_tokens']:,}+{cost['output_tokens']:,} tokens"
@@ -153,7 +154,7 @@ class Trace:
         self._console = console
         self._task = ""
 
-    def show(self, event: ProgressEvent) -> None:
+    def show(self, event: "ProgressEvent") -> None:
         """Print the lines of one event; a recipe's program comes after its instruction."""
         if event["type"] == "task_started":
             self._task = event["text"]
