@@ -32,7 +32,7 @@ def stopped_at(role: str, meanwhile: Callable[[], object]) -> ScriptedModel:
         if role_of(prompt) in stops:
             stops.clear()
             meanwhile()
-        return inner._next(prompt)
+        return inner.reply(prompt, [])
 
     return ScriptedModel(reply)
 
