@@ -29,7 +29,18 @@ from restgpt.calling.origin.item import is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
 from restgpt.calling.record import AskedFlow, CallRecord, Provenance
-from restgpt.calling.scope import HOURS, MOST_HOURS, MOST_TIMES, TIMES, Made, Scope, compared, freedom, scope_of
+from restgpt.calling.scope import (
+    HOURS,
+    MOST_HOURS,
+    MOST_TIMES,
+    TIMES,
+    Made,
+    Scope,
+    compared,
+    freedom,
+    scope_lines,
+    scope_of,
+)
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
 from restgpt.calling.undo.remedy import outlook
@@ -205,8 +216,9 @@ def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[
     ]
     found = [item for other in made if (item := compared(call, other)) is not None]
     hidden = session.redactor(call.operation.api).json(found)
-    compare = {"others": storable_value(hidden), "of": len(changes)}
-    return {"free": freedom(call), "times": TIMES, "hours": HOURS, **compare, "key": key_of(call.operation)}
+    free = freedom(call)
+    compare = {"others": storable_value(hidden), "of": len(changes), "key": key_of(call.operation)}
+    return {"free": free, "lines": scope_lines(free), "times": TIMES, "hours": HOURS, **compare}
 
 
 def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:

@@ -152,7 +152,8 @@ def _bound_text(bound: Mapping[str, Any]) -> str:
     if "one_of" in bound:
         texts = [named(json.dumps(value, ensure_ascii=False)) for value in bound["one_of"]]
         return f" = {texts[0]}" if len(texts) == 1 else f" = one of {', '.join(texts)}"
-    source = f"that you said, or {named(bound['field'])} of {named(bound['from'])}" if "field" in bound else "you said"
+    field = ".".join(part for part in parse_pointer(bound.get("field", "")) if part != "*")
+    source = f"that you said, or {named(field)} of {named(bound['from'])}" if field else "you said"
     limit = f", from 0 to {bound['most']}" if "most" in bound else ""
     return f": any value {source}{limit}"
 
