@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, cast
 from uuid import uuid4
 
+import requests
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,7 +21,8 @@ from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.journal.journal import Journal, entry_id
-from restgpt.calling.question import decided_on, present
+from restgpt.calling.permissions import Permission, Permissions
+from restgpt.calling.question import decided_on, permit_of, present
 from restgpt.calling.record import CallRecord, request_of
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
@@ -65,14 +67,22 @@ class Client:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
         services: Services | None = None,
+        session: requests.Session | None = None,
     ) -> None:
         """Make a client of `apis`, or of the APIs of `apis.yaml`; nothing is read or opened yet.
 
         `context` has the settings of calls, such as `writes`. Without `checkpointer` and `store`, changes are kept in
-        this process only. Raises `ValueError` for the same reasons as `build_graph`.
+        this process only. Requests go by the proxies, hooks and auth of a `session`, which connects by itself: what
+        address is behind a name is not checked then. Raises `ValueError` for the same reasons as `build_graph`.
         """
         check_store(checkpointer, store)
         self._store = locked(store or BoundedMemory())
+        if session is not None:
+            if services is not None:
+                raise ValueError("session cannot be given together with services. Give it to Services instead.")
+            defaults = context if isinstance(context, Context) else Context(**(context or {}))
+            services = Services(apis, defaults=defaults, store=self._store, session=session)
+            apis = context = None
         self.services = make_resources(
             apis, model=None, models=None, context=context, store=self._store, services=services
         )
@@ -130,6 +140,37 @@ class Client:
     def effect(self, operation: Operation) -> Effect:
         """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
         return self.session().rules.effect(operation)
+
+    @property
+    def permissions(self) -> Permissions:
+        """What people permitted beyond one request: `listed()` names it, `revoke(permission)` takes one back."""
+        return self.session().rules.permissions
+
+    def permit(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] | None = None,
+        wish: Mapping[str, Any] | None = None,
+        *,
+        keep: bool = True,
+    ) -> Permission:
+        """Let further changes that look like one with these arguments go out unasked, as a person has decided.
+
+        The `wish` says how they may differ: `{"free": ["/body/title"], "one_of": {"/path/id": [1, 2]}, "times": 10,
+        "hours": 24, "most": {"/body/seats": 4}, "from": {"/body/trip_id": "get_trips /data/*/id"}}`, each optional;
+        `from` is what a free argument may be beside the user's words. Without `keep` it is only made, to be shown
+        first; `permissions.permit` keeps it. Raises `ArgumentError`, `UnknownOperationError`, and `ValueError` where it
+        cannot be given.
+        """
+        call, session = self.draft(operation, arguments), self.session()
+        found = permit_of(session, call, wish or {})
+        if isinstance(found, str):
+            raise ValueError(f"This cannot be permitted: {found}.")
+        scope, times, hours = found
+        made = self.permissions.for_changes(call.operation, scope, times=times, hours=hours)
+        if keep:
+            self.permissions.permit(made)
+        return made
 
     def draft(
         self,

@@ -235,7 +235,7 @@ def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
     decided = decide(ask, session.rules, answer)
     if isinstance(permit, tuple) and decided.stage == "approved":
         scope, times, hours = permit
-        permissions.permit(ask.operation, scope, times=times, hours=hours, call=ask.id)
+        permissions.permit(permissions.for_changes(ask.operation, scope, times=times, hours=hours, call=ask.id))
     if ask.flow is not None and "flow" in ask.question and decided.stage != "asked":
         api = api_record(ask.operation.api)
         sources = ask.question["flow"]["sources"]
