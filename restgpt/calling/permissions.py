@@ -1,7 +1,7 @@
 """Permissions: what a person allowed or refused beyond one call, as records in one table of the store.
 
 A permission covers either an operation, which a person confirmed as a read, or the flow of values from one API to
-another in a run. Only a person's decision at a pause, or a command, writes one; no model can. `restgpt api permissions`
+another in a run. Only a person's decision at a pause, or a command, writes one; no model can. `restgpt memory`
 lists them all and takes them back.
 """
 

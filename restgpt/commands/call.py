@@ -109,7 +109,7 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
         with persistence.lock(thread):
             standing: Any = client.carry_out(made, thread=thread)
             can_edit = isinstance(standing, Pending) and standing.allows("edit")
-            found: "Called | Pending" = decided(client, standing, answering(terminal, verdict if can_edit else None))
+            found: Called | Pending = decided(client, standing, answering(terminal, verdict if can_edit else None))
             return found
 
 
