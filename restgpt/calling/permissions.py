@@ -2,7 +2,7 @@
 
 A permission covers an operation, which a person confirmed as a read, the flow of values from one API to another in a
 run, or further changes that look like one (`restgpt.calling.scope`). Only a person's decision at a pause, or a command,
-writes one; no model can. `restgpt api permissions` lists them all and takes them back.
+writes one; no model can. `restgpt memory` lists them all and takes them back.
 """
 
 import json

@@ -111,9 +111,7 @@ def scope_of(call: Drafted, wish: Any) -> Scope | str:
     for pointer, source in sources.items():
         operation, _, place = str(source).partition(" ")
         if "from" not in scope.get(pointer, {}) or not place.startswith("/"):
-            return (
-                f"`from` names for a free argument an operation and a field, such as get_trips /data/*/id: {pointer!r}"
-            )
+            return f"`from` is an operation and a field, such as get_trips /data/*/id, for free ones, not {pointer!r}"
         scope[pointer] = {**scope[pointer], "from": operation, "field": place}
     for pointer, several in listed.items():
         if pointer not in values or not isinstance(several, list) or len(several) >= MOST_VALUES:

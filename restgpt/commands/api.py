@@ -1,31 +1,19 @@
 """`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
+from restgpt.commands.failure import reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Specs, settings_of
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from restgpt.calling.notes import Noted
-    from restgpt.calling.permissions import Permission
     from restgpt.specs import Api, Operation, Problem
     from restgpt.tools.settings import Settings
-
-Kept = TypeVar("Kept", "Permission", "Noted")
-
-OperationFilter = Annotated[
-    str | None,
-    typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
-]
-ApiFilter = Annotated[
-    str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
-]
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
@@ -185,96 +173,6 @@ def functions(
         terminal.document({"instruction": text, "functions": shown})
         terminal.answer(shown)
         terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
-
-
-@api.command(name="forget-shapes")
-def forget_shapes(as_json: AsJson = False) -> None:
-    """Delete what was learned about the answers of all APIs: names and types of fields."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.shapes import Shapes
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            count = Shapes(persistence.store).clear()
-        terminal.document({"forgotten": count})
-        terminal.answer(f"The shapes of {count} {'operation' if count == 1 else 'operations'} were deleted.")
-
-
-@api.command()
-def permissions(
-    operation: OperationFilter = None,
-    name: ApiFilter = None,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take these back instead of only listing them.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List what you permitted beyond one request, or take it back.
-
-    That is which operations only read, and between which APIs values may go for the rest of a run.
-    """
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.permissions import Permissions
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            kept = Permissions(persistence.store)
-            chosen = _named(kept.listed(), operation, name)
-            for item in chosen if revoke else ():
-                kept.revoke(item)
-        if revoke and not chosen and operation is not None:
-            raise UsageError(f"Nothing is permitted for {operation!r}. `restgpt api permissions` lists what is.")
-        terminal.document({"revoked" if revoke else "permissions": [item.to_json() for item in chosen]})
-        if revoke:
-            terminal.answer(f"{len(chosen)} {'permission was' if len(chosen) == 1 else 'permissions were'} taken back.")
-            return
-        terminal.answer("\n".join(map(str, chosen)) or "Nothing was permitted.")
-
-
-def _named(items: "Sequence[Kept]", operation: str | None, api: str | None) -> "list[Kept]":
-    """Return what is kept about an operation, by its name or `METHOD /path`, and an API; without them, everything."""
-    from restgpt.specs.api import slug
-
-    return [
-        item
-        for item in items
-        if operation in (None, item.name, item.operation) and (api is None or slug(api) == slug(item.api))
-    ]
-
-
-@api.command()
-def notes(
-    operation: OperationFilter = None,
-    name: ApiFilter = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete these notes instead of only listing them.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List what servers demanded beyond their documents, as prompts show it with the operation, or delete it."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.notes import Notes
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            kept = Notes(persistence.store)
-            found = _named(kept.listed(), operation, name)
-            for item in found if delete else ():
-                kept.forget(item)
-        terminal.document({"deleted" if delete else "notes": [item.to_json() for item in found]})
-        if delete:
-            terminal.answer(
-                f"The notes of {len(found)} {'operation' if len(found) == 1 else 'operations'} were deleted."
-            )
-            return
-        lines = [
-            f"{item.api} ({item.base_url}): {item.name}, {item.operation}: {note.text}"
-            for item in found
-            for note in item.notes
-        ]
-        terminal.answer("\n".join(lines) or "There are no notes.")
 
 
 ORIGINS = {

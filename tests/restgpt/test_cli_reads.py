@@ -45,9 +45,8 @@ def test_a_run_that_is_resumed_with_only_reads_asks_no_more(cli: Cli, shop: Post
     assert (done.code, done.out.strip()) == (0, "7")
     again = cli(*ask)
     assert (again.code, again.out.strip()) == (0, "7")
-    assert "POST /users/find" in cli("api", "permissions").out
-    forgotten = cli("api", "permissions", "find_user", "--revoke", "--json").document
-    assert [item["operation"] for item in forgotten["revoked"]] == ["POST /users/find"]
+    assert "POST /users/find" in cli("memory", "list").out
+    assert cli("memory", "forget", "permissions", "find_user", "--json").document == {"forgotten": 1}
     assert cli(*ask).code == 3
 
 
@@ -106,10 +105,10 @@ def test_effects_are_listed_with_their_origin(cli: Cli, shop: PostShop, spec: st
 
 
 def test_forgetting_what_was_never_confirmed_is_an_error_that_says_where_to_look(cli: Cli) -> None:
-    refused = cli("api", "permissions", "find_user", "--revoke")
+    refused = cli("memory", "forget", "permissions", "find_user")
     assert refused.code == 2
-    assert "restgpt api permissions" in refused.err
-    assert cli("api", "permissions", "--revoke").code == 0
+    assert "restgpt memory list" in refused.err
+    assert cli("memory", "forget", "permissions").code == 0
 
 
 CONFIRM = {"type": "approve", "only_reads": True}
