@@ -10,7 +10,6 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.node import node_of, role_of
 from restgpt.graph.running import after_caller, after_parser, after_planner, make_parser, reopened
-from restgpt.graph.state import FormedState, InputState, OutputState, State
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.selection import MAX_CALLS
@@ -21,6 +20,7 @@ from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.selector import select_operations
 from restgpt.nodes.state.rounds import MAX_REPAIRS
+from restgpt.nodes.state.state import FormedState, InputState, OutputState, State
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import run_in_threads

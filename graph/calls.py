@@ -14,10 +14,10 @@ from restgpt.calling.call import Call
 from restgpt.calling.record import Request, request_of
 from restgpt.graph.build import compiled
 from restgpt.graph.running import after_sending, make_parser
-from restgpt.graph.state import Aggregate, Checked, FormatChannel, Requests
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import FORMAT, Usage, add_usage, merge_requests, no_usage
+from restgpt.nodes.state.state import Aggregate, Checked, FormatChannel, Requests
 
 
 class CallsState(TypedDict):

@@ -26,11 +26,35 @@ def node_of(name: str, node: Node, services: Services, *, tells: bool = False) -
 
     1. no error leaves the node with a secret (`withholding`);
     2. its run is logged and has a span (`observed`);
-    3. it runs only while its run holds the thread, and ends the run otherwise (`_claimed`);
+    3. it runs only while its run holds the thread, and else raises `LostClaimError`;
     4. its update is told as events, before the next node runs (`tell`), unless the node `tells` them itself.
+
+    The first node of a run takes the next number of the thread, and a channel that no checkpoint holds keeps it for the
+    other nodes. A run that was stopped, and goes on after another run has taken over on any machine, ends at its
+    current node: that node sends no change, and saves no checkpoint that would take the thread back.
     """
-    claimed = _claimed(node if tells else _told(node, services), services)
-    return withholding(observed(name, claimed), services.redactor)
+
+    def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+        update = node(state, runtime, config)
+        if not tells:
+            tell(state, update, runtime, services)
+        return update
+
+    @wraps(node)
+    def in_run(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> Any:
+        claim = run_claim(state.get("claim"), services.store_of(runtime), runtime, config)
+        if claim is None:
+            return told(state, runtime, config)
+        configurable = {**config.get("configurable", {}), CLAIM: claim}
+        try:
+            update = told(state, runtime, {**config, "configurable": configurable})
+        except GraphBubbleUp:
+            claim.check()
+            raise
+        claim.check()
+        return {**update, "claim": claim.number}
+
+    return withholding(observed(name, in_run), services.redactor)
 
 
 def role_of(name: str, role: Callable[[Run, Any], dict[str, Any]], services: Services) -> Node:
@@ -40,43 +64,6 @@ def role_of(name: str, role: Callable[[Run, Any], dict[str, Any]], services: Ser
         return role(Run.open(services, runtime, config, used=turn_usage(state), state=state), state)
 
     return node_of(name, node, services)
-
-
-def _claimed(node: Node, services: Services) -> Node:
-    """Wrap a node so that it runs under the claim of its run; raises `LostClaimError` once that is lost.
-
-    The first node of a run takes the next number of the thread, and a channel that no checkpoint holds keeps it for the
-    other nodes. A run that was stopped, and goes on after another run has taken over on any machine, ends at its
-    current node: that node sends no change, and saves no checkpoint that would take the thread back.
-    """
-
-    @wraps(node)
-    def in_run(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> Any:
-        claim = run_claim(state.get("claim"), services.store_of(runtime), runtime, config)
-        if claim is None:
-            return node(state, runtime, config)
-        configurable = {**config.get("configurable", {}), CLAIM: claim}
-        try:
-            update = node(state, runtime, {**config, "configurable": configurable})
-        except GraphBubbleUp:
-            claim.check()
-            raise
-        claim.check()
-        return {**update, "claim": claim.number}
-
-    return in_run
-
-
-def _told(node: Node, services: Services) -> Node:
-    """Wrap a node so that the events of its update are written."""
-
-    @wraps(node)
-    def told(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
-        update = node(state, runtime, config)
-        tell(state, update, runtime, services)
-        return update
-
-    return told
 
 
 def tell(state: Any, update: Any, runtime: Runtime[Context], services: Services) -> None:

@@ -18,12 +18,12 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import PARSES, compiled, make_resources
 from restgpt.graph.node import Node, node_of
 from restgpt.graph.running import after_parser, make_last_parser
-from restgpt.graph.state import Conversation, OutputState, State
 from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.client import client_update, corrected
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.state.state import Conversation, OutputState, State
 from restgpt.specs import Api
 
 
@@ -110,7 +110,7 @@ def make_opening(services: Services) -> Callable[..., dict[str, Any]]:
 
     def opening(state: ProgramGraphState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         before = corrected(state, str(config.get("configurable", {}).get("thread_id")))
-        opened: dict[str, Any] = {} if before else opened_turn(state, config)  # type: ignore[arg-type]
+        opened: dict[str, Any] = {} if before else opened_turn(state, config)
         begun: Any = {**state, **opened, "messages": state.get("messages", [])}
         if not before:
             begun |= {"usage": opened["baseline"], "steps": state.get("steps", [])}

@@ -26,7 +26,6 @@ from langgraph.types import Command, StateSnapshot
 
 from restgpt.calling.record import UNSENT, Request
 from restgpt.graph.node import Node, node_of, tell
-from restgpt.graph.state import State
 from restgpt.nodes.approval import UnapprovedCallError, decided_by_person, decided_by_rules, decisions_of, pause_id
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.parser import parse
@@ -37,6 +36,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.nodes.sender import sent
 from restgpt.nodes.state.records import add_usage, merge_requests, spent_since, turn_usage
 from restgpt.nodes.state.rounds import is_asked, is_closed, of_round, of_turn
+from restgpt.nodes.state.state import State
 from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.graphs.compiled_graph import Reopened
 from restgpt.tools.graphs.thread_pool import on_loop

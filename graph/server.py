@@ -1,7 +1,7 @@
 """The agent as a LangGraph server loads it."""
 
 from restgpt.graph import agent
-from restgpt.graph.state import SHOWN
+from restgpt.nodes.state.state import SHOWN
 from restgpt.tools.graphs.served_graph import ServedGraph
 
 restgpt = ServedGraph.of(agent.graph, shown=SHOWN)

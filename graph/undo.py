@@ -15,11 +15,11 @@ from restgpt.graph.calls import CallsState, calls_input
 from restgpt.graph.node import role_of
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.running import after_sending, make_parser
-from restgpt.graph.state import Checked, Conversation
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import Text
+from restgpt.nodes.state.state import Checked, Conversation
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.graphs.served_graph import ServedGraph
 

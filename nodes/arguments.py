@@ -17,11 +17,12 @@ from restgpt.nodes.dialogue.conversation import (
     traced_draft,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.log import CallerState, ProgramState, made_in_turn
+from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, spent_since
 from restgpt.nodes.state.results import NOTHING_YET, background, result_of
 from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, of_turn, step_of, to_repair
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
@@ -70,7 +71,7 @@ class CallerReply(BaseModel):
 
 def requests_of(
     run: Run,
-    state: ProgramState,
+    state: State,
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
@@ -114,14 +115,14 @@ def _given_up(request: Request) -> Request:
     return {**request, "attempt": MAX_REPAIRS}
 
 
-def _left(run: Run, state: ProgramState) -> int:
+def _left(run: Run, state: State) -> int:
     """Return the number of requests that the budget leaves; each page of a list counts as one."""
     return max(0, run.context.max_requests - spent_since(state["baseline"], state["usage"])["requests"])
 
 
 def _request(
     run: Run,
-    state: ProgramState,
+    state: State,
     call: Call,
     planned: PlannedCall,
     before: Request | None,
@@ -157,7 +158,7 @@ def _request(
 
 def arguments_prompt(
     run: Run,
-    state: ProgramState,
+    state: State,
     requests: Sequence[Request],
     numbers: Sequence[int],
     refused: Sequence[Request],
@@ -202,7 +203,7 @@ def documented(run: Run, name: str, planned: Sequence[PlannedCall]) -> str:
     return f"{text}\nNote: {noted}." if noted else text
 
 
-def sub_task(state: ProgramState) -> str:
+def sub_task(state: State) -> str:
     """Return the sub-task and its unfinished part; empty for a method without sub-tasks."""
     if not state["plan"]:
         return ""
@@ -259,7 +260,7 @@ def functions_of(run: Run, operations: Sequence[Operation], focus: str) -> str:
     )
 
 
-def next_requests(run: Run, state: CallerState, requests: Sequence[Request]) -> dict[str, Any]:
+def next_requests(run: Run, state: State, requests: Sequence[Request]) -> dict[str, Any]:
     """Have the model write the arguments of the next planned calls, or correct those that the API refused."""
     refused = to_repair(requests)
     numbers = sorted({request["call"] for request in refused}) or next_calls(
@@ -278,7 +279,7 @@ def next_requests(run: Run, state: CallerState, requests: Sequence[Request]) -> 
 
 
 def _arguments(
-    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
+    run: Run, state: State, requests: Sequence[Request], numbers: Sequence[int], refused: Sequence[Request]
 ) -> tuple[list[Request], str]:
     """Ask for the arguments of planned calls; return the requests, or which value is missing. Raises `ModelError`."""
     found: list[tuple[list[Request], str]] = []
@@ -291,7 +292,7 @@ def _arguments(
 
 
 def _missing(
-    run: Run, state: CallerState, requests: Sequence[Request], numbers: Sequence[int], missing: str
+    run: Run, state: State, requests: Sequence[Request], numbers: Sequence[int], missing: str
 ) -> dict[str, Any]:
     """Return to the selector with a hint about an unknown value; the second time, return to the planner.
 
@@ -307,7 +308,7 @@ def _missing(
     return {"hint": reason, "usage": run.usage()}
 
 
-def without_requests(run: Run, state: CallerState, requests: Sequence[Request], remark: str) -> dict[str, Any]:
+def without_requests(run: Run, state: State, requests: Sequence[Request], remark: str) -> dict[str, Any]:
     """Return the update that ends the round without a further request, with a remark for the planner."""
     step = step_of(state, requests=requests, result=result_of(latest(requests), remark))
     return {"steps": [step], "hint": "", "usage": run.usage()}

@@ -10,7 +10,7 @@ from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_messa
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, apis_text
 from restgpt.nodes.dialogue.look import MAX_LOOKS
-from restgpt.nodes.programs.log import CallerState, left
+from restgpt.nodes.programs.log import left
 from restgpt.nodes.programs.program import program_text, written
 from restgpt.nodes.programs.repetition import remarks
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
@@ -21,6 +21,7 @@ from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import FunctionChoice, Look, Proposal, Step
 from restgpt.nodes.state.results import bounded_results, decision_message, shortened
 from restgpt.nodes.state.rounds import of_turn
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.sandbox.code import program_code
@@ -30,7 +31,7 @@ AGAIN_SHOWN = 1000
 """The maximum number of characters of a result that is told to a model that repeats its program."""
 
 
-def whole_instruction(run: Run, state: CallerState) -> dict[str, Any]:
+def whole_instruction(run: Run, state: State) -> dict[str, Any]:
     """Return the program for the whole instruction, that of the turn's recipe, or what the caller replies instead."""
     steps = of_turn(state)
     if (record := current(state)) and not steps:
@@ -72,11 +73,11 @@ def whole_instruction(run: Run, state: CallerState) -> dict[str, Any]:
     return {"program": program, "api_plan": {"calls": [], "reason": reply.thought}, "hint": "", "usage": run.usage()}
 
 
-def _selection(state: CallerState) -> FunctionChoice:
+def _selection(state: State) -> FunctionChoice:
     return state["selection"] or {"operations": [], "others": [], "reason": "", "looks": []}
 
 
-def _answer(run: Run, state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
+def _answer(run: Run, state: State, steps: Sequence[Step], reply: ProgramReply) -> Proposal:
     """Return the proposal of an answer; what was shown of it already is not withdrawn."""
     answer: Proposal = {"kind": "end", "text": reply.text, "fulfilled": is_fulfilled(state, steps, reply)}
     shown = run.answer.hand_over()
@@ -87,7 +88,7 @@ def _proposed(run: Run, proposal: Proposal) -> dict[str, Any]:
     return {"proposal": proposal, "usage": run.usage()}
 
 
-def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
+def _check(run: Run, state: State, steps: Sequence[Step], offer: Alternatives) -> Callable[[ProgramReply], None]:
     """Return the check of a reply for the whole instruction; it raises `ValueError`."""
     doubted, again = doubt(state, steps), list[str]()
 
@@ -110,7 +111,7 @@ def _check(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternati
     return check
 
 
-def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramReply) -> bool:
+def _is_last_program(state: State, steps: Sequence[Step], reply: ProgramReply) -> bool:
     """Return whether a reply is the program that ran last in this turn, word for word."""
     before = state.get("program") if steps else None
     if before is None or reply.decision != "program":
@@ -118,7 +119,7 @@ def _is_last_program(state: CallerState, steps: Sequence[Step], reply: ProgramRe
     return program_code(storable_text(reply.text)) == before["code"]
 
 
-def _whole_prompt(run: Run, state: CallerState, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:
+def _whole_prompt(run: Run, state: State, steps: Sequence[Step], offer: Alternatives) -> list[BaseMessage]:
     instruction, about, selection = state["instruction"], topic(state), _selection(state)
     text = render(
         "instruction",

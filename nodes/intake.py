@@ -7,12 +7,12 @@ from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
-from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answered_by
 from restgpt.nodes.run.run import CLAIM
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
-from restgpt.nodes.state.records import FORMAT, Given, RecipeRun, Usage, no_usage, placed_id
+from restgpt.nodes.state.records import FORMAT, Given, RecipeRun, no_usage, placed_id
+from restgpt.nodes.state.state import State
 from restgpt.tools.errors import StoppingError
 
 
@@ -36,19 +36,7 @@ class UnreadablePartError(StoppingError):
         )
 
 
-class IntakeState(TypedDict, total=False):
-    """The state keys that intake reads; most are missing on the first turn."""
-
-    messages: list[AnyMessage]
-    instruction: str
-    asked: str
-    turn: int
-    round: int
-    usage: Usage
-    recipe: RecipeRun | None
-
-
-def intake(state: IntakeState, config: RunnableConfig, agent: str = "") -> dict[str, Any]:
+def intake(state: State, config: RunnableConfig, agent: str = "") -> dict[str, Any]:
     """Open the turn. A given `instruction` goes first; without one, the newest new human message is the instruction.
 
     A message or instruction that an earlier turn has read is not new, even if that turn failed without an answer:
@@ -92,7 +80,7 @@ def _turn_id(config: RunnableConfig, key: str, *, is_placed: bool) -> str:
 
 
 def opened_turn(
-    state: IntakeState, config: RunnableConfig, *, instruction: str = "", key: str = "", is_placed: bool = True
+    state: State, config: RunnableConfig, *, instruction: str = "", key: str = "", is_placed: bool = True
 ) -> dict[str, Any]:
     """Return the update that opens the next turn; without an instruction nothing in it counts as the user's words.
 

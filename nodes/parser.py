@@ -11,11 +11,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from restgpt.calling.record import Request, seems_to_read, succeeded
-from restgpt.nodes.programs.log import ProgramState, made_in_turn
+from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
@@ -52,7 +53,7 @@ UNREPAIRABLE = frozenset(
 """Sandbox failures that other code cannot fix: the model reads the body instead."""
 
 
-def parse(run: Run, state: ProgramState) -> dict[str, Any]:
+def parse(run: Run, state: State) -> dict[str, Any]:
     """Run the program of the round up to its next calls or its end, or read the responses; return the update."""
     requests = of_round(state)
     if state.get("proposal") or is_closed(state):

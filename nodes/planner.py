@@ -6,13 +6,13 @@ else ─────────────────────────
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, model_validator
 
 from restgpt.nodes.dialogue.answer import doubt, ended, found_text, is_fulfilled, proposed_end, used_up_text
-from restgpt.nodes.dialogue.conversation import ConversationState, topic, turn_message
+from restgpt.nodes.dialogue.conversation import topic, turn_message
 from restgpt.nodes.dialogue.form import Form
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
@@ -20,16 +20,10 @@ from restgpt.nodes.programs.repetition import changes, is_same, remarks, repeate
 from restgpt.nodes.run.context import allows_a_last_question, used_up
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current
-from restgpt.nodes.state.records import (
-    Decision,
-    Program,
-    Proposal,
-    Step,
-    Usage,
-    spent_since,
-)
+from restgpt.nodes.state.records import Decision, Proposal, Step, spent_since
 from restgpt.nodes.state.results import bounded_results, decision_message
 from restgpt.nodes.state.rounds import of_turn
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
@@ -68,23 +62,10 @@ class ProgramPlannerReply(PlannerReply):
         return self.last
 
 
-class PlannerState(ConversationState):
-    """The state keys that the planner reads."""
-
-    task: int
-    round: int
-    plan: str
-    usage: Usage
-    baseline: Usage
-    program: Program | None
-    asked: NotRequired[str]
-    proposal: NotRequired[Proposal | None]
-
-
-def make_planner(agent: str = "", form: Form | None = None) -> Callable[[Run, PlannerState], dict[str, Any]]:
+def make_planner(agent: str = "", form: Form | None = None) -> Callable[[Run, State], dict[str, Any]]:
     """Make the planner; the answers name the `agent` and the message that they answer, and may have a `form`."""
 
-    def planner(run: Run, state: PlannerState) -> dict[str, Any]:
+    def planner(run: Run, state: State) -> dict[str, Any]:
         run.agent = agent
         update = plan(run, state)
         if form is not None and update["decision"]["kind"] == "end":
@@ -95,7 +76,7 @@ def make_planner(agent: str = "", form: Form | None = None) -> Callable[[Run, Pl
     return planner
 
 
-def plan(run: Run, state: PlannerState) -> dict[str, Any]:
+def plan(run: Run, state: State) -> dict[str, Any]:
     """Decide what comes next: a sub-task, a program for the whole instruction, or the end with the answer."""
     steps = of_turn(state)
     if proposal := state.get("proposal"):
@@ -116,7 +97,7 @@ def plan(run: Run, state: PlannerState) -> dict[str, Any]:
         return ended(run, state, steps, found_text(str(error), steps), fulfilled=False)
 
 
-def _suits_a_program(run: Run, state: PlannerState, steps: Sequence[Step]) -> bool:
+def _suits_a_program(run: Run, state: State, steps: Sequence[Step]) -> bool:
     """Return whether a program carries out the whole instruction: a recipe's, or one with few and only such before."""
     if current(state) and not steps:
         return True
@@ -126,13 +107,13 @@ def _suits_a_program(run: Run, state: PlannerState, steps: Sequence[Step]) -> bo
     return run.writes_programs and number < MAX_PROGRAMS and all(step["kind"] == "program" for step in steps)
 
 
-def _whole(run: Run, state: PlannerState, steps: Sequence[Step]) -> dict[str, Any]:
+def _whole(run: Run, state: State, steps: Sequence[Step]) -> dict[str, Any]:
     """Decide by rule: the sub-task is the whole instruction, which a program carries out."""
     decision: Decision = {"kind": "program", "text": state["instruction"], "last": True}
     return _decided(run, decision, plan=state["instruction"], task=state["task"] if steps else state["task"] + 1)
 
 
-def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
+def _accepted(run: Run, state: State, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
     """Decide by rule what caller or parser propose: the answer, or a first sub-task in place of a program."""
     if proposal["kind"] == "end":
         return proposed_end(run, state, steps, proposal)
@@ -140,7 +121,7 @@ def _accepted(run: Run, state: PlannerState, steps: Sequence[Step], proposal: Pr
     return _planned(run, state, proposal["text"], proposal.get("thought", ""), task=state["task"] + is_new)
 
 
-def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
+def _decision(run: Run, state: State, steps: Sequence[Step], over: str, *, is_stuck: bool) -> dict[str, Any]:
     """Return the update of the model's decision; `over` is the budget that is used up, so that it has to end."""
     check = None if over else _check(run, state, steps)
     schema: type[PlannerReply] = ProgramPlannerReply if run.writes_programs else PlannerReply
@@ -156,7 +137,7 @@ def _decision(run: Run, state: PlannerState, steps: Sequence[Step], over: str, *
     return _planned(run, state, reply.text, reply.thought, task=state["task"] + 1, is_last=reply.is_last)
 
 
-def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[PlannerReply], None]:
+def _check(run: Run, state: State, steps: Sequence[Step]) -> Callable[[PlannerReply], None]:
     """Return the check of a decision: a doubt about its answer, and no going on with a change that was made."""
     doubted, last = doubt(state, steps), steps[-1] if steps else None
 
@@ -169,9 +150,7 @@ def _check(run: Run, state: PlannerState, steps: Sequence[Step]) -> Callable[[Pl
     return check
 
 
-def _planned(
-    run: Run, state: PlannerState, text: str, thought: str, *, task: int, is_last: bool = False
-) -> dict[str, Any]:
+def _planned(run: Run, state: State, text: str, thought: str, *, task: int, is_last: bool = False) -> dict[str, Any]:
     decision: Decision = {"kind": "plan", "text": text, "thought": thought, "last": is_last}
     return _decided(run, decision, plan=text, task=task)
 
@@ -180,7 +159,7 @@ def _decided(run: Run, decision: Decision, **changed: Any) -> dict[str, Any]:
     return {"decision": decision, "hint": "", "proposal": None, "usage": run.usage(), **changed}
 
 
-def _prompt(run: Run, state: PlannerState, steps: Sequence[Step], over: str) -> list[BaseMessage]:
+def _prompt(run: Run, state: State, steps: Sequence[Step], over: str) -> list[BaseMessage]:
     """Return the prompt: the constant rules, then the growing turn, so that the provider can cache the prefix."""
     prompt: list[BaseMessage] = [
         SystemMessage(

@@ -4,12 +4,11 @@ For a program that carries out the whole instruction it chooses the functions by
 """
 
 from collections.abc import Callable
-from typing import Any, NotRequired
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from restgpt.nodes.dialogue.answer import given_up
-from restgpt.nodes.dialogue.conversation import ConversationState
 from restgpt.nodes.dialogue.functions import look, select, selection
 from restgpt.nodes.dialogue.look import MAX_LOOKS, looked, whole_map
 from restgpt.nodes.dialogue.selection import (
@@ -23,23 +22,15 @@ from restgpt.nodes.dialogue.selection import (
 )
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current, functions_in, is_of_recipe
-from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Usage
+from restgpt.nodes.state.records import ApiPlan
 from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, shortened
-from restgpt.nodes.state.rounds import RoundState, is_asked, of_turn, step_of
+from restgpt.nodes.state.rounds import is_asked, of_turn, step_of
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 
 
-class SelectorState(RoundState, ConversationState):
-    """The state keys that the selector reads."""
-
-    hint: str
-    selection: NotRequired[FunctionChoice | None]
-    usage: Usage
-    baseline: Usage
-
-
-def select_operations(run: Run, state: SelectorState) -> dict[str, Any]:
+def select_operations(run: Run, state: State) -> dict[str, Any]:
     """Choose the operations of the sub-task: an API plan, or functions by search for a program."""
     if state["decision"]["kind"] == "program":
         return _by_search(run, state)
@@ -57,14 +48,14 @@ def select_operations(run: Run, state: SelectorState) -> dict[str, Any]:
     return {**chosen, "program": None, "usage": run.usage()}
 
 
-def _plan(run: Run, state: SelectorState) -> ApiPlan:
+def _plan(run: Run, state: State) -> ApiPlan:
     """Ask for the API plan; without calls, its reason is the answer that needs none. Raises `ModelError`."""
     reply = _selection(run, state)
     api_plan, answer = api_plan_of(run, reply), reply.answer.strip() or "No operation serves this sub-task."
     return api_plan if api_plan["calls"] else {**api_plan, "reason": answer}
 
 
-def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
+def _by_search(run: Run, state: State) -> dict[str, Any]:
     """Choose the functions for a program without a model, or find those that the caller asked for besides.
 
     A choice stands for the whole turn, also if a person edited it, unless a document has lost an operation of it or a
@@ -88,7 +79,7 @@ def _by_search(run: Run, state: SelectorState) -> dict[str, Any]:
     return update if chosen == state.get("selection") else {**update, "selection": chosen}
 
 
-def _selection(run: Run, state: SelectorState) -> Selection:
+def _selection(run: Run, state: State) -> Selection:
     """Ask for the selection; where the prompt does not list all operations, the selector may look for others.
 
     It must look once before it may say that no operation serves.
@@ -121,9 +112,9 @@ def _looking_check(run: Run, left: int) -> Callable[[LookingSelection], None]:
     return check_reply
 
 
-def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> dict[str, Any]:
+def _no_call(run: Run, state: State, round_number: int, result: str) -> dict[str, Any]:
     api_plan: ApiPlan = {"calls": [], "reason": result}
-    closed: SelectorState = {**state, "round": round_number, "api_plan": api_plan}
+    closed: State = {**state, "round": round_number, "api_plan": api_plan}
     step = step_of(closed, requests=[], result=result)
     return {
         "api_plan": api_plan,
@@ -135,7 +126,7 @@ def _no_call(run: Run, state: SelectorState, round_number: int, result: str) -> 
     }
 
 
-def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessage]:
+def _prompt(run: Run, state: State, listing: Listing) -> list[BaseMessage]:
     """Return the prompt: the sub-task, then each attempt, its result and the planner's next text (equation 2)."""
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
     prompt: list[BaseMessage] = [
@@ -170,6 +161,6 @@ def _prompt(run: Run, state: SelectorState, listing: Listing) -> list[BaseMessag
     return prompt
 
 
-def _operations(run: Run, state: SelectorState) -> Listing:
+def _operations(run: Run, state: State) -> Listing:
     tried = attempts(state["steps"], task=state["task"], turn=state["turn"])
     return list_operations(run, " ".join([state["plan"], *([state["decision"]["text"]] if tried else [])]))

@@ -9,16 +9,16 @@ from restgpt.nodes.arguments import functions_of, operations_of, sub_task
 from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.ending import Ending, close
-from restgpt.nodes.programs.log import CallerState
 from restgpt.nodes.programs.program import program_text, written
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall
 from restgpt.nodes.state.results import background
 from restgpt.nodes.state.rounds import of_round
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 
 
-def sub_task_program(run: Run, state: CallerState) -> dict[str, Any]:
+def sub_task_program(run: Run, state: State) -> dict[str, Any]:
     """Have the model write the program of the API plan, or correct the one that failed."""
     before = state.get("program")
     planned = state["api_plan"]["calls"]

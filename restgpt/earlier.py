@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from threading import Lock
+from typing import cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage
 
 from restgpt.calling.record import CallRecord, Request, request_of
-from restgpt.nodes.dialogue.conversation import ConversationState, is_answered, seen_message, told_apis
+from restgpt.nodes.dialogue.conversation import is_answered, seen_message, told_apis
+from restgpt.nodes.state.state import State
 
 MOST_EARLIER = 200
 """The maximum number of earlier calls of a conversation whose answers are searched for the origin of arguments."""
@@ -64,12 +66,12 @@ class Earlier:
         with self._lock:
             self._answered.setdefault(conversation, {}).update(apis)
 
-    def state(self, conversation: str) -> ConversationState:
+    def state(self, conversation: str) -> State:
         """Return the calls as the state of a conversation in which no user has said anything."""
         with self._lock:
             calls, apis = [*self._calls.get(conversation, ())], {**self._answered.get(conversation, {})}
         messages: list[AnyMessage] = [seen_message(apis)] if apis else []
-        return {"messages": messages, "instruction": "", "requests": calls, "steps": [], "turn": 1}
+        return cast(State, {"messages": messages, "instruction": "", "requests": calls, "steps": [], "turn": 1})
 
     def statuses(self, conversation: str, fingerprint: str) -> tuple[int, ...]:
         """Return the statuses by which the very same request was answered in the conversation, the oldest first."""

@@ -14,13 +14,13 @@ from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.program import compile_program_graph
-from restgpt.graph.state import Conversation, OutputState, State
 from restgpt.nodes.intake import intake
 from restgpt.nodes.recipes.start import recipe_update
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import GivenRecipe, recipe_record
+from restgpt.nodes.state.state import Conversation, OutputState, State
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 

@@ -1,37 +1,22 @@
 """The end of a turn: the answer, the list of held requests of a dry run, and the doubt about one without calls."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NotRequired
-
-from langchain_core.messages import AnyMessage
-from typing_extensions import TypedDict
+from typing import Any
 
 from restgpt.calling.record import Request, is_done
 from restgpt.nodes.dialogue.conversation import answer_message, told_apis
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import Decision, Proposal, Step
 from restgpt.nodes.state.results import told_results
+from restgpt.nodes.state.state import State
 
 
-class Told(TypedDict):
-    """The state keys that may have told something of an answer."""
-
-    messages: list[AnyMessage]
-    steps: list[Step]
-
-
-class Answering(Told):
-    """The state keys of an answer; `asked` is the id of the message that it answers."""
-
-    asked: NotRequired[str]
-
-
-def rests_on_nothing(state: Told, steps: Sequence[Step]) -> bool:
+def rests_on_nothing(state: State, steps: Sequence[Step]) -> bool:
     """Return whether no call was made in this turn and none was answered in an earlier one."""
     return not (told_apis(state["messages"]) or any(step["requests"] for step in steps))
 
 
-def is_fulfilled(state: Told, steps: Sequence[Step], reply: Any) -> bool:
+def is_fulfilled(state: State, steps: Sequence[Step], reply: Any) -> bool:
     """Return whether a reply ends a fulfilled turn: as it says, or if it says nothing, if a call succeeded."""
     made = [request for step in steps for request in step["requests"]]
     if reply.fulfilled is None:
@@ -44,7 +29,7 @@ def is_any_done(requests: Iterable[Request]) -> bool:
     return any(is_done(request) or request["status"] == "held" for request in requests)
 
 
-def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:
+def may_be_fulfilled(state: State, requests: Sequence[Request]) -> bool:
     """Return whether a turn with these `requests` can have carried out its instruction.
 
     It cannot if it made calls, none of them succeeded, and no earlier answer of the thread may hold what is asked for.
@@ -52,7 +37,7 @@ def may_be_fulfilled(state: Told, requests: Sequence[Request]) -> bool:
     return not requests or is_any_done(requests) or bool(told_apis(state["messages"]))
 
 
-def doubt(state: Told, steps: Sequence[Step]) -> Callable[[Any], None] | None:
+def doubt(state: State, steps: Sequence[Step]) -> Callable[[Any], None] | None:
     """Return a check that asks once about an end of a thread without calls that does not say it is unfulfilled.
 
     It is for `ask`: it raises `ValueError`. None if results of this or an earlier turn may hold the answer.
@@ -74,7 +59,7 @@ def doubt(state: Told, steps: Sequence[Step]) -> Callable[[Any], None] | None:
 
 
 def ended(
-    run: Run, state: Answering, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
+    run: Run, state: State, steps: Sequence[Step], answer: str, *, fulfilled: bool, remark: str = ""
 ) -> dict[str, Any]:
     """Return the update that ends the turn with an answer; `remark` follows the list of held requests.
 
@@ -88,7 +73,7 @@ def ended(
     return {**ended, "hint": "", "proposal": None, "usage": run.usage()}
 
 
-def proposed_end(run: Run, state: Answering, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
+def proposed_end(run: Run, state: State, steps: Sequence[Step], proposal: Proposal) -> dict[str, Any]:
     """Return the update that ends the turn with the answer that caller or parser propose."""
     if shown := proposal.get("shown"):
         run.answer.resume(shown[0], proposal["text"][: shown[1]])

@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NotRequired
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from typing_extensions import TypedDict
 
 from restgpt.calling.call import Call, Problems
 from restgpt.calling.decision import permissions_for
@@ -23,7 +22,8 @@ from restgpt.calling.record import CallRecord, Place, Provenance, Request
 from restgpt.nodes.dialogue.knowledge import notes_of
 from restgpt.nodes.run.run import MAX_TRACED, Run, kept_answers
 from restgpt.nodes.state.recipe_run import current, kept_by, said_by
-from restgpt.nodes.state.records import RecipeRun, Step
+from restgpt.nodes.state.records import Step
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 
@@ -37,18 +37,6 @@ LOCATIONS = ("location", "content-location", "link")
 """The headers that hold addresses."""
 
 _WORD, _ADDRESS = re.compile(r"\w+"), re.compile(r"[/?#&=;,\s]+")
-
-
-class ConversationState(TypedDict):
-    """The state keys that hold the conversation."""
-
-    messages: list[AnyMessage]
-    instruction: str
-    requests: list[Request]
-    steps: list[Step]
-    turn: int
-    road: NotRequired[str]
-    recipe: NotRequired[RecipeRun | None]
 
 
 def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> HumanMessage:
@@ -75,7 +63,7 @@ RELAYED = "restgpt_relayed"
 """The key in `additional_kwargs` of a human message that another model wrote, such as that of an MCP client."""
 
 
-def said(state: ConversationState) -> str:
+def said(state: State) -> str:
     """Return the user's instruction, messages and recipe in this thread, without the agent's answers.
 
     What another model relayed is not the user's words.
@@ -86,12 +74,12 @@ def said(state: ConversationState) -> str:
     return "\n".join([*instruction, *texts, *said_by(current(state))])
 
 
-def topic(state: ConversationState) -> str:
+def topic(state: State) -> str:
     """Return the words that say what a prompt has to be about: the instruction, and what the user said before it."""
     return f"{state['instruction']}\n{said(state)}"
 
 
-def relayed(state: ConversationState) -> list[str]:
+def relayed(state: State) -> list[str]:
     """Return the instructions of this thread that another model relayed, whose values no model of this run invented."""
     return [str(message.text) for message in state["messages"] if is_relayed(message)]
 
@@ -101,12 +89,12 @@ def is_relayed(message: AnyMessage) -> bool:
     return isinstance(message, HumanMessage) and bool(message.additional_kwargs.get(RELAYED))
 
 
-def responses(run: Run, state: ConversationState, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
+def responses(run: Run, state: State, *, most: int = MAX_TRACED) -> Iterator[tuple[str, Any]]:
     """Yield the saved responses of the thread, as `kept_answers`."""
     return kept_answers(run.session.responses, _requests(state["steps"], state["requests"]), most=most)
 
 
-def operations_by_handle(state: ConversationState) -> dict[str, str]:
+def operations_by_handle(state: State) -> dict[str, str]:
     """Return the names of the operations that gave the saved responses of the thread, by handle."""
     requests = _requests(state["steps"], state["requests"])
     return {handle: request["operation"] for request in requests if (handle := request["response"].get("handle"))}
@@ -174,7 +162,7 @@ def is_answered(request: CallRecord) -> bool:
 
 
 def answered(
-    run: Run, state: ConversationState, *, most: int = MAX_TRACED, seen: Collection[str] | None = None
+    run: Run, state: State, *, most: int = MAX_TRACED, seen: Collection[str] | None = None
 ) -> AnsweredApis | None:
     """Return the APIs that answered in this thread, with their responses; None if only one API is concerned.
 
@@ -200,7 +188,7 @@ def answered(
     )
 
 
-def known_words(run: Run, state: ConversationState, written: Iterable[str] = ()) -> Callable[[], Iterator[set[str]]]:
+def known_words(run: Run, state: State, written: Iterable[str] = ()) -> Callable[[], Iterator[set[str]]]:
     """Return a function that yields the words of all texts of a thread that may hold an id: said, or answered.
 
     `written` are texts of a model that is not of this run. Arguments, errors and the results of steps do not count,
@@ -232,7 +220,7 @@ def _words(text: str) -> set[str]:
 
 def traced_draft(
     run: Run,
-    state: ConversationState,
+    state: State,
     operation: Operation,
     arguments: Mapping[str, Any],
     *,
@@ -292,7 +280,7 @@ def _unknown_ids(drafted: Call, known: Callable[[], Iterator[set[str]]], called:
             yield name
 
 
-def _with_headers(drafted: Call, state: ConversationState) -> Iterator[Provenance]:
+def _with_headers(drafted: Call, state: State) -> Iterator[Provenance]:
     """Yield the origins of a call's values; of one that was computed or is in the path, with the header that has it."""
     values = dict(traced_values(drafted.settled))
     for item in drafted.provenance:
@@ -303,7 +291,7 @@ def _with_headers(drafted: Call, state: ConversationState) -> Iterator[Provenanc
             yield item
 
 
-def _header(value: Any, state: ConversationState) -> Place | None:
+def _header(value: Any, state: State) -> Place | None:
     """Return the newest header of an answer that is a value, or has it as a part of its address."""
     text = text_of(value)
     for request in reversed(_requests(state["steps"], state["requests"])) if len(text) >= SHORTEST else ():

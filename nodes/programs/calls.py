@@ -18,10 +18,11 @@ from restgpt.nodes.dialogue.conversation import (
     said,
     traced_draft,
 )
-from restgpt.nodes.programs.log import ProgramState, made_in_turn
+from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import functions_in, of_program, unsaid_by
 from restgpt.nodes.state.records import Program
+from restgpt.nodes.state.state import State
 from restgpt.specs import Operation
 from restgpt.specs.docs.arguments import arguments_of, body_fields
 from restgpt.specs.effect import seems_to_read
@@ -94,7 +95,7 @@ WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A word of a program, which may be the name of a function."""
 
 
-def maker(run: Run, state: ProgramState, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
+def maker(run: Run, state: State, program: Program, before: int) -> Callable[[WantedCall, int], Request]:
     """Return a function that drafts calls of the program; it reads the responses once, if a call needs their values."""
     texts = said(state)
     made = len(made_in_turn(state))
@@ -160,14 +161,14 @@ def maker(run: Run, state: ProgramState, program: Program, before: int) -> Calla
     return make
 
 
-def _code(state: ProgramState, program: Program) -> str:
+def _code(state: State, program: Program) -> str:
     """Return the code of a program; inputs that the user did not say count as its literals."""
     record = of_program(state, program)
     unsaid = unsaid_by(record) if record is not None else {}
     return f"{program['code']}\n{json.dumps(unsaid, ensure_ascii=False)}" if unsaid else program["code"]
 
 
-def functions_of(run: Run, state: ProgramState, program: Program) -> Mapping[str, Operation]:
+def functions_of(run: Run, state: State, program: Program) -> Mapping[str, Operation]:
     """Return the functions that a program can call: those of its recipe, those it is limited to, or all of the APIs."""
     record = of_program(state, program)
     if record is not None:

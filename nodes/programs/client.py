@@ -3,22 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from restgpt.nodes.dialogue.conversation import ConversationState, answered_apis
+from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.programs.program import is_running, written
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Program, Usage
+from restgpt.nodes.state.records import Program
+from restgpt.nodes.state.state import State
 from restgpt.tools.errors import UnfinishedProgramError
 
 THOUGHT = "A client gave the program."
-
-
-class GivenState(ConversationState):
-    """The state keys that the beginning of a client's program reads."""
-
-    task: int
-    round: int
-    usage: Usage
-    program: Program | None
 
 
 def corrected(state: Any, thread: str) -> Program | None:
@@ -34,7 +26,7 @@ def corrected(state: Any, thread: str) -> Program | None:
 
 
 def client_update(
-    run: Run, state: GivenState, code: str, *, before: Program | None = None, operations: Sequence[str] | None = None
+    run: Run, state: State, code: str, *, before: Program | None = None, operations: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return the update that has the parser run a client's program; `before` is the one that it corrects.
 

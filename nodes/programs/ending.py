@@ -10,7 +10,7 @@ from typing import Any, cast
 from restgpt.calling.record import MAX_PAGES, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
 from restgpt.nodes.programs.findings import findings
-from restgpt.nodes.programs.log import ProgramState, left, made_in_task, made_in_turn
+from restgpt.nodes.programs.log import left, made_in_task, made_in_turn
 from restgpt.nodes.programs.stop import changes_of, stop_text, to_planner
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import functions_in, of_program
@@ -25,6 +25,7 @@ from restgpt.nodes.state.results import (
     wants_whole,
 )
 from restgpt.nodes.state.rounds import of_turn, step_of
+from restgpt.nodes.state.state import State
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.result import shorten
 from restgpt.tools.text.storable import storable_text
@@ -74,12 +75,12 @@ class Ending:
     is_part: bool = False
 
 
-def program_of(state: ProgramState) -> Program:
+def program_of(state: State) -> Program:
     """Return the program of the current round, which has one."""
     return cast(Program, state["program"])
 
 
-def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
+def close(run: Run, state: State, ending: Ending) -> dict[str, Any]:
     """Return the update that ends the round: its step, and a proposal to the planner if the turn ends with it.
 
     The program of a sub-task that failed does not end the round: the caller corrects it, up to `MAX_PROGRAMS`.
@@ -100,7 +101,7 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     if record := of_program(state, over):
         over["feedback"] = RECEIVED.split(text, maxsplit=1)[0]
         text = text if ending.kind == "report" else to_planner(record, text)
-    closed: ProgramState = {**state, "api_plan": api_plan}
+    closed: State = {**state, "api_plan": api_plan}
     step = step_of(closed, requests=requests, result=_summary(requests, text), program=over)
     update = {"requests": requests, "steps": [step], "api_plan": api_plan, "program": over, "usage": run.usage()}
     if program["writer"] == "caller":  # others may read the report by their own code
@@ -109,9 +110,7 @@ def close(run: Run, state: ProgramState, ending: Ending) -> dict[str, Any]:
     return {**update, "proposal": proposal} if proposal else update
 
 
-def _proposal(
-    run: Run, state: ProgramState, ending: Ending, program: Program, requests: Sequence[Request]
-) -> Proposal | None:
+def _proposal(run: Run, state: State, ending: Ending, program: Program, requests: Sequence[Request]) -> Proposal | None:
     """Return the answer with which the turn ends; None if the planner goes on."""
     if ending.is_answer:
         # What a program prints about changes that a dry run held back is not so.
@@ -143,7 +142,7 @@ def failure(program: Program, requests: Sequence[Request], problem: str, *, is_f
 
 def report(
     run: Run,
-    state: ProgramState,
+    state: State,
     program: Program,
     requests: Sequence[Request],
     text: str,
@@ -188,7 +187,7 @@ def _failure(request: Request) -> str:
     return f"{request['operation']} was not done: the API answered {response['status']}" if is_failed else ""
 
 
-def _otherwise(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> list[str]:
+def _otherwise(run: Run, state: State, program: Program, requests: Sequence[Request]) -> list[str]:
     """Return the line about reads of a recipe that a document describes otherwise than when it was saved."""
     record = of_program(state, program)
     changed = functions_in(run.catalogue, record).changed if record is not None else ()
@@ -201,7 +200,7 @@ def _otherwise(run: Run, state: ProgramState, program: Program, requests: Sequen
     return [f"(The document describes {names} otherwise than when the recipe was saved.)"] if names else []
 
 
-def _doubt(run: Run, state: ProgramState, requests: Sequence[Request]) -> str:
+def _doubt(run: Run, state: State, requests: Sequence[Request]) -> str:
     """Return why the report of a recipe is not its answer; an empty text if it is."""
     if _doubts(requests):
         return "A change did not succeed, so what the recipe reports may not be so."
@@ -217,7 +216,7 @@ def _doubts(requests: Sequence[Request]) -> bool:
     )
 
 
-def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) -> list[Request]:
+def _behind(state: State, program: Program, requests: Sequence[Request]) -> list[Request]:
     """Return the requests of earlier programs whose outcomes a report may be about, besides those of the round.
 
     These are the ones whose outcomes the program got again, and if it made no change, all: it may say that a change was
@@ -230,7 +229,7 @@ def _behind(state: ProgramState, program: Program, requests: Sequence[Request]) 
     return [request for request in made_in_task(state) if not changes or request["id"] in taken]
 
 
-def changes_text(state: ProgramState, program: Program, requests: Sequence[Request]) -> str:
+def changes_text(state: State, program: Program, requests: Sequence[Request]) -> str:
     """Return what a program without output has changed, or would have in a dry run; empty if nothing."""
     behind = [*_behind(state, program, requests), *requests]
     changes = [request for request in behind if not seems_to_read(request)]
@@ -243,7 +242,7 @@ def _is_answered_read(request: Request) -> bool:
     return request["safe"] or (seems_to_read(request) and bool(request["response"]))
 
 
-def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
+def _is_cut(run: Run, state: State, requests: Sequence[Request]) -> bool:
     """Return whether a list is not whole that the program wanted whole: a page failed, or the limits cut it short."""
     is_over = left(run, state) == 0
     rests = [
@@ -253,7 +252,7 @@ def _is_cut(run: Run, state: ProgramState, requests: Sequence[Request]) -> bool:
     return any(rest == "failed" or (rest == "unread" and is_limited) for rest, is_limited in rests)
 
 
-def _counts_a_part(state: ProgramState, program: Program, requests: Sequence[Request]) -> bool:
+def _counts_a_part(state: State, program: Program, requests: Sequence[Request]) -> bool:
     """Return whether a program seems to count in the first page of a list, although the whole list was asked about."""
     if not (wants_whole(state["instruction"]) and _COUNTS.search(program["code"])):
         return False
@@ -277,7 +276,7 @@ def _with_body(run: Run, request: Request) -> Request:
         return request
 
 
-def _plan_of(state: ProgramState, requests: Sequence[Request]) -> Any:
+def _plan_of(state: State, requests: Sequence[Request]) -> Any:
     """Return the API plan of the round; that of a planner's program is the operations that it called."""
     if state["api_plan"]["calls"]:
         return state["api_plan"]

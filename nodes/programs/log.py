@@ -2,43 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, NotRequired
-
-from langchain_core.messages import AnyMessage
+from typing import Any, Literal
 
 from restgpt.calling.record import UNSENT, CallSite, Request, is_done
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import FunctionChoice, Program, Proposal, RecipeRun, Step, Usage, spent_since
-from restgpt.nodes.state.rounds import MadeState, RoundState
+from restgpt.nodes.state.records import Program, spent_since
+from restgpt.nodes.state.state import State
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
-from restgpt.tools.sandbox.program import LIMITS, Entry, Live
+from restgpt.tools.sandbox.program import LIMITS, Entry
 
 MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""
-
-
-class ProgramState(RoundState):
-    """The state keys that a run of a program reads, and the program itself, as long as its node sends its reads."""
-
-    messages: list[AnyMessage]
-    instruction: str
-    requests: list[Request]
-    steps: list[Step]
-    usage: Usage
-    baseline: Usage
-    program: Program | None
-    proposal: NotRequired[Proposal | None]
-    recipe: NotRequired[RecipeRun | None]
-    live: NotRequired[Live]
-
-
-class CallerState(ProgramState):
-    """The state keys that the caller reads."""
-
-    hint: str
-    selection: FunctionChoice | None
 
 
 def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) -> list[Entry]:
@@ -61,15 +37,13 @@ def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) ->
     return given
 
 
-def entries(
-    run: Run, state: ProgramState, program: Program, requests: Sequence[Request]
-) -> Iterator[tuple[Request, Entry]]:
+def entries(run: Run, state: State, program: Program, requests: Sequence[Request]) -> Iterator[tuple[Request, Entry]]:
     """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take.
 
     A read before a change shows what there was, so it is made again; and a client's next program comes at any time. A
     program that waits in its process gets what was answered since.
     """
-    live = state.get("live")
+    live: Any = state.get("live")
     is_begun = live is not None and live.rounds is not None
     past = [] if is_begun else made_in_task(state)
     fresh = max((at for at, request in enumerate([*past, *requests], 1) if _has_changed(request)), default=0)
@@ -89,14 +63,14 @@ def entries(
             yield request, entry_of(run.session.responses, request, shown, positions.get(request["id"], ""))
 
 
-def made_in_turn(state: MadeState) -> list[Request]:
+def made_in_turn(state: State) -> list[Request]:
     """Return the requests of the turn so far, oldest first; the state has those of an earlier turn until a new one."""
     earlier = (step["requests"] for step in state["steps"] if step["turn"] == state["turn"])
     current = (request for request in state["requests"] if request["round"] == state["round"])
     return [*(request for requests in earlier for request in requests), *current]
 
 
-def made_in_task(state: ProgramState) -> list[Request]:
+def made_in_task(state: State) -> list[Request]:
     """Return the requests of earlier rounds of the current sub-task."""
     here = (state["turn"], state["task"])
     return [request for step in state["steps"] if (step["turn"], step["task"]) == here for request in step["requests"]]
@@ -146,7 +120,7 @@ def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empt
     return ("json" if body.kind in ("json", "json-lines") else "text"), body.json()
 
 
-def left(run: Run, state: ProgramState) -> int:
+def left(run: Run, state: State) -> int:
     """Return the number of requests that the budget leaves; as many calls may be refused or held back without one.
 
     A program can go on after a refusal, so that without a limit it would call in a loop until the time is used up.

@@ -14,12 +14,13 @@ from typing import Any, Literal
 from restgpt.calling.record import Request
 from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
-from restgpt.nodes.programs.log import ProgramState, entries, left, made_in_turn, offered
+from restgpt.nodes.programs.log import entries, left, made_in_turn, offered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Writer, spent_since
 from restgpt.nodes.state.results import shortened
 from restgpt.nodes.state.rounds import of_round, of_turn
+from restgpt.nodes.state.state import State
 from restgpt.prompts import render
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
@@ -95,7 +96,7 @@ def is_running(program: Program | None) -> bool:
     return program is not None and program["status"] == "running"
 
 
-def may_write(run: Run, state: ProgramState) -> bool:
+def may_write(run: Run, state: State) -> bool:
     """Return whether the caller writes a program for this round, and not the arguments of its calls."""
     if not run.writes_programs:
         return False
@@ -105,14 +106,14 @@ def may_write(run: Run, state: ProgramState) -> bool:
     return program is None or program["status"] != "over"
 
 
-def advance(run: Run, state: ProgramState) -> dict[str, Any]:
+def advance(run: Run, state: State) -> dict[str, Any]:
     """Run the program as far as its next calls or its end, and return the update of the state."""
     requests = of_round(state)
     outcome = _outcome(run, state, program_of(state), requests)
     return close(run, state, outcome) if isinstance(outcome, Ending) else outcome
 
 
-def _outcome(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> Ending | dict[str, Any]:
+def _outcome(run: Run, state: State, program: Program, requests: Sequence[Request]) -> Ending | dict[str, Any]:
     """Return how the program ended, or the update with the next calls."""
     spent = spent_since(state["baseline"], state["usage"])
     if spent["seconds"] >= run.context.max_seconds:
@@ -167,7 +168,7 @@ def _late(run: Run, program: Program, requests: Sequence[Request]) -> Ending:
     return Ending("budget", text, program, requests)
 
 
-def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Request]) -> ProgramRun:
+def _run(run: Run, state: State, program: Program, requests: Sequence[Request]) -> ProgramRun:
     known, recipe = functions_of(run, state, program), of_program(state, program)
     used = [name for name in dict.fromkeys(WORD.findall(program["code"])) if name in known]
     # Of a corrected program only names and arguments are checked, and a recipe may be one.
@@ -186,7 +187,7 @@ def _run(run: Run, state: ProgramState, program: Program, requests: Sequence[Req
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
         is_dry=run.context.writes == "dry-run",
-        live=state.get("live"),
+        live=state.get("live"),  # type: ignore[arg-type]  # a key of the parser alone
     )
 
 
@@ -204,7 +205,7 @@ def _near_first(run: Run, code: str, known: Mapping[str, Operation]) -> list[str
 
 
 def _handed_over(
-    run: Run, state: ProgramState, program: Program, requests: Sequence[Request], found: ProgramRun
+    run: Run, state: State, program: Program, requests: Sequence[Request], found: ProgramRun
 ) -> Ending | dict[str, Any]:
     """Draft the calls that the program waits for; if one cannot be made, none is made, and the program has failed.
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from restgpt.calling.policy import Writes
 from restgpt.nodes.state.records import Usage, tokens
 from restgpt.prompts import checked, text_of
-from restgpt.tools.model.role import ROLES, Role
+from restgpt.tools.model.role import Role
 from restgpt.tools.model.structured import Method
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -35,19 +35,19 @@ PROMPTS = {"planner": "planner", "selector": "selector", "caller": "instruction"
 """The prompt file of each role whose text a run may replace."""
 
 
-def _prompt(role: Role, what: str) -> Any:
-    shown = {**_shown_at(role), "langgraph_type": "prompt"}
-    return Field(default=text_of(PROMPTS[role]), description=f"System prompt {what}.", json_schema_extra=shown)
+def _setting(default: Any, description: str, nodes: str = "", **limits: Any) -> Any:
+    """Return the field of a setting; Studio shows it at these nodes."""
+    shown: Any = {"langgraph_nodes": nodes.split()} if nodes else None
+    return Field(default=default, description=description, json_schema_extra=shown, **limits)
 
 
 def _model(role: Role, name: str) -> Any:
-    description = f"Chat model of the {name}, instead of `model`."
-    return Field(default="", description=description, json_schema_extra=_shown_at(role))
+    return _setting("", f"Chat model of the {name}, instead of `model`.", role)
 
 
-def _shown_at(*nodes: str) -> dict[str, Any]:
-    """Return the JSON schema key that makes Studio show a setting at these nodes."""
-    return {"langgraph_nodes": list(nodes)}
+def _prompt(role: Role, what: str) -> Any:
+    shown: Any = {"langgraph_nodes": [role], "langgraph_type": "prompt"}
+    return Field(default=text_of(PROMPTS[role]), description=f"System prompt {what}.", json_schema_extra=shown)
 
 
 class Context(BaseModel):
@@ -55,10 +55,10 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    model: Annotated[str, {"__template_metadata__": {"kind": "llm"}}] = Field(
-        default="",
-        description="Chat model of all roles as provider:name, such as openai:gpt-5-mini. Empty: RESTGPT_MODEL.",
-        json_schema_extra=_shown_at(*ROLES),
+    model: Annotated[str, {"__template_metadata__": {"kind": "llm"}}] = _setting(
+        "",
+        "Chat model of all roles as provider:name, such as openai:gpt-5-mini. Empty: RESTGPT_MODEL.",
+        "planner selector caller parser",
     )
     planner_model: str = _model("planner", "planner")
     selector_model: str = _model("selector", "API selector")
@@ -68,94 +68,80 @@ class Context(BaseModel):
     selector_prompt: str = _prompt("selector", "of the API selector's model")
     caller_prompt: str = _prompt("caller", "of the caller, for a program that carries out the whole instruction")
     parser_prompt: str = _prompt("parser", "of the parser, for Python over one response")
-    temperature: float | None = Field(
-        default=0.0, ge=0, le=2, description="Sampling temperature. null: the model's default."
-    )
-    model_timeout: float = Field(default=120, gt=0, description="Timeout of one model call, in seconds.")
-    structured_output: Method = Field(
-        default="auto",
-        description="How replies are structured: the provider's JSON schema mode, a tool call, or JSON in text.",
-        json_schema_extra=_shown_at("planner", "selector", "caller"),
+    temperature: float | None = _setting(0.0, "Sampling temperature. null: the model's default.", ge=0, le=2)
+    model_timeout: float = _setting(120, "Timeout of one model call, in seconds.", gt=0)
+    structured_output: Method = _setting(
+        "auto",
+        "How replies are structured: the provider's JSON schema mode, a tool call, or JSON in text.",
+        "planner selector caller",
     )
     apis: list[str] = Field(default_factory=list, description="Names of the APIs to use. Empty: all configured APIs.")
-    writes: Writes = Field(
-        default="ask",
-        description="Policy for requests that change data: ask a person, allow, deny, or only show them (dry-run).",
-        json_schema_extra=_shown_at("parser"),
+    writes: Writes = _setting(
+        "ask", "Policy for requests that change data: ask a person, allow, deny, or only show them (dry-run).", "parser"
     )
-    undo: bool = Field(
-        default=True,
-        description="Read the target of a change before sending the change, so that the change can be undone.",
-        json_schema_extra=_shown_at("parser"),
+    undo: bool = _setting(
+        True, "Read the target of a change before sending the change, so that the change can be undone.", "parser"
     )
-    today: Day = Field(
-        default="", description="Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date."
+    today: Day = _setting("", "Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date.")
+    road: Road = _setting(
+        "auto",
+        "How an instruction is carried out: by a Python program, which a model writes for the whole of it first "
+        "(program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where the "
+        "sandbox runs programs; the roles carry on a turn of which no reply can be read.",
+        "planner selector caller parser",
     )
-    road: Road = Field(
-        default="auto",
-        description="How an instruction is carried out: by a Python program, which a model writes for the whole of it "
-        "first (program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where "
-        "the sandbox runs programs; the roles carry on a turn of which no reply can be read.",
-        json_schema_extra=_shown_at("planner", "selector", "caller", "parser"),
+    learned_shapes: bool = _setting(
+        True,
+        "Keep the names and types of the fields of responses, without values, and which arguments servers demand "
+        "beyond their documents, and show both in prompts where the document lacks them.",
+        "planner caller",
     )
-    learned_shapes: bool = Field(
-        default=True,
-        description="Keep the names and types of the fields of responses, without values, and which arguments servers "
-        "demand beyond their documents, and show both in prompts where the document lacks them.",
-        json_schema_extra=_shown_at("planner", "caller"),
-    )
-    max_steps: int = Field(
-        default=15, ge=1, le=MAX_STEPS, description="Maximum number of API plans for one instruction."
-    )
-    max_requests: int = Field(default=200, ge=1, le=1000, description="Maximum number of requests for one instruction.")
-    max_tokens: int = Field(default=500_000, ge=1000, description="Maximum number of model tokens for one instruction.")
-    max_reply_tokens: int = Field(
-        default=8192,
+    max_steps: int = _setting(15, "Maximum number of API plans for one instruction.", ge=1, le=MAX_STEPS)
+    max_requests: int = _setting(200, "Maximum number of requests for one instruction.", ge=1, le=1000)
+    max_tokens: int = _setting(500_000, "Maximum number of model tokens for one instruction.", ge=1000)
+    max_reply_tokens: int = _setting(
+        8192,
+        "Maximum number of tokens of one reply, thoughts included, where the model itself has no limit.",
+        "planner selector caller parser",
         ge=100,
-        description="Maximum number of tokens of one reply, thoughts included, where the model itself has no limit.",
-        json_schema_extra=_shown_at(*ROLES),
     )
-    max_seconds: float = Field(
-        default=900, gt=0, description="Maximum time for one instruction in seconds, without pauses for approval."
+    max_seconds: float = _setting(
+        900, "Maximum time for one instruction in seconds, without pauses for approval.", gt=0
     )
-    operations_budget: int = Field(
-        default=6000,
+    operations_budget: int = _setting(
+        6000,
+        "Tokens of the selector's operation list. A longer list is cut to the best matches, in half as many tokens.",
+        "selector",
         ge=200,
-        description="Tokens of the selector's operation list. "
-        "A longer list is cut to the best matches, in half as many tokens.",
-        json_schema_extra=_shown_at("selector"),
     )
-    functions_budget: int = Field(
-        default=3400,
-        ge=200,
-        description="Maximum tokens of the functions in the caller's prompt. "
+    functions_budget: int = _setting(
+        3400,
+        "Maximum tokens of the functions in the caller's prompt. "
         "If not all fit, the best for the instruction are shown, the others as lines.",
-        json_schema_extra=_shown_at("selector", "caller"),
-    )
-    rules_budget: int = Field(
-        default=2000,
-        ge=100,
-        description="Maximum tokens of the descriptions and rules of the APIs in a prompt about the instruction. "
-        "An API that only reads gets two fifths, planned calls get half.",
-        json_schema_extra=_shown_at("planner", "caller"),
-    )
-    documentation_budget: int = Field(
-        default=1800,
+        "selector caller",
         ge=200,
-        description="Maximum tokens of one operation's documentation or function in the caller's prompt.",
-        json_schema_extra=_shown_at("caller"),
     )
-    result_budget: int = Field(
-        default=2000,
+    rules_budget: int = _setting(
+        2000,
+        "Maximum tokens of the descriptions and rules of the APIs in a prompt about the instruction. "
+        "An API that only reads gets two fifths, planned calls get half.",
+        "planner caller",
         ge=100,
-        description="Maximum tokens of one extracted result, and of a body that the model reads without code.",
-        json_schema_extra=_shown_at("parser"),
     )
-    code: bool = Field(
-        default=True,
-        description="Extract results with generated Python, where calls are made one by one. "
+    documentation_budget: int = _setting(
+        1800, "Maximum tokens of one operation's documentation or function in the caller's prompt.", "caller", ge=200
+    )
+    result_budget: int = _setting(
+        2000,
+        "Maximum tokens of one extracted result, and of a body that the model reads without code.",
+        "parser",
+        ge=100,
+    )
+    code: bool = _setting(
+        True,
+        "Extract results with generated Python, where calls are made one by one. "
         "false: the model reads the response body.",
-        json_schema_extra=_shown_at("parser"),
+        "parser",
     )
 
     @field_validator("planner_prompt", "selector_prompt", "caller_prompt", "parser_prompt")

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
@@ -99,10 +99,7 @@ class ModelCalls:
 
     def usage(self) -> dict[str, RoleUsage]:
         """Return the calls and tokens so far, by role."""
-        return {
-            role: {"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
-            for role, spent in self._spent.items()
-        }
+        return {role: cast(RoleUsage, asdict(spent)) for role, spent in self._spent.items()}
 
     def _counted(self, role: Role, call: Callable[[], tuple[Result, ModelUsage]]) -> Result:
         """Return what a model call gives, and count its cost; that of replies that do not fit, too."""

@@ -83,11 +83,8 @@ def run_claim(number: int | None, store: BaseStore, runtime: Runtime[Context], c
     if not thread or not isinstance(configured.get("__pregel_checkpointer"), BaseCheckpointSaver):
         return None
     journal = Journal(store, str(thread))
-    return _first_claim(journal, place, runtime, config) if number is None else journal.run_claim(place, number)
-
-
-def _first_claim(journal: Journal, place: str, runtime: Runtime[Context], config: RunnableConfig) -> Claim:
-    """Take the first claim of a run, unless another run has moved the thread on since this run loaded it."""
+    if number is not None:
+        return journal.run_claim(place, number)
     # Before the claim, so that a run that is late takes nothing from the other one; and after it, because the run may
     # have been stopped in between.
     _check_is_newest(place, runtime, config)
@@ -136,9 +133,8 @@ def _host_rules(services: Services, messages: Iterable[AnyMessage]) -> str:
 class Run:
     """The services of one node run, and a count of what it uses: `models` asks the models of its roles.
 
-    `has_reader` says whether a model may read the answers of this turn. `host` is what the system messages of the
-    thread demand, `agent` the name of the graph in its answers. `answer` shows the answer while it is written, `watch`
-    the requests while they are sent. `state` is that of the thread, as far as the node was given it.
+    `agent` is the name of the graph in its answers. `answer` shows the answer while it is written, `watch` the requests
+    while they are sent. `state` is that of the thread, as far as the node was given it.
     """
 
     services: Services
@@ -148,8 +144,6 @@ class Run:
     started: float
     used: Usage | None = None
     claim: Claim | None = None
-    has_reader: bool = True
-    host: str = ""
     agent: str = ""
     watch: Watch = unwatched
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -195,8 +189,6 @@ class Run:
             started=services.clock(),
             used=used,
             claim=claim,
-            has_reader=has_reader(state or {}),
-            host=_host_rules(services, (state or {}).get("messages", ())),
             watch=request_reporter(runtime.stream_writer),
             state=state or {},
         )
@@ -210,7 +202,7 @@ class Run:
             hidden=lambda: Redactor(self._tokens()),
             is_echo=echo_of(self._answers),
             tokens=None if self.used is None else tokens(self.used),
-            host=self.host,
+            host=_host_rules(self.services, self.state.get("messages", ())),
         )
 
     @property
@@ -264,7 +256,7 @@ class Run:
                 journal=Journal(self.store, self.thread, run=self.claim),
                 rules=self.rules,
                 keep_earlier=self.context.undo,
-                compares=self.has_reader,
+                compares=has_reader(self.state),
                 watch=self.watch,
             )
             if self.used is not None:
@@ -339,7 +331,7 @@ class Run:
         learned for a model, so without a reader nothing is.
         """
         response = request["response"]
-        if not self.has_reader:
+        if not has_reader(self.state):
             return
         same = (_answered(item) for item in earlier if item["operation"] == request["operation"] and item["response"])
         self.notes.learn(self.catalogue.operation(request["operation"]), _answered(request), same)

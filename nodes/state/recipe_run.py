@@ -4,10 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NotRequired, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
-
-from typing_extensions import TypedDict
 
 from restgpt.calling.policy import Writes
 from restgpt.nodes.state.records import Program, RecipeRun, Step
@@ -26,13 +24,6 @@ STRICTNESS: Mapping[Writes, int] = {"allow": 0, "ask": 0, "dry-run": 1, "deny": 
 
 class GivenRecipe(dict[str, Any]):
     """The record of a recipe from the current input, unlike one that an earlier turn left in the state."""
-
-
-class RecipeState(TypedDict):
-    """The state key of the recipe that a turn runs."""
-
-    turn: int
-    recipe: NotRequired[RecipeRun | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +94,13 @@ def begun(record: RecipeRun, turn: int) -> RecipeRun:
     return {**record, "inputs": inputs, "defaults": unsaid, "turn": turn}
 
 
-def current(state: RecipeState | Mapping[str, Any]) -> RecipeRun | None:
+def current(state: Mapping[str, Any]) -> RecipeRun | None:
     """Return the recipe of the current turn; None if the turn has none."""
     record: RecipeRun | None = state.get("recipe")
     return record if record and record.get("turn") == state.get("turn") else None
 
 
-def of_program(state: RecipeState | Mapping[str, Any], program: Program | None) -> RecipeRun | None:
+def of_program(state: Mapping[str, Any], program: Program | None) -> RecipeRun | None:
     """Return the recipe that a program is made of; None for a program of a model."""
     return current(state) if program is not None and program["writer"] == "recipe" else None
 
@@ -180,7 +171,7 @@ def _scalars(value: Any) -> list[Any]:
     return [leaf for _, leaf in places_in(value) if isinstance(leaf, str | int | float) and not isinstance(leaf, bool)]
 
 
-def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
+def stricter(writes: Writes, state: Mapping[str, Any]) -> Writes:
     """Return the setting `writes` of a turn: that of the run, or that of its recipe if this bans more."""
     record = current(state)
     if record is None:
@@ -189,7 +180,7 @@ def stricter(writes: Writes, state: RecipeState | Mapping[str, Any]) -> Writes:
     return own if STRICTNESS[own] > STRICTNESS[writes] else writes
 
 
-def has_reader(state: RecipeState | Mapping[str, Any]) -> bool:
+def has_reader(state: Mapping[str, Any]) -> bool:
     """Return whether a model may read the answers of a turn; False for a recipe that no model can heal."""
     record = current(state)
     return record is None or bool(record.get("heals"))

@@ -2,42 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import NotRequired
-
-from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request, succeeded
-from restgpt.nodes.state.records import ApiPlan, Decision, FunctionChoice, Program, Step
+from restgpt.nodes.state.records import ApiPlan, FunctionChoice, Program, Step
+from restgpt.nodes.state.state import State
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effect import seems_to_read
 
 
-class TurnState(TypedDict):
-    """The part of the state that holds the finished rounds of the thread."""
-
-    turn: int
-    round: int
-    steps: list[Step]
-
-
-def of_turn(state: TurnState) -> list[Step]:
+def of_turn(state: State) -> list[Step]:
     """Return the finished rounds of the current turn."""
     return [step for step in state["steps"] if step["turn"] == state["turn"]]
 
 
-def is_closed(state: TurnState) -> bool:
+def is_closed(state: State) -> bool:
     """Return whether the current round is over, so that the state has its step."""
     return bool(state["steps"]) and state["steps"][-1]["round"] == state["round"]
 
 
-class RequestState(TypedDict):
-    """The part of the state that holds the requests of the current round."""
-
-    round: int
-    requests: list[Request]
-
-
-def of_round(state: RequestState) -> list[Request]:
+def of_round(state: State) -> list[Request]:
     """Return the requests of the current round."""
     return [request for request in state["requests"] if request["round"] == state["round"]]
 
@@ -45,25 +28,6 @@ def of_round(state: RequestState) -> list[Request]:
 def is_asked(choice: FunctionChoice | None) -> bool:
     """Return whether the caller asked for functions that the selector has not looked for yet."""
     return choice is not None and bool(choice["looks"]) and "named" not in choice["looks"][-1]
-
-
-class MadeState(TurnState):
-    """The part of the state that holds the requests of the thread: those of finished rounds, and of this one."""
-
-    requests: list[Request]
-
-
-class RoundState(TypedDict):
-    """The part of the state that places a round: turn, sub-task, number, road, and the plans that it carries out."""
-
-    turn: int
-    turn_id: str
-    task: int
-    round: int
-    plan: str
-    decision: Decision
-    api_plan: ApiPlan
-    road: NotRequired[str]
 
 
 MAX_REPAIRS = 2
@@ -128,7 +92,7 @@ def is_over(
     return broken or not next_calls(catalogue, api_plan, requests, reads=reads)
 
 
-def step_of(state: RoundState, *, requests: Sequence[Request], result: str, program: Program | None = None) -> Step:
+def step_of(state: State, *, requests: Sequence[Request], result: str, program: Program | None = None) -> Step:
     """Return the record of a finished round, with the program that carried it out.
 
     Of a program for the whole instruction, what was thought and said is the thought and the code of its writer.

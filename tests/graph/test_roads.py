@@ -11,8 +11,6 @@ from recipes import recipe
 from restgpt.graph.agent import graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.state.recipe_run import recipe_record
-from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings.run_settings import checked_settings
 
 WISH = "Add the task Buy soil to Winter timetable"
 ANSWER = "Added Buy soil to Winter timetable."
@@ -91,19 +89,6 @@ def test_the_model_of_the_planner_writes_programs_where_the_caller_has_none(
     agent = board.agent(by_role({}), models=given, context={"writes": "allow"})
     assert agent.ask(WISH)["answer"] == ANSWER
     assert [role for role in models if models[role].prompts] == [asked]
-
-
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        ({"execution": "calls"}, "road: roles"),
-        ({"execution": "program"}, "road: program"),
-        ({"express": False}, "road: roles"),
-    ],
-)
-def test_a_former_setting_is_named_with_the_one_of_now(former: dict[str, Any], now: str) -> None:
-    with pytest.raises(SettingsError, match=rf"^Invalid settings: There is no setting .*{now}[^.]*\. The settings"):
-        checked_settings(Context, former)
 
 
 def test_an_edited_prompt_is_what_the_model_reads(board: Board) -> None:

@@ -12,8 +12,8 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan
+from restgpt.nodes.state.state import State
 from restgpt_bench.methods.turns import (
-    MethodState,
     check_calls_or_answer,
     ended,
     exhausted,
@@ -37,7 +37,7 @@ class DepsReply(Selection):
 def make_deps(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that describes, explains and plans the remaining calls, or ends."""
 
-    def deps(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def deps(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config)
         steps = trial_steps(state)
         over = exhausted(run, state) or (f"{MAX_PLANS} plans" if len(steps) >= MAX_PLANS else "")

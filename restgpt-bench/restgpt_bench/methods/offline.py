@@ -12,14 +12,15 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
-from restgpt_bench.methods.turns import MethodState, ended, planned, trial_steps, turn_prompt
+from restgpt_bench.methods.turns import ended, planned, trial_steps, turn_prompt
 
 
 def make_offline(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that plans all calls at once."""
 
-    def offline(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def offline(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config)
         prompt = turn_prompt(run, state, "offline")
         reply = run.models.ask("planner", prompt, Selection, check=lambda reply: check(run, reply))
@@ -39,7 +40,7 @@ def in_order(api_plan: ApiPlan) -> ApiPlan:
 def make_answer(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that writes the answer from the results."""
 
-    def answer(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def answer(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config)
         results = "\n".join([*(step["result"] for step in trial_steps(state)), state["hint"]])
         asked = f"Instruction: {state['instruction']}\n\nResults:\n{fenced('result', results)}"

@@ -10,8 +10,8 @@ from restgpt.nodes.dialogue.selection import Selection, api_plan_of
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.state.state import State
 from restgpt_bench.methods.turns import (
-    MethodState,
     check_calls_or_answer,
     ended,
     exhausted,
@@ -25,7 +25,7 @@ from restgpt_bench.methods.turns import (
 def make_react(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that chooses the next call, one at a time, or ends."""
 
-    def react(state: MethodState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def react(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config)
         if over := exhausted(run, state):
             return ended(run, state, found(trial_steps(state), over), fulfilled=False)

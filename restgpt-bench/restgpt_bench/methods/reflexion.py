@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import Decision
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
-from restgpt_bench.methods.turns import MethodState, exhausted, trial_steps
+from restgpt_bench.methods.turns import exhausted, trial_steps
 
 MAX_TRIALS = 2
 """The paper's maximum number of trials for this method (section 5.1)."""
@@ -26,17 +26,10 @@ class Judgement(BaseModel):
     reflection: str = Field(default="", description="What went wrong and what to do differently.")
 
 
-class JudgeState(MethodState):
-    """The state keys that the judge reads: those of the actor, and the answer."""
-
-    answer: str
-    decision: Decision
-
-
 def make_judge(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that judges a trial; the next trial sees only the reflection on the last one."""
 
-    def judge(state: JudgeState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def judge(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config)
         if state["task"] + 1 >= MAX_TRIALS or exhausted(run, state):
             return {"decision": {**state["decision"], "kind": "end"}, "usage": run.usage()}

@@ -1,6 +1,6 @@
 """The baselines as a LangGraph server loads them, if it is started with `langgraph.baselines.json`."""
 
-from restgpt.graph.state import SHOWN
+from restgpt.nodes.state.state import SHOWN
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt_bench.methods.build import build_method
 

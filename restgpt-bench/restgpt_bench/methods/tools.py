@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
@@ -15,9 +15,10 @@ from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import ApiPlan, Decision, Step, ToolCall, spent_since
+from restgpt.nodes.state.records import ApiPlan, Step, ToolCall, spent_since
 from restgpt.nodes.state.results import result_of, shortened
 from restgpt.nodes.state.rounds import next_calls, step_of
+from restgpt.nodes.state.state import State
 from restgpt.prompts import render
 from restgpt.specs.docs.overview.summary import summary_line
 from restgpt.tools.errors import ArgumentError
@@ -25,7 +26,7 @@ from restgpt.tools.model.reply import text_of
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.text.storable import storable_text, storable_value
 from restgpt_bench.methods.toolbox import Tool, Toolbox, toolbox
-from restgpt_bench.methods.turns import MethodState, ended, exhausted, found, planned, trial_steps
+from restgpt_bench.methods.turns import ended, exhausted, found, planned, trial_steps
 
 MAX_BODY = 100_000
 """The maximum number of characters of one response that the model gets."""
@@ -36,14 +37,6 @@ MAX_ID = 200
 NOT_MADE = "Not sent."
 
 
-class ToolsState(MethodState):
-    """The state keys that this method reads."""
-
-    messages: list[AnyMessage]
-    decision: Decision
-    requests: list[Request]
-
-
 def make_tools(services: Services) -> Callable[..., dict[str, Any]]:
     """Make the node that asks the model, and drafts a request for each of its tool calls.
 
@@ -51,7 +44,7 @@ def make_tools(services: Services) -> Callable[..., dict[str, Any]]:
     node can run several times for one reply.
     """
 
-    def tools(state: ToolsState, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
+    def tools(state: State, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config, state=state)
         update: dict[str, Any] = {}
         if state["api_plan"]["calls"]:
@@ -66,7 +59,7 @@ def make_tools(services: Services) -> Callable[..., dict[str, Any]]:
     return tools
 
 
-def _next(run: Run, state: ToolsState) -> dict[str, Any]:
+def _next(run: Run, state: State) -> dict[str, Any]:
     """Ask the model, and return the update with its answer or with requests for its first calls."""
     if over := exhausted(run, state):
         return ended(run, state, found(trial_steps(state), over), fulfilled=False)
@@ -76,7 +69,7 @@ def _next(run: Run, state: ToolsState) -> dict[str, Any]:
     if not reply.tool_calls:
         return ended(run, state, text)
     update = planned(run, state, _plan_of(box, reply, text))
-    begun: ToolsState = {**state, **update}  # type: ignore[typeddict-item]
+    begun: State = {**state, **update}  # type: ignore[typeddict-item]
     return {**update, "requests": [*state["requests"], *_drafted(run, begun, [])], "usage": run.usage()}
 
 
@@ -95,7 +88,7 @@ def _plan_of(box: Toolbox, reply: AIMessage, text: str) -> ApiPlan:
     return calls
 
 
-def _drafted(run: Run, state: ToolsState, requests: Sequence[Request]) -> list[Request]:
+def _drafted(run: Run, state: State, requests: Sequence[Request]) -> list[Request]:
     """Draft the next calls of the plan: reads together, or changes; return nothing if all calls were drafted."""
     numbers = next_calls(run.catalogue, state["api_plan"], requests, reads=run.rules.reads)
     if not numbers:
@@ -108,7 +101,7 @@ def _drafted(run: Run, state: ToolsState, requests: Sequence[Request]) -> list[R
     return listed
 
 
-def _request(run: Run, state: ToolsState, number: int, problem: str) -> Request:
+def _request(run: Run, state: State, number: int, problem: str) -> Request:
     """Draft the request of one tool call; one that cannot be made is rejected with the problem as its note."""
     call = state["api_plan"]["calls"][number - 1]
     tool = toolbox(run.catalogue).tools[call["tool_call"]["name"]]
@@ -165,7 +158,7 @@ def _answered(run: Run, request: Request) -> Request:
     return {**request, "status": "parsed", "result": shortened(_body(run, request), run.context.result_budget * 4)}
 
 
-def _prompt(run: Run, state: ToolsState) -> list[BaseMessage]:
+def _prompt(run: Run, state: State) -> list[BaseMessage]:
     """Return the instruction, then each reply of the model with the results of its tool calls."""
     prompt: list[BaseMessage] = [SystemMessage(render("tools", today=run.today())), HumanMessage(state["instruction"])]
     for step in trial_steps(state):

@@ -1,50 +1,32 @@
 """Prompts and state updates of methods without planner and selector."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from typing_extensions import TypedDict
 
 from restgpt.nodes.dialogue.conversation import answer_message
 from restgpt.nodes.dialogue.selection import Selection, check, list_operations, plan_message
 from restgpt.nodes.run.context import used_up
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import ApiPlan, RecipeRun, Step, Usage, spent_since
+from restgpt.nodes.state.records import ApiPlan, Step, spent_since
 from restgpt.nodes.state.results import bounded_results
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 
 
-class MethodState(TypedDict):
-    """The state keys that such a method reads."""
-
-    instruction: str
-    turn: int
-    turn_id: str
-    task: int
-    round: int
-    plan: str
-    api_plan: ApiPlan
-    hint: str
-    steps: list[Step]
-    usage: Usage
-    baseline: Usage
-    road: NotRequired[str]
-    recipe: NotRequired[RecipeRun | None]
-
-
-def trial_steps(state: MethodState) -> list[Step]:
+def trial_steps(state: State) -> list[Step]:
     """Return the steps of this turn's current trial; most methods have only one trial."""
     return [step for step in state["steps"] if step["turn"] == state["turn"] and step["task"] == state["task"]]
 
 
-def exhausted(run: Run, state: MethodState) -> str:
+def exhausted(run: Run, state: State) -> str:
     """Return the budgets that are used up, in words; empty if there is budget left."""
     steps = [step for step in state["steps"] if step["turn"] == state["turn"]]
     return used_up(run.context, len(steps), spent_since(state["baseline"], state["usage"]))
 
 
-def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = "") -> list[BaseMessage]:
+def turn_prompt(run: Run, state: State, rules: str, *, reflections: str = "") -> list[BaseMessage]:
     """Return the prompt: the rules with the operations, the instruction, then each API plan with its result."""
     prompt: list[BaseMessage] = [
         SystemMessage(render(rules, operations=fenced("document", list_operations(run, state["instruction"]).text))),
@@ -60,7 +42,7 @@ def turn_prompt(run: Run, state: MethodState, rules: str, *, reflections: str = 
     return prompt
 
 
-def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
+def planned(run: Run, state: State, api_plan: ApiPlan) -> dict[str, Any]:
     """Return the state update for a new API plan."""
     return {
         "api_plan": api_plan,
@@ -70,7 +52,7 @@ def planned(run: Run, state: MethodState, api_plan: ApiPlan) -> dict[str, Any]:
     }
 
 
-def ended(run: Run, state: MethodState, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
+def ended(run: Run, state: State, answer: str, *, fulfilled: bool = True) -> dict[str, Any]:
     """Return the state update for a final answer; prompts of these methods show no earlier messages."""
     return {
         "decision": {"kind": "end", "text": answer, "fulfilled": fulfilled},

@@ -11,10 +11,10 @@ from roles import by_role, end, plan, select
 from roles import call as calls
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.state import FORMAT, OtherFormatError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import StateError
+from restgpt.nodes.state.state import FORMAT, OtherFormatError
 from restgpt_bench.methods.build import build_method
 
 READER = {

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from restgpt.calling.policy import Writes
-from restgpt.graph.state import RecipeChannel
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
@@ -21,6 +20,7 @@ from restgpt.nodes.state.recipe_run import (
     unsaid_by,
 )
 from restgpt.nodes.state.records import RecipeRun
+from restgpt.nodes.state.state import RecipeChannel
 from restgpt.recipes.given import RecipeInputError
 from restgpt.recipes.recipe import Recipe, RecipeFaultError
 

@@ -219,7 +219,10 @@ class FormedState(OutputState, total=False):
 
 
 class State(TypedDict):
-    """The state that a checkpoint saves; `format` is the version of its form.
+    """The state that a checkpoint saves, and that every node gets; `format` is the version of its form.
+
+    The first node of a turn lacks the keys that nobody has written yet. The parser has one more key while it runs:
+    `live`, the program that waits in its process.
 
     `asked` is the id of the message with the instruction, `turn_id` that of the turn. `turn` counts the
     instructions of the thread, `task` the sub-tasks of the turn, `round` the API plans of the thread. `plan` is the
