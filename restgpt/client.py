@@ -17,12 +17,13 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
 from restgpt.calling.call import Call, Problems
+from restgpt.calling.decision import decide
 from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
 from restgpt.calling.journal.journal import Journal, entry_id
 from restgpt.calling.permissions import Permission, Permissions
-from restgpt.calling.question import decided_on, permit_of, present
+from restgpt.calling.question import permit_of, present
 from restgpt.calling.record import CallRecord, request_of
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
@@ -285,7 +286,9 @@ class Client:
         It only reads, or the rules refuse it or hold it back. None for any other, unsent.
         """
         run = self._run("")
-        decided = decided_on(run.session, made)
+        decided = decide(made, run.session.rules)
+        if not decided.is_over:
+            run.session.require_credential(made.operation)
         if decided.stage == "approved" and decided.effect.is_read:
             decided = carry_out(run.session, decided)
         if not decided.is_over:

@@ -156,18 +156,12 @@ def present(
     return replace(call, question=action, target=target)
 
 
-def decided_on(session: Session, draft: Call, *, unsure: int = 0) -> Call:
-    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
-
-    `unsure` is how often an earlier try of the same change was about to be sent without its outcome being known: a
-    person is then asked about that.
-    """
+def decided_on(session: Session, draft: Call) -> Call:
+    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent."""
     decided = decide(draft, session.rules)
     if decided.is_over:
         return decided
     session.require_credential(draft.operation)
-    if unsure:
-        return decided.asked(unsure=unsure)
     return _permitted(session, draft) or decided if decided.stage == "asked" else decided
 
 

@@ -156,12 +156,17 @@ def scope_lines(scope: Scope, *, most: int = MOST_ARGUMENTS) -> list[str]:
 
 def _bound_text(bound: Mapping[str, Any]) -> str:
     if "one_of" in bound:
-        texts = [named(json.dumps(value, ensure_ascii=False)) for value in bound["one_of"]]
+        texts = [_value_text(value) for value in bound["one_of"]]
         return f" = {texts[0]}" if len(texts) == 1 else f" = one of {', '.join(texts)}"
     field = ".".join(part for part in parse_pointer(bound.get("field", "")) if part != "*")
     source = f"that you said, or {named(field)} of {named(bound['from'])}" if field else "you said"
     limit = f", from 0 to {bound['most']}" if "most" in bound else ""
     return f": any value {source}{limit}"
+
+
+def _value_text(value: Any) -> str:
+    text = named(value if isinstance(value, str) else json.dumps(value))
+    return f'"{text}"' if isinstance(value, str) and not text.startswith('"') else text
 
 
 def _values(call: Drafted) -> dict[str, Any] | None:

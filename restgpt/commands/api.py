@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import reported
+from restgpt.commands.failure import UsageError, reported
 from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Specs, settings_of
 from restgpt.commands.screen.terminal import Terminal
 
@@ -173,6 +173,56 @@ def functions(
         terminal.document({"instruction": text, "functions": shown})
         terminal.answer(shown)
         terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
+
+
+@api.command()
+def permit(
+    operation: Annotated[
+        str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
+    ],
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    arguments: Annotated[
+        str, typer.Option("--args", help="The arguments of such a request, as `restgpt call` has them.", metavar="JSON")
+    ] = "{}",
+    wish: Annotated[
+        str,
+        typer.Option(
+            help='How others may differ: {"free": ["/body/title"], "one_of": {"/path/id": [1, 2]}, "times": 10, '
+            '"hours": 24, "most": {"/body/seats": 4}, "from": {"/body/trip": "get_trips /data/*/id"}}, each optional.',
+            metavar="JSON",
+        ),
+    ] = "{}",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether the shown permission is to be given.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let changes that look like one go out unasked; `restgpt memory` lists what you permitted, and takes it back."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.client import Client
+        from restgpt.commands.call import arguments_of
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.nodes.run.services import Services
+        from restgpt.sources import Sources
+        from restgpt.tools.settings import Settings
+
+        settings = Settings.from_env()
+        apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
+        with open_persistence(settings) as persistence:
+            client = Client(services=Services(apis, settings=settings, store=persistence.store), **persistence.saved)
+            try:
+                made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+            narrowed = client.permissions.narrowed(made)
+            terminal.say(f"{made}" + "".join(f"\nin place of: {item}" for item in narrowed))
+            # What narrows a permission applies at once.
+            if not (yes or narrowed) and not (terminal.is_interactive and terminal.ask("Permit this? [y/N] ") == "y"):
+                raise UsageError("Nothing was permitted. Confirm at a terminal, or with --yes.")
+            client.permissions.permit(made)
+        terminal.document(made.to_json())
+        terminal.answer("Permitted.")
 
 
 ORIGINS = {

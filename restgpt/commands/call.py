@@ -81,7 +81,7 @@ def call(
         )
         client = Client(services=services)
         policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
-        made = client.draft(operation, _arguments(arguments), files=policy)
+        made = client.draft(operation, arguments_of(arguments), files=policy)
         if output is not None:
             _check_output(output)
         shown = view(made.request, client.session().redactor(made.operation.api))
@@ -113,14 +113,15 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
             return found
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def arguments_of(text: str, option: str = "--args") -> dict[str, Any]:
+    """Read a JSON object of an option, or of the file or stdin that it names; raises `UsageError`."""
     if text == "-":
         text = sys.stdin.read()
     elif text.startswith("@"):
         text = _read(Path(text[1:]))
-    value = json_arguments(text, "--args is")
+    value = json_arguments(text, f"{option} is")
     if not isinstance(value, dict):
-        raise UsageError('--args is not a JSON object. Write an object such as {"path": {…}, "query": {…}, "body": …}.')
+        raise UsageError(f'{option} is not a JSON object, such as {{"path": {{…}}, "query": {{…}}, "body": …}}.')
     return value
 
 

@@ -127,3 +127,31 @@ def test_only_reads_needs_an_approval_and_something_that_seems_to_read() -> None
         _ = Verdict(only_reads=True).is_given
     with pytest.raises(UsageError, match="None of the waiting requests"):
         Verdict(approve=True, only_reads=True).answers([Pending("one", (CHANGE,), {})])
+
+
+def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(
+    cli: Cli, shop: PostShop, spec: str
+) -> None:
+    like = ["--spec", spec, "--base-url", shop.url, "--args", '{"id": 2}']
+    unsaid = cli("api", "permit", "cancel_order", *like)
+    assert (unsaid.code, "with --yes" in unsaid.err) == (2, True)
+    assert cli("memory", "list").out == "Nothing is kept.\n"
+    given = cli("api", "permit", "cancel_order", *like, "--wish", '{"times": 1}', "--yes", "--json")
+    assert (given.code, given.document["times"]) == (0, 1)
+    assert "cancel_order" in given.err
+    assert cli("call", "cancel_order", *like).code == 0
+    assert cli("call", "cancel_order", *like).code == 3
+    assert cli("memory", "forget", "permissions", "cancel_order").code == 0
+
+
+def test_a_narrower_permission_applies_at_once(cli: Cli, shop: PostShop, spec: str) -> None:
+    like = ["--spec", spec, "--base-url", shop.url, "--args", '{"id": 2}']
+    assert cli("api", "permit", "cancel_order", *like, "--wish", '{"one_of": {"/body/id": [3]}}', "--yes").code == 0
+    narrower = cli("api", "permit", "cancel_order", *like)
+    assert (narrower.code, "in place of: " in narrower.err) == (0, True)
+    assert len(cli("memory", "list", "--json").document["permissions"]) == 1
+
+
+def test_what_cannot_be_permitted_is_refused(cli: Cli, shop: PostShop, spec: str) -> None:
+    refused = cli("api", "permit", "find_user", "--spec", spec, "--args", '{"email": "a"}', "--yes")
+    assert (refused.code, "cannot be permitted" in refused.err) == (2, True)
