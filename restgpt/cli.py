@@ -21,6 +21,7 @@ from restgpt.commands.history.resume import resume
 from restgpt.commands.history.threads import threads
 from restgpt.commands.history.undo import undo
 from restgpt.commands.login import login
+from restgpt.commands.memory import memory
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.serving.mcp import mcp
@@ -156,6 +157,7 @@ app.command()(resume)
 app.command()(threads)
 app.command()(undo)
 app.add_typer(api)
+app.add_typer(memory)
 app.command()(call)
 app.add_typer(recipe)
 app.command()(mcp)

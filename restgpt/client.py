@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, cast
 from uuid import uuid4
 
+import requests
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -15,13 +16,17 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Call
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.question import present
+from restgpt.calling.call import Call, Problems
+from restgpt.calling.decision import decide
+from restgpt.calling.draft import draft
+from restgpt.calling.execution import carry_out
+from restgpt.calling.idempotency import identity_of
+from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.permissions import Permission, Permissions
+from restgpt.calling.question import permit_of, present
 from restgpt.calling.record import CallRecord, request_of
 from restgpt.calling.session import Session
 from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
-from restgpt.calls import Calls
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
 from restgpt.graph.calls import build_calls, calls_input
@@ -36,8 +41,10 @@ from restgpt.outcome import REPORT, Called, Outcome, Pending, Ran, Undone, repor
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
+from restgpt.specs.effect import Effect
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import UnknownHandleError
@@ -46,7 +53,7 @@ from restgpt.tools.settings import Settings
 Decision = Mapping[str, Any]
 
 
-class Client(Calls):
+class Client:
     """Calls operations of REST APIs, each change approved by a person and made exactly once.
 
     Every change is a LangGraph thread: its question is in a checkpoint before anybody sees it, and the journal records
@@ -61,14 +68,22 @@ class Client(Calls):
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
         services: Services | None = None,
+        session: requests.Session | None = None,
     ) -> None:
         """Make a client of `apis`, or of the APIs of `apis.yaml`; nothing is read or opened yet.
 
         `context` has the settings of calls, such as `writes`. Without `checkpointer` and `store`, changes are kept in
-        this process only. Raises `ValueError` for the same reasons as `build_graph`.
+        this process only. Requests go by the proxies, hooks and auth of a `session`, which connects by itself: what
+        address is behind a name is not checked then. Raises `ValueError` for the same reasons as `build_graph`.
         """
         check_store(checkpointer, store)
         self._store = locked(store or BoundedMemory())
+        if session is not None:
+            if services is not None:
+                raise ValueError("session cannot be given together with services. Give it to Services instead.")
+            defaults = context if isinstance(context, Context) else Context(**(context or {}))
+            services = Services(apis, defaults=defaults, store=self._store, session=session)
+            apis = context = None
         self.services = make_resources(
             apis, model=None, models=None, context=context, store=self._store, services=services
         )
@@ -111,6 +126,53 @@ class Client(Calls):
         """The operations of the APIs."""
         return self.services.catalogue(self.services.defaults.apis)
 
+    def find(self, text: str, *, limit: int = 10) -> list[Operation]:
+        """Return the operations that fit a text best; raises `SettingsError` and `SpecError` if there is no API."""
+        return self.catalogue.search(text, limit)
+
+    def operation(self, key: str) -> Operation:
+        """Find an operation by name, operationId or `METHOD /path`; raises `UnknownOperationError` with near names."""
+        return self.catalogue.operation(key)
+
+    def identity(self, operation: Operation, arguments: Mapping[str, Any]) -> str:
+        """Return a hash of what a call sends, by which an equal call is found; raises `ArgumentError`."""
+        return identity_of(operation, arguments)
+
+    def effect(self, operation: Operation) -> Effect:
+        """Return the effect of an operation as it is known now: by `apis.yaml`, else by the document."""
+        return self.session().rules.effect(operation)
+
+    @property
+    def permissions(self) -> Permissions:
+        """What people permitted beyond one request: `listed()` names it, `revoke(permission)` takes one back."""
+        return self.session().rules.permissions
+
+    def permit(
+        self,
+        operation: str,
+        arguments: Mapping[str, Any] | None = None,
+        wish: Mapping[str, Any] | None = None,
+        *,
+        keep: bool = True,
+    ) -> Permission:
+        """Let further changes that look like one with these arguments go out unasked, as a person has decided.
+
+        The `wish` says how they may differ: `{"free": ["/body/title"], "one_of": {"/path/id": [1, 2]}, "times": 10,
+        "hours": 24, "most": {"/body/seats": 4}, "from": {"/body/trip_id": "get_trips /data/*/id"}}`, each optional;
+        `from` is what a free argument may be beside the user's words. Without `keep` it is only made, to be shown
+        first; `permissions.permit` keeps it. Raises `ArgumentError`, `UnknownOperationError`, and `ValueError` where it
+        cannot be given.
+        """
+        call, session = self.draft(operation, arguments), self.session()
+        found = permit_of(session, call, wish or {})
+        if isinstance(found, str):
+            raise ValueError(f"This cannot be permitted: {found}.")
+        scope, times, hours = found
+        made = self.permissions.for_changes(call.operation, scope, times=times, hours=hours)
+        if keep:
+            self.permissions.permit(made)
+        return made
+
     def draft(
         self,
         operation: str,
@@ -119,18 +181,31 @@ class Client(Calls):
         pages: int = 1,
         description: str = "",
         conversation: str | None = None,
+        files: FilePolicy | None = None,
     ) -> Call:
         """Check a call and build its request, without sending anything.
 
         `arguments` are grouped by place, `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`, or
         named as those of the operation's function. With a `conversation`, a model wrote them that may have read the
         answers to earlier calls of this conversation: the origin of each value is traced. Without it they are the
-        user's own. Raises `ArgumentError`, `UnknownOperationError` and `SpecError`.
+        user's own. `files` says which files may be sent. Raises `ArgumentError`, `UnknownOperationError` and
+        `SpecError`.
         """
         found = self.operation(operation)
-        origin = None if conversation is None else self._origin(found, conversation)
-        id = f"{self.services.new_id()}.0"
-        made = self.drafted(found, arguments or {}, id=id, pages=pages, description=description, origin=origin)
+        made = draft(
+            found,
+            arguments or {},
+            id=f"{self.services.new_id()}.0",
+            name=self.catalogue.name_of(found),
+            is_own=conversation is None,
+            pages=pages,
+            description=description,
+            files=files,
+            effect=self.effect(found),
+            **({} if conversation is None else self._origin(found, conversation)),
+        )
+        if isinstance(made, Problems):
+            raise made.error
         if conversation is None or made.effect.is_read:
             return made
         return replace(made, answered=self.earlier.statuses(conversation, made.fingerprint))
@@ -178,20 +253,44 @@ class Client(Calls):
         return await asyncio.to_thread(self.run, code, **given)
 
     def carry_out(self, made: Call, *, conversation: str | None = None, thread: str | None = None) -> Outcome:
-        """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does."""
+        """Decide on a drafted call by the rules, and carry it out where no person has to be asked, as `call` does.
+
+        If an earlier call of the same `thread` was cut off while it was sent, that one is finished instead.
+        """
         if read := self.read(made, conversation=conversation):
             return read
         thread = thread or new_thread()
+        if self._is_cut_off(thread):
+            return cast("Outcome", self.standing(thread))
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        return cast("Outcome", self._invoke(self._record(thread, f"call {made.name}"), calls_input([made])))
+        return cast("Outcome", self._begin(thread, [made], f"call {made.name}"))
+
+    def _is_cut_off(self, thread: str) -> bool:
+        """Return whether a call of a thread that has not ended was, or may have been, sent."""
+        begun = {entry["id"] for entry in Journal(self._store, thread).entries()}
+        return any(entry_id(item["id"], item["fingerprint"]) in begun for item in self._unfinished(thread))
+
+    def _unfinished(self, thread: str) -> Sequence[Mapping[str, Any]]:
+        state = self._graph.get_state(thread_config(thread))
+        return state.values.get("requests", ()) if state.tasks else ()
+
+    def _begin(self, thread: str, drafts: Sequence[Call], instruction: str = "") -> Any:
+        """Carry calls out in a thread, as a round of their own, in place of a question that is open."""
+        number = int(self._graph.get_state(thread_config(thread)).values.get("round", 0)) + 1
+        return self._invoke(self._record(thread, instruction), calls_input(drafts, round_number=number))
 
     def read(self, made: Call, *, conversation: str | None = None) -> Called | None:
-        """Send a drafted call that only reads and that no person is asked about; None for any other, unsent."""
-        if not made.effect.is_read:
-            return None
+        """Carry out a drafted call without a thread, if nobody is asked about it and it changes nothing.
+
+        It only reads, or the rules refuse it or hold it back. None for any other, unsent.
+        """
         run = self._run("")
-        decided = self.make(run.session, made)
+        decided = decide(made, run.session.rules)
+        if not decided.is_over:
+            run.session.require_credential(made.operation)
+        if decided.stage == "approved" and decided.effect.is_read:
+            decided = carry_out(run.session, decided)
         if not decided.is_over:
             return None
         record = request_of(present(run.session, decided).to_json(), round_number=0, call=1)
@@ -328,17 +427,13 @@ class Client(Calls):
         drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
         if not drafts:
             return Undone(thread, ())
-        state = self._graph.get_state(thread_config(place))
-        asked = [request["fingerprint"] for request in state.values.get("requests", ())] if state.tasks else []
-        if asked == [draft.fingerprint for draft in drafts]:
+        if [item["fingerprint"] for item in self._unfinished(place)] == [draft.fingerprint for draft in drafts]:
             return cast("Pending | Undone", self.standing(place))
-        number = int(state.values.get("round", 0)) + 1
-        return cast("Pending | Undone", self._invoke(self._record(place), calls_input(drafts, round_number=number)))
+        return cast("Pending | Undone", self._begin(place, drafts))
 
     def is_undoing(self, thread: str) -> bool:
         """Return whether an undo of a thread is on its way: it has begun to send, or a person has decided about it."""
-        state = self._graph.get_state(thread_config(undo_thread(thread)))
-        requests = state.values.get("requests", ()) if state.tasks else ()
+        requests = self._unfinished(undo_thread(thread))
         return any(item["status"] not in ("planned", "asked") or item.get("unsure") for item in requests)
 
     def embedded(self, made: Call | ProgramInput) -> tuple[Any, Any]:

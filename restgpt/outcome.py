@@ -83,9 +83,13 @@ class Pending:
         """Return the whole value as plain JSON."""
         return {**self.to_dict(), "thread": self.thread}
 
-    def approve(self) -> Any:
-        """Have exactly these requests sent, each once, as `Client.decide` does; never pass on what a model decided."""
-        return self._decided({"type": "approve"})
+    def approve(self, *, permit: Mapping[str, Any] | None = None) -> Any:
+        """Have exactly these requests sent, each once, as `Client.decide` does; never pass on what a model decided.
+
+        `permit` lets further requests that look like these go out unasked, such as
+        `{"free": ["/body/title"], "times": 5, "hours": 2}`; the `permit` of an action says what may be free.
+        """
+        return self._decided({"type": "approve"} if permit is None else {"type": "approve", "permit": dict(permit)})
 
     def reject(self, reason: str = "") -> Any:
         """Have none of these requests sent; a program or an agent reads the reason."""

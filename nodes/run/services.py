@@ -23,12 +23,15 @@ from restgpt.tools.http.client import HttpClient
 from restgpt.tools.model.provider import bounded, resolve_model
 from restgpt.tools.model.role import Role
 from restgpt.tools.model.wrapped import ChatModel, chat_model
+from restgpt.tools.network.connection import SessionAdapter
 from restgpt.tools.response.memory_store import BoundedMemory, locked
 from restgpt.tools.response.store import BodyCache
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
 
 if TYPE_CHECKING:
+    import requests
+
     from restgpt.recipes.book import RecipeBook
 
 log = logging.getLogger("restgpt.recipes")
@@ -38,8 +41,8 @@ class Services:
     """The APIs, models, connections, store and clock of a graph; tests replace any of them.
 
     Without `apis`, a run reads the APIs of `apis.yaml` when it first needs them, and without `recipes` those in the
-    folder of the settings. Runs use `store` if LangGraph gives
-    them none: LangGraph gives a subgraph only the store of its parent.
+    folder of the settings. Requests go by `session`, if there is one (`SessionAdapter`). Runs use `store` if
+    LangGraph gives them none: LangGraph gives a subgraph only the store of its parent.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Services:
         defaults: Context | None = None,
         store: BaseStore | None = None,
         http: HttpClient | None = None,
+        session: "requests.Session | None" = None,
         settings: Settings | None = None,
         examples: Mapping[str, str] | None = None,
         recipes: "RecipeBook | Sequence[Recipe] | None" = None,
@@ -71,6 +75,7 @@ class Services:
         }
         self._resolved: dict[tuple[str | int, float | None, float, int], BaseChatModel] = {}
         self._http = http
+        self._session = session
         self._settings = settings and settings.beside_apis(self._apis or ())
         self._examples = dict(examples or {})
         self._recipes = recipes
@@ -112,7 +117,8 @@ class Services:
         settings = self.settings
         with self._lock:
             if self._http is None:
-                self._http = HttpClient(settings=settings, tokens=OAuthTokens(settings))
+                adapter = None if self._session is None else SessionAdapter(self._session)
+                self._http = HttpClient(settings=settings, tokens=OAuthTokens(settings), adapter=adapter)
             return self._http
 
     def redactor(self) -> Redactor:

@@ -2,7 +2,7 @@
 
 A permission covers an operation, which a person confirmed as a read, the flow of values from one API to another in a
 run, or further changes that look like one (`restgpt.calling.scope`). Only a person's decision at a pause, or a command,
-writes one; no model can. `restgpt api permissions` lists them all and takes them back.
+writes one; no model can. `restgpt memory` lists them all and takes them back.
 """
 
 import json
@@ -118,13 +118,12 @@ class Permissions:
             elif (kept := self._get(key)) and kept.call == call:
                 self.revoke(kept)
 
-    def permit(self, operation: Operation, scope: Scope, *, times: int, hours: float, call: str = "") -> Permission:
-        """Keep that further changes in a scope go out unasked; a wider one of the operation that it narrows is gone."""
+    def for_changes(
+        self, operation: Operation, scope: Scope, *, times: int, hours: float, call: str = ""
+    ) -> Permission:
+        """Make a permission for further changes in a scope, for `permit` to keep."""
         subject, now = key_of(operation), self._clock()
-        for wide in self._changes(subject):
-            if is_within(scope, wide.scope):
-                self.revoke(wide)
-        given = Permission(
+        return Permission(
             _digest("change", subject, scope, now, call),
             "change",
             at=now,
@@ -135,8 +134,16 @@ class Permissions:
             times=times,
             **about(operation),
         )
+
+    def permit(self, given: Permission) -> None:
+        """Keep a permission for changes, in place of the wider ones that it narrows."""
+        for wide in self.narrowed(given):
+            self.revoke(wide)
         self._keep(given)
-        return given
+
+    def narrowed(self, given: Permission) -> list[Permission]:
+        """Return the permissions for the same operation that leave at least as much open as another one."""
+        return [wide for wide in self._changes(given.subject) if is_within(given.scope, wide.scope)]
 
     def covering(self, operation: Operation, fits: Callable[[Scope], bool]) -> list[Permission]:
         """Return the permissions for changes of an operation, as it is now, whose scope fits; the oldest first."""

@@ -29,7 +29,18 @@ from restgpt.calling.origin.item import is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
 from restgpt.calling.record import AskedFlow, CallRecord, Provenance
-from restgpt.calling.scope import HOURS, MOST_HOURS, MOST_TIMES, TIMES, Made, Scope, compared, freedom, scope_of
+from restgpt.calling.scope import (
+    HOURS,
+    MOST_HOURS,
+    MOST_TIMES,
+    TIMES,
+    Made,
+    Scope,
+    compared,
+    freedom,
+    scope_lines,
+    scope_of,
+)
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
 from restgpt.calling.undo.remedy import outlook
@@ -145,18 +156,12 @@ def present(
     return replace(call, question=action, target=target)
 
 
-def decided_on(session: Session, draft: Call, *, unsure: int = 0) -> Call:
-    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
-
-    `unsure` is how often an earlier try of the same change was about to be sent without its outcome being known: a
-    person is then asked about that.
-    """
+def decided_on(session: Session, draft: Call) -> Call:
+    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent."""
     decided = decide(draft, session.rules)
     if decided.is_over:
         return decided
     session.require_credential(draft.operation)
-    if unsure:
-        return decided.asked(unsure=unsure)
     return _permitted(session, draft) or decided if decided.stage == "asked" else decided
 
 
@@ -205,8 +210,9 @@ def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[
     ]
     found = [item for other in made if (item := compared(call, other)) is not None]
     hidden = session.redactor(call.operation.api).json(found)
-    compare = {"others": storable_value(hidden), "of": len(changes)}
-    return {"free": freedom(call), "times": TIMES, "hours": HOURS, **compare, "key": key_of(call.operation)}
+    free = freedom(call)
+    compare = {"others": storable_value(hidden), "of": len(changes), "key": key_of(call.operation)}
+    return {"free": free, "lines": scope_lines(free), "times": TIMES, "hours": HOURS, **compare}
 
 
 def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
@@ -223,7 +229,7 @@ def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
     decided = decide(ask, session.rules, answer)
     if isinstance(permit, tuple) and decided.stage == "approved":
         scope, times, hours = permit
-        permissions.permit(ask.operation, scope, times=times, hours=hours, call=ask.id)
+        permissions.permit(permissions.for_changes(ask.operation, scope, times=times, hours=hours, call=ask.id))
     if ask.flow is not None and "flow" in ask.question and decided.stage != "asked":
         api = api_record(ask.operation.api)
         sources = ask.question["flow"]["sources"]

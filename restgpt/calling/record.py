@@ -122,8 +122,8 @@ class Question(TypedDict):
     `effect` is there only where the person may confirm that the operation reads, `flow` where an approval lets values
     of other APIs go to this one for the rest of the run. `further_pages` is how many requests for further pages of a
     list the approval covers. `permit` is there where the approval may cover further calls too: which arguments may be
-    `free`, each with what it may be then, `times` and `hours`. `details` is what the description leaves out: all
-    headers, the line of the program, the origin of every value.
+    `free`, each with what it may be then and as a line for people, `times` and `hours`. `details` is what the
+    description leaves out: all headers, the line of the program, the origin of every value.
     """
 
     name: str

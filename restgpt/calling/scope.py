@@ -32,7 +32,7 @@ MOST_TIMES, MOST_HOURS = 1_000, 24.0 * 31
 TIMES, HOURS = 10, 24.0
 """How often and how long a permission holds at most, and where the person says nothing else."""
 
-WISHES = ("free", "one_of", "most", "times", "hours")
+WISHES = ("free", "one_of", "most", "from", "times", "hours")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +94,25 @@ def compared(call: Drafted, other: Drafted) -> dict[str, Any] | None:
 def scope_of(call: Drafted, wish: Any) -> Scope | str:
     """The scope that a person asks for with a call; a text says why a wish cannot be used.
 
-    A wish is `{"free": [pointers], "one_of": {pointer: values}, "most": {pointer: number}}`, each of them optional.
+    A wish is `{"free": [pointers], "one_of": {pointer: values}, "most": {pointer: number}, "from": {pointer: source}}`,
+    each of them optional; a source is an operation and a field of its answers, such as `get_trips /data/*/id`.
     """
     if not isinstance(wish, Mapping) or (unknown := [name for name in wish if name not in WISHES]):
         return f"a permission is an object with {', '.join(WISHES)}" + (f", not {unknown[0]}" if wish else "")
     values, open_ends = _values(call) or {}, freedom(call)
-    free, listed, most = wish.get("free") or [], wish.get("one_of") or {}, wish.get("most") or {}
-    if not isinstance(free, list) or not isinstance(listed, Mapping) or not isinstance(most, Mapping):
-        return "`free` is a list of pointers, `one_of` and `most` are objects by pointer"
+    free, listed, most, sources = (wish.get(name) or {} for name in WISHES[:4])
+    if not isinstance(free or [], list) or not all(isinstance(item, Mapping) for item in (listed, most, sources)):
+        return "`free` is a list of pointers, `one_of`, `most` and `from` are objects by pointer"
     scope: Scope = {pointer: {"one_of": [value]} for pointer, value in values.items()}
     for pointer in free:
         if pointer not in open_ends:
             return f"{pointer!r} has to stay as it is; free may be: {', '.join(open_ends) or 'nothing'}"
         scope[pointer] = open_ends[pointer]
+    for pointer, source in sources.items():
+        operation, _, place = str(source).partition(" ")
+        if "from" not in scope.get(pointer, {}) or not place.startswith("/"):
+            return f"`from` is an operation and a field, such as get_trips /data/*/id, for free ones, not {pointer!r}"
+        scope[pointer] = {**scope[pointer], "from": operation, "field": place}
     for pointer, several in listed.items():
         if pointer not in values or not isinstance(several, list) or len(several) >= MOST_VALUES:
             return f"`one_of` has a list of values for an argument of the request, not {pointer!r}"
@@ -150,11 +156,17 @@ def scope_lines(scope: Scope, *, most: int = MOST_ARGUMENTS) -> list[str]:
 
 def _bound_text(bound: Mapping[str, Any]) -> str:
     if "one_of" in bound:
-        texts = [named(json.dumps(value, ensure_ascii=False)) for value in bound["one_of"]]
+        texts = [_value_text(value) for value in bound["one_of"]]
         return f" = {texts[0]}" if len(texts) == 1 else f" = one of {', '.join(texts)}"
-    source = f"that you said, or {named(bound['field'])} of {named(bound['from'])}" if "field" in bound else "you said"
+    field = ".".join(part for part in parse_pointer(bound.get("field", "")) if part != "*")
+    source = f"that you said, or {named(field)} of {named(bound['from'])}" if field else "you said"
     limit = f", from 0 to {bound['most']}" if "most" in bound else ""
     return f": any value {source}{limit}"
+
+
+def _value_text(value: Any) -> str:
+    text = named(value if isinstance(value, str) else json.dumps(value))
+    return f'"{text}"' if isinstance(value, str) and not text.startswith('"') else text
 
 
 def _values(call: Drafted) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,20 +12,8 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from restgpt.calling.notes import Noted
-    from restgpt.calling.permissions import Permission
     from restgpt.specs import Api, Operation, Problem
     from restgpt.tools.settings import Settings
-
-Kept = TypeVar("Kept", "Permission", "Noted")
-
-OperationFilter = Annotated[
-    str | None,
-    typer.Argument(help="Name or `METHOD /path` of the operation; all operations without it.", metavar="OPERATION"),
-]
-ApiFilter = Annotated[
-    str | None, typer.Option("--api", help="Only the operations of this API, by its name.", metavar="NAME")
-]
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
 
@@ -187,94 +175,54 @@ def functions(
         terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
 
 
-@api.command(name="forget-shapes")
-def forget_shapes(as_json: AsJson = False) -> None:
-    """Delete what was learned about the answers of all APIs: names and types of fields."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.shapes import Shapes
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            count = Shapes(persistence.store).clear()
-        terminal.document({"forgotten": count})
-        terminal.answer(f"The shapes of {count} {'operation' if count == 1 else 'operations'} were deleted.")
-
-
 @api.command()
-def permissions(
-    operation: OperationFilter = None,
-    name: ApiFilter = None,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take these back instead of only listing them.")] = False,
+def permit(
+    operation: Annotated[
+        str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
+    ],
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    arguments: Annotated[
+        str, typer.Option("--args", help="The arguments of such a request, as `restgpt call` has them.", metavar="JSON")
+    ] = "{}",
+    wish: Annotated[
+        str,
+        typer.Option(
+            help='How others may differ: {"free": ["/body/title"], "one_of": {"/path/id": [1, 2]}, "times": 10, '
+            '"hours": 24, "most": {"/body/seats": 4}, "from": {"/body/trip": "get_trips /data/*/id"}}, each optional.',
+            metavar="JSON",
+        ),
+    ] = "{}",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether the shown permission is to be given.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what you permitted beyond one request, or take it back.
-
-    That is which operations only read, and between which APIs values may go for the rest of a run.
-    """
+    """Let changes that look like one go out unasked; `restgpt memory` lists what you permitted, and takes it back."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.calling.permissions import Permissions
+        from restgpt.client import Client
+        from restgpt.commands.call import arguments_of
         from restgpt.graph.persistence import open_persistence
+        from restgpt.nodes.run.services import Services
+        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
-        with open_persistence(Settings.from_env()) as persistence:
-            kept = Permissions(persistence.store)
-            chosen = _named(kept.listed(), operation, name)
-            for item in chosen if revoke else ():
-                kept.revoke(item)
-        if revoke and not chosen and operation is not None:
-            raise UsageError(f"Nothing is permitted for {operation!r}. `restgpt api permissions` lists what is.")
-        terminal.document({"revoked" if revoke else "permissions": [item.to_json() for item in chosen]})
-        if revoke:
-            terminal.answer(f"{len(chosen)} {'permission was' if len(chosen) == 1 else 'permissions were'} taken back.")
-            return
-        terminal.answer("\n".join(map(str, chosen)) or "Nothing was permitted.")
-
-
-def _named(items: "Sequence[Kept]", operation: str | None, api: str | None) -> "list[Kept]":
-    """Return what is kept about an operation, by its name or `METHOD /path`, and an API; without them, everything."""
-    from restgpt.specs.api import slug
-
-    return [
-        item
-        for item in items
-        if operation in (None, item.name, item.operation) and (api is None or slug(api) == slug(item.api))
-    ]
-
-
-@api.command()
-def notes(
-    operation: OperationFilter = None,
-    name: ApiFilter = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete these notes instead of only listing them.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List what servers demanded beyond their documents, as prompts show it with the operation, or delete it."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.notes import Notes
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
-
-        with open_persistence(Settings.from_env()) as persistence:
-            kept = Notes(persistence.store)
-            found = _named(kept.listed(), operation, name)
-            for item in found if delete else ():
-                kept.forget(item)
-        terminal.document({"deleted" if delete else "notes": [item.to_json() for item in found]})
-        if delete:
-            terminal.answer(
-                f"The notes of {len(found)} {'operation' if len(found) == 1 else 'operations'} were deleted."
-            )
-            return
-        lines = [
-            f"{item.api} ({item.base_url}): {item.name}, {item.operation}: {note.text}"
-            for item in found
-            for note in item.notes
-        ]
-        terminal.answer("\n".join(lines) or "There are no notes.")
+        settings = Settings.from_env()
+        apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
+        with open_persistence(settings) as persistence:
+            client = Client(services=Services(apis, settings=settings, store=persistence.store), **persistence.saved)
+            try:
+                made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+            narrowed = client.permissions.narrowed(made)
+            terminal.say(f"{made}" + "".join(f"\nin place of: {item}" for item in narrowed))
+            # What narrows a permission applies at once.
+            if not (yes or narrowed) and not (terminal.is_interactive and terminal.ask("Permit this? [y/N] ") == "y"):
+                raise UsageError("Nothing was permitted. Confirm at a terminal, or with --yes.")
+            client.permissions.permit(made)
+        terminal.document(made.to_json())
+        terminal.answer("Permitted.")
 
 
 ORIGINS = {

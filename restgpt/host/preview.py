@@ -8,7 +8,6 @@ from restgpt.prompts import fenced
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.tools.response.content import UNREAD, Body
 from restgpt.tools.response.page import BUDGET, BodyPreview, preview_body, preview_text
-from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.text.storable import storable_value
 
@@ -75,7 +74,7 @@ def preview(called: Called, *, budget: int = BUDGET, handle: str = "") -> Previe
     structured |= {"media_type": body.media_type, "bytes": body.size}
     handle = handle or called.handle
     found = preview_body(body, budget=_left(budget, [*lines, handle]))
-    if found.is_whole and (value := json_value(body)) is not UNREAD:
+    if found.is_whole and (value := body.json_value) is not UNREAD:
         structured["body"] = storable_value(value)
     return replace(_with(lines, found, structured, handle, "response"), image=_image(body))
 

@@ -170,7 +170,7 @@ def test_call_sends_and_prints_the_body(cli: Cli, toy: WorldServer) -> None:
     ran = cli("call", "list_projects", *at(toy))
     assert ran.code == 0
     assert json.loads(ran.out)["items"]
-    assert f"GET {toy.url}/projects → 200 OK" in ran.err
+    assert f"GET {toy.url}/projects → 200, " in ran.err
     assert CREDENTIAL not in ran.err
 
 
@@ -220,9 +220,9 @@ def test_a_rule_of_apis_yaml_can_ask_before_a_read(cli: Cli, toy: WorldServer, t
 @pytest.mark.slow
 def test_on_a_terminal_a_change_is_shown_and_asked_about(cli: Cli, toy: WorldServer) -> None:
     change = ["call", "create_project", *at(toy), "--args", '{"body": {"name": "Moss"}}']
-    code, screen = cli.on_a_terminal(*change, prompt="Send it? [y/N]", answer="y", as_process=True)
+    code, screen = cli.on_a_terminal(*change, prompt="[l]ater?", answer="a", as_process=True)
     assert code == 0
-    assert screen.index(f"POST {toy.url}/projects") < screen.index("Send it?") < screen.index("→ 201")
+    assert screen.index(f"POST {toy.url}/projects") < screen.index("[l]ater?") < screen.index("→ 201")
     assert [entry.status for entry in toy.world.log] == [201]
 
 
@@ -468,8 +468,7 @@ def test_a_bug_is_told_without_traceback_and_without_its_text(tmp_path: Path) ->
     ("arguments", "heavy"),
     [
         (["--help"], ("langchain", "langgraph", "openai", "pydantic", "requests", "msgspec", "yaml")),
-        (["call", "GET /projects", "--dry-run", "--spec", TOY], ("langgraph.types", "langsmith", "openai")),
-        (["call", "GET /nowhere", "--spec", TOY], ("langgraph.types", "langsmith", "openai")),
+        (["call", "GET /projects", "--dry-run", "--spec", TOY], ("openai", "langchain_community")),
     ],
 )
 def test_a_command_loads_only_what_it_needs(arguments: list[str], heavy: tuple[str, ...], tmp_path: Path) -> None:

@@ -236,9 +236,9 @@ def test_learned_shapes_are_shown_with_the_function_until_they_are_deleted(
     assert ran.code == 0, ran.err
     show = ["api", "functions", *where, "-o", "list_projects"]
     assert "seen: {items: [{" in cli(*show).out
-    assert cli("api", "forget-shapes").out == "The shapes of 1 operation were deleted.\n"
+    assert cli("memory", "forget", "shapes").out == "Forgotten: 1 shape.\n"
     assert "seen:" not in cli(*show).out
-    assert cli("api", "forget-shapes", "--json").document == {"forgotten": 0}
+    assert cli("memory", "forget", "shapes", "--json").document == {"forgotten": 0}
 
 
 @pytest.mark.slow
@@ -254,10 +254,10 @@ def test_a_note_of_one_process_is_shown_listed_and_deleted_by_others(
     told = "the server refused a call without region (query) (status 422), and accepted one with it"
     show = ["api", "functions", *where, "-o", "list_orders"]
     assert f"Note: {told}." in cli(*show).out
-    assert cli("api", "notes").out == f"depot ({lying.url}): list_orders, GET /orders: {told}\n"
-    [listed] = cli("api", "notes", "list_orders", "--api", "depot", "--json").document["notes"]
+    assert cli("memory", "list").out == f"note  depot ({lying.url}): list_orders, GET /orders: {told}\n"
+    [listed] = cli("memory", "list", "list_orders", "--api", "depot", "--json").document["notes"]
     assert (listed["operation"], listed["notes"]) == ("GET /orders", [told])
-    assert cli("api", "notes", "place_order", "--delete").out == "The notes of 0 operations were deleted.\n"
-    assert cli("api", "notes", "--delete").out == "The notes of 1 operation were deleted.\n"
-    assert cli("api", "notes").out == "There are no notes.\n"
+    assert cli("memory", "forget", "notes", "place_order").code == 2
+    assert cli("memory", "forget", "notes").out == "Forgotten: 1 note.\n"
+    assert cli("memory", "list").out == "Nothing is kept.\n"
     assert "Note:" not in cli(*show).out

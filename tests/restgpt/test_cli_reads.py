@@ -45,9 +45,8 @@ def test_a_run_that_is_resumed_with_only_reads_asks_no_more(cli: Cli, shop: Post
     assert (done.code, done.out.strip()) == (0, "7")
     again = cli(*ask)
     assert (again.code, again.out.strip()) == (0, "7")
-    assert "POST /users/find" in cli("api", "permissions").out
-    forgotten = cli("api", "permissions", "find_user", "--revoke", "--json").document
-    assert [item["operation"] for item in forgotten["revoked"]] == ["POST /users/find"]
+    assert "POST /users/find" in cli("memory", "list").out
+    assert cli("memory", "forget", "permissions", "find_user", "--json").document == {"forgotten": 1}
     assert cli(*ask).code == 3
 
 
@@ -72,12 +71,12 @@ def test_a_single_call_under_deny_is_refused_with_the_way_to_confirm_it(cli: Cli
 def test_a_change_is_not_sent_for_only_reads(cli: Cli, shop: PostShop, spec: str) -> None:
     options = ["--spec", spec, "--base-url", shop.url, "--args", '{"body": {"id": 1}}', "--only-reads"]
     refused = cli("call", "cancel_order", *options)
-    assert (refused.code, shop.requests) == (3, [])
-    assert "--only-reads" not in refused.err
+    assert (refused.code, shop.requests) == (2, [])
+    assert "--only-reads does not apply" in refused.err
 
 
 def test_a_person_at_the_terminal_confirms_a_read(cli: Cli, shop: PostShop, spec: str) -> None:
-    code, screen = cli.on_a_terminal(*find(spec, shop), prompt="do not ask again] ", answer="o")
+    code, screen = cli.on_a_terminal(*find(spec, shop), prompt="[l]ater?", answer="o")
     assert code == 0, screen
     assert "It seems only to read:" in screen
     assert cli(*find(spec, shop)).code == 0
@@ -106,10 +105,10 @@ def test_effects_are_listed_with_their_origin(cli: Cli, shop: PostShop, spec: st
 
 
 def test_forgetting_what_was_never_confirmed_is_an_error_that_says_where_to_look(cli: Cli) -> None:
-    refused = cli("api", "permissions", "find_user", "--revoke")
+    refused = cli("memory", "forget", "permissions", "find_user")
     assert refused.code == 2
-    assert "restgpt api permissions" in refused.err
-    assert cli("api", "permissions", "--revoke").code == 0
+    assert "restgpt memory list" in refused.err
+    assert cli("memory", "forget", "permissions").code == 0
 
 
 CONFIRM = {"type": "approve", "only_reads": True}
@@ -128,3 +127,31 @@ def test_only_reads_needs_an_approval_and_something_that_seems_to_read() -> None
         _ = Verdict(only_reads=True).is_given
     with pytest.raises(UsageError, match="None of the waiting requests"):
         Verdict(approve=True, only_reads=True).answers([Pending("one", (CHANGE,), {})])
+
+
+def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(
+    cli: Cli, shop: PostShop, spec: str
+) -> None:
+    like = ["--spec", spec, "--base-url", shop.url, "--args", '{"id": 2}']
+    unsaid = cli("api", "permit", "cancel_order", *like)
+    assert (unsaid.code, "with --yes" in unsaid.err) == (2, True)
+    assert cli("memory", "list").out == "Nothing is kept.\n"
+    given = cli("api", "permit", "cancel_order", *like, "--wish", '{"times": 1}', "--yes", "--json")
+    assert (given.code, given.document["times"]) == (0, 1)
+    assert "cancel_order" in given.err
+    assert cli("call", "cancel_order", *like).code == 0
+    assert cli("call", "cancel_order", *like).code == 3
+    assert cli("memory", "forget", "permissions", "cancel_order").code == 0
+
+
+def test_a_narrower_permission_applies_at_once(cli: Cli, shop: PostShop, spec: str) -> None:
+    like = ["--spec", spec, "--base-url", shop.url, "--args", '{"id": 2}']
+    assert cli("api", "permit", "cancel_order", *like, "--wish", '{"one_of": {"/body/id": [3]}}', "--yes").code == 0
+    narrower = cli("api", "permit", "cancel_order", *like)
+    assert (narrower.code, "in place of: " in narrower.err) == (0, True)
+    assert len(cli("memory", "list", "--json").document["permissions"]) == 1
+
+
+def test_what_cannot_be_permitted_is_refused(cli: Cli, shop: PostShop, spec: str) -> None:
+    refused = cli("api", "permit", "find_user", "--spec", spec, "--args", '{"email": "a"}', "--yes")
+    assert (refused.code, "cannot be permitted" in refused.err) == (2, True)

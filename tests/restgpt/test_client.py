@@ -3,16 +3,19 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
+from wire.echo import EchoServer
+from wire.raw import raw_server
 
 from restgpt.calling.journal.journal import Journal
 from restgpt.client import Client, OutdatedDecisionError
@@ -34,6 +37,12 @@ DELETE = ("delete_task", {"path": {"task_id": 102}})
 @pytest.fixture
 def client(board: Board) -> Client:
     return Client([board.api])
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
 
 
 def pending(client: Client, *call: Any, **options: Any) -> Pending:
@@ -259,3 +268,75 @@ def test_a_disk_that_is_full_after_a_change_names_the_change_and_its_thread(boar
     for said in (explain(caught.value)[0], explained(caught.value)):
         assert "/tasks/102 went out and was answered 204" in said
         assert f"its thread is {waiting.thread}" in said
+
+
+CREATED = ("create_task", {"project_id": 1, "title": "Count the chairs"})
+
+
+def test_a_permission_without_a_pause_lets_the_next_ones_out_until_it_is_taken_back(board: Board) -> None:
+    client = Client([board.api])
+    client.permit(*CREATED, {"free": ["/body/title"], "times": 2})
+    assert [client.call("create_task", {"project_id": 1, "title": title}).status_code for title in "ab"] == [201, 201]
+    (held,) = client.permissions.listed()
+    assert "body.title: any value you said" in str(held)
+    client.permissions.revoke(held)
+    waiting = pending(client, *CREATED)
+    assert client.permissions.listed() == []
+    waiting.approve(permit={"free": ["/body/title"], "times": 1})
+    assert client.call("create_task", {"project_id": 1, "title": "c"}).ok
+    assert isinstance(client.call("create_task", {"project_id": 1, "title": "d"}), Pending)
+
+
+def test_a_permission_that_is_only_made_permits_nothing(client: Client) -> None:
+    made = client.permit(*CREATED, keep=False)
+    assert client.permissions.listed() == []
+    client.permissions.permit(made)
+    assert client.permissions.listed() == [made]
+
+
+@pytest.mark.parametrize(("call", "wish"), [(("list_projects",), {}), (CREATED, {"free": ["/path/project_id"]})])
+def test_what_cannot_be_permitted_is_an_error(client: Client, call: Any, wish: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="cannot be permitted"):
+        client.permit(call[0], *call[1:], wish=wish)
+
+
+class Signed(requests.auth.AuthBase):
+    """Signs requests, as the code of a user's session does."""
+
+    def __call__(self, request: Any) -> Any:
+        request.headers["X-Signed"] = f"{request.method} {len(request.body or b'')}"
+        return request
+
+
+def test_a_session_of_the_users_own_signs_and_carries_the_requests(echo: EchoServer) -> None:
+    seen: list[int] = []
+    session = requests.Session()
+    session.auth, session.headers["X-Team"] = Signed(), "blue"
+    session.hooks["response"].append(lambda response, **_: seen.append(response.status_code))
+    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
+    client = Client([api], context={"writes": "allow"}, session=session)
+    assert client.call(*CREATED).ok
+    (arrived,) = echo.arrived
+    headers = {name.lower(): value for name, value in arrived.headers}
+    assert (headers["x-signed"], headers["x-team"], seen) == (f"POST {len(arrived.body)}", "blue", [200])
+    assert headers["user-agent"] == "restgpt"
+
+
+def test_a_session_goes_by_its_proxy(echo: EchoServer) -> None:
+    session = requests.Session()
+    session.proxies = {"http": echo.url}
+    api = load_api(bundled_document("toy").read_bytes(), base_url="http://board.example", auth={"key": "k"})
+    assert Client([api], session=session).call("list_projects").ok
+    assert [item.target for item in echo.arrived] == ["http://board.example/projects?key=k"]
+
+
+def test_a_change_by_a_session_that_broke_is_of_unknown_outcome() -> None:
+    with raw_server(lambda connection: connection.close()) as url:
+        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
+        found = Client([api], context={"writes": "allow"}, session=requests.Session()).call(*CREATED)
+    assert (found.state, "not known" in found.note) == ("failed", True)
+
+
+def test_a_session_and_services_are_not_given_together() -> None:
+    with pytest.raises(ValueError, match="session cannot be given together"):
+        Client(services=Services(), session=requests.Session())

@@ -39,7 +39,6 @@ sys.addaudithook(watch)
 STAGES = {
     "the package": "import restgpt",
     "the documents": "import restgpt.specs",
-    "a single call": "import restgpt.calls",
     "build_graph": "from restgpt import build_graph; assert build_graph.__module__ == 'restgpt.graph.build'",
     "community": "from restgpt.community import services_of",
     "the agent": "import restgpt.graph.agent",
@@ -103,11 +102,6 @@ def test_importing_the_package_is_light(loaded: dict[str, Loaded]) -> None:
 
 def test_documents_are_imported_without_their_readers(loaded: dict[str, Loaded]) -> None:
     assert sorted(loaded["the documents"].packages & {"msgspec", "ryaml", "yaml", "sqlite3"}) == []
-
-
-def test_a_single_call_loads_the_stores_of_langgraph_and_no_graph(loaded: dict[str, Loaded]) -> None:
-    found = loaded["a single call"]
-    assert found.below("langgraph.") == found.below("langgraph.store")
 
 
 def test_importing_build_graph_loads_no_heavy_package(loaded: dict[str, Loaded]) -> None:

@@ -49,7 +49,14 @@ from restgpt.tools.network.addresses import (
     origin_of,
     resolve,
 )
-from restgpt.tools.network.connection import Decoder, RateLimit, TlsOptions, fault_of, filter_urllib3_logs
+from restgpt.tools.network.connection import (
+    Decoder,
+    RateLimit,
+    SessionAdapter,
+    TlsOptions,
+    fault_of,
+    filter_urllib3_logs,
+)
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import utf8_version
 from restgpt.tools.response.reply import Reply
@@ -330,6 +337,8 @@ class _RetryLoop:
         adapter = self._client._adapter
         if isinstance(adapter, GuardedAdapter):
             adapter.exchange = exchange
+        elif isinstance(adapter, SessionAdapter):
+            exchange.begin()
         elif self._before_send is not None:
             self._before_send()
         with exchange.within(left):
@@ -340,12 +349,11 @@ class _RetryLoop:
         limits = self._client.limits
         timeout = (exchange.remaining(limits.connect_seconds), exchange.remaining(limits.read_seconds))
         try:
-            verify, cert = self._tls_options.for_connection(
-                home=_is_home(origin_of(self._request.url), exchange.origin)
-            )
-            response = self._client._adapter.send(
-                _for_adapter(request), stream=True, timeout=timeout, verify=verify, cert=cert
-            )
+            home, adapter = _is_home(origin_of(self._request.url), exchange.origin), self._client._adapter
+            verify, cert = self._tls_options.for_connection(home=home)
+            options: dict[str, Any] = {"stream": True, "timeout": timeout, "verify": verify, "cert": cert}
+            options |= {"home": home} if isinstance(adapter, SessionAdapter) else {}
+            response = adapter.send(_for_adapter(request), **options)
             try:
                 return _read(response, request, exchange, limits, is_read=self._is_read)
             finally:

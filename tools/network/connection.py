@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import requests
+from requests.adapters import BaseAdapter
 
 from restgpt.tools.errors import (
     BoundFault,
@@ -55,6 +56,37 @@ def _found(entry: ApiEntry, name: str, path: Path | None) -> str | None:
     if path is not None and not path.is_file():
         raise SettingsError(f"{entry.name}.{name} in apis.yaml names {path}, which is not a file")
     return None if path is None else str(path)
+
+
+class SessionAdapter(BaseAdapter):
+    """Sends by the adapters of a user's `requests.Session`, with its proxies, hooks, certificates, headers and auth.
+
+    Headers and auth of the session go to the server of the API only (`home`), and nowhere in place of a header that the
+    request has. The session connects by itself, so the address behind a name is not checked.
+    """
+
+    def __init__(self, session: requests.Session) -> None:
+        super().__init__()
+        self._session = session
+
+    def send(self, request: Any, *args: Any, home: bool = False, **options: Any) -> requests.Response:
+        """Send a request; the options are those of a requests adapter."""
+        session, usual = self._session, requests.utils.default_headers()
+        for name, value in session.headers.items() if home else ():
+            if usual.get(name) != value:
+                request.headers.setdefault(name, value)
+        if home and session.auth:
+            request.prepare_auth(session.auth)
+        given = {} if options.get("cert") is None else {"cert": options.pop("cert")}
+        given |= {} if options.get("verify") is True else {"verify": options.pop("verify")}
+        options |= session.merge_environment_settings(request.url, {}, True, None, None) | given
+        response = session.get_adapter(request.url).send(request, **options)
+        for hooks in (request.hooks, session.hooks):
+            response = requests.hooks.dispatch_hook("response", hooks, response, **options)  # type: ignore[no-untyped-call]
+        return response
+
+    def close(self) -> None:
+        """Leave the session open: it is the user's."""
 
 
 class RateLimit:

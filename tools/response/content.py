@@ -111,6 +111,11 @@ class Body:
         except ValueError:
             return self.text()
 
+    @property
+    def json_value(self) -> Any:
+        """The value of JSON or JSON Lines; `UNREAD` for any other body."""
+        return self.value if self.kind in ("json", "json-lines") else UNREAD
+
     def text(self, limit: int | None = None) -> str:
         """The body as text, at most `limit` characters of it; invalid bytes become replacement characters."""
         raw = self.raw if limit is None else self.raw[: limit * 4]

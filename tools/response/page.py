@@ -11,7 +11,7 @@ A preview has the shape of the body with counts, and the first items of its list
     Shape: {results: [200,000 × {id: int, name: str}], total: int = 200000}
     /results/0: {"id": 1, "name": "first"}
 
-The work is bounded by the characters, not by the size of the body.
+Beside the parsing of the body, the work is bounded by the characters, not by the size of the body.
 """
 
 import base64
@@ -25,7 +25,6 @@ from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.response.content import UNREAD, Body
-from restgpt.tools.response.parts import json_value
 from restgpt.tools.response.sketch import head_of_text, sketch, sketch_body
 from restgpt.tools.text.storable import storable_text
 
@@ -130,7 +129,7 @@ def read_page(body: Body, pointer: str = "", page: int = 1, *, size: int | None 
     """
     if not body.size:
         return _place("empty", pointer, page, 1, 0)
-    value = UNREAD if body.is_binary else json_value(body)
+    value = body.json_value
     kind: PageKind = "string"
     if value is not UNREAD:
         value, pointer = _at(value, pointer), format_pointer(parse_pointer(pointer))
@@ -209,7 +208,7 @@ def preview_body(body: Body, *, budget: int = BUDGET) -> BodyPreview:
     if body.is_binary:
         text = sketch_body(body)
         return BodyPreview(text[: budget * TOKEN], left_out=f"all {body.size:,} bytes")
-    value = json_value(body)
+    value = body.json_value
     if value is UNREAD:
         return preview_text(body.text(), budget=budget, head=head_of_text(body.kind, body.raw))
     whole = excerpt(value, budget * TOKEN, details=())

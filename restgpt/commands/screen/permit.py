@@ -11,7 +11,6 @@ HINT = "Numbers of those that may vary, such as 1 3 (empty: none): "
 
 def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any] | None:
     """Ask which further requests a person permits with this one; None if the person does not."""
-    from restgpt.calling.scope import scope_lines
     from restgpt.tools.text.quotation import named
 
     offer = action["permit"]
@@ -19,8 +18,7 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     terminal.say(f"\nFurther requests of {named(action['name'])} go out unasked if they have the same arguments, and")
     if open_ends:
         terminal.say("if each is the same, but for what may vary:")
-        lines = [scope_lines({pointer: offer["free"][pointer]})[0] for pointer in open_ends]
-        terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(lines, 1)))
+        terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"], 1)))
         said = terminal.ask(HINT).replace(",", " ").split()
         if any(not word.isdigit() or not 1 <= int(word) <= len(open_ends) for word in said):
             terminal.say(f"Give numbers from 1 to {len(open_ends)}.")
