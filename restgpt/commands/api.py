@@ -63,7 +63,9 @@ def find(
     text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
     names: ApiNames = None,
     specs: Specs = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Maximum number of operations to show.")] = 10,
+    k: Annotated[
+        int, typer.Option("-k", min=1, max=1000, metavar="N", help="Maximum number of operations to show.")
+    ] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Search the operations of one or several documents, best match first."""
@@ -93,7 +95,7 @@ def show_map(
     ] = "/",
     names: ApiNames = None,
     specs: Specs = None,
-    budget: Annotated[int, typer.Option(min=50, help="Maximum tokens of the map.")] = 6000,
+    budget: Annotated[int, typer.Option(min=50, metavar="TOKENS", help="Maximum tokens of the map.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of one or several documents, or the operations of one part of them."""
@@ -141,6 +143,7 @@ def functions(
         int | None,
         typer.Option(
             min=200,
+            metavar="TOKENS",
             help="Maximum tokens. Default: the setting functions_budget; for one operation documentation_budget.",
         ),
     ] = None,
