@@ -1,8 +1,8 @@
 """Guards the commands without a model: `api`, `call`, `world serve`, `--version`, and the error messages of all."""
 
 import json
-import re
 import logging
+import re
 import signal
 import subprocess
 import sys
