@@ -1,6 +1,7 @@
 """`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from restgpt.specs import Api, Operation, Problem
+    from restgpt.specs import Api, Catalogue, Operation, Problem
     from restgpt.tools.settings import Settings
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
@@ -71,20 +72,9 @@ def find(
     """Search the operations of one or several documents, best match first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.sources import Sources
-        from restgpt.specs import Catalogue
-        from restgpt.tools.settings import Settings
-
-        settings = Settings.from_env()
-        apis = Sources.given(names, specs, None).or_all(settings).load(settings)
-        catalogue = Catalogue(apis)
+        catalogue = _catalogue(names, specs)
         found = catalogue.search(text, k)
-        terminal.document(
-            {
-                "query": text,
-                "operations": [{**_operation_document(item), "name": catalogue.name_of(item)} for item in found],
-            }
-        )
+        terminal.document({"query": text, "operations": _listed(found, catalogue)})
         terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
@@ -101,20 +91,13 @@ def show_map(
     """Show the paths of one or several documents, or the operations of one part of them."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.sources import Sources
-        from restgpt.specs import Catalogue
-        from restgpt.tools.settings import Settings
-
-        settings = Settings.from_env()
-        catalogue = Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+        catalogue = _catalogue(names, specs)
         found = catalogue.map.open(part)
         terminal.document(
             {
                 "part": found.path,
                 "count": len(found),
-                "operations": [
-                    {**_operation_document(item), "name": catalogue.name_of(item)} for item in found.operations
-                ],
+                "operations": _listed(found.operations, catalogue),
                 "parts": [
                     {
                         "part": below.path,
@@ -178,6 +161,19 @@ def functions(
         terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
 
 
+def _catalogue(names: "Sequence[str] | None", specs: "Sequence[str] | None") -> "Catalogue":
+    from restgpt.sources import Sources
+    from restgpt.specs import Catalogue
+    from restgpt.tools.settings import Settings
+
+    settings = Settings.from_env()
+    return Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+
+
+def _listed(operations: "Iterable[Operation]", catalogue: "Catalogue") -> list[dict[str, Any]]:
+    return [{**_operation_document(item), "name": catalogue.name_of(item)} for item in operations]
+
+
 ORIGINS = {
     "method": "by its method",
     "document": "by the document",
@@ -225,7 +221,7 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
             "documentation": text,
             "response": response,
             "example": example,
-            "problems": _problem_documents(problems),
+            "problems": list(map(asdict, problems)),
         }
     )
     shown = f"{text}\n\n{response}".rstrip()
@@ -279,12 +275,8 @@ def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]
         "servers": [server.url for server in found.servers],
         "security": sorted(found.security_schemes),
         "operations": [_operation_document(item) for item in found.operations],
-        "problems": _problem_documents(problems),
+        "problems": list(map(asdict, problems)),
     }
-
-
-def _problem_documents(problems: "Iterable[Problem]") -> list[dict[str, str]]:
-    return [{"pointer": problem.pointer, "message": problem.message} for problem in problems]
 
 
 def _operation_document(operation: "Operation") -> dict[str, Any]:
