@@ -25,7 +25,7 @@ from restgpt.commands.memory import memory
 from restgpt.commands.recipes.app import recipe
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.serving.mcp import mcp
-from restgpt.commands.serving.studio import studio
+from restgpt.commands.serving.studio import STATE, studio
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import SettingsError, name_and_place
 from restgpt.tools.extras import BENCH, FUNCTIONS, extra_command
@@ -104,6 +104,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -143,9 +144,9 @@ def _options(
     # If parallel reads fail together, LangGraph's thread pool logs a callback error that is not the cause; hide it.
     logging.getLogger("concurrent.futures").setLevel(logging.CRITICAL)
     if env_file or apis or (ctx.invoked_subcommand not in WITHOUT_FOLDER and not {"-h", "--help"} & set(ctx.obj)):
-        # The code that `restgpt studio` runs is named by the langgraph.json of the folder, which names `.env` too.
-        is_allowed = ctx.invoked_subcommand == "studio"
-        read_folder(env_file, apis, is_allowed=is_allowed, as_json="--json" in ctx.obj)
+        # The server that `restgpt studio` starts reads the recipes and its own state without a check.
+        more = (Path("recipes"), STATE) if ctx.invoked_subcommand == "studio" else ()
+        read_folder(env_file, apis, *more, as_json="--json" in ctx.obj)
     # Here, because `restgpt --help` has nothing to export, and the settings take half of its time to import.
     from restgpt.tools.tracing.export import export_traces
 

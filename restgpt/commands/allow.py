@@ -44,19 +44,19 @@ def allow(
             terminal.answer(f"{chosen}: its .env, its apis.yaml and its recipes, as far as there are any, {does}.")
 
 
-def read_folder(env_file: Path | None, apis: Path | None, *, is_allowed: bool, as_json: bool) -> None:
+def read_folder(env_file: Path | None, apis: Path | None, *more: Path, as_json: bool) -> None:
     """Set the variables of `.env` that the environment does not set, and name the file of the APIs.
 
     Asks a person on a terminal about a folder that nobody allowed. `env_file` and `apis` replace the files of the
-    folder, so that it need not be allowed.
+    folder, so that it need not be allowed. `more` are further files that count for the command.
     """
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         if apis is not None:
             os.environ["RESTGPT_APIS"] = str(apis)
         files = [Path(".env")] if env_file is None else []
-        files += [] if os.environ.get("RESTGPT_APIS") else [Path("apis.yaml")]
-        if env_file is None and not any(file.is_file() for file in files):
+        files += [*([] if os.environ.get("RESTGPT_APIS") else [Path("apis.yaml")]), *more]
+        if env_file is None and not any(file.exists() for file in files):
             return
         # Late, because most commands find none of the files and the imports take long.
         from restgpt.tools.errors import FolderError
@@ -64,7 +64,7 @@ def read_folder(env_file: Path | None, apis: Path | None, *, is_allowed: bool, a
         from restgpt.tools.settings.folder import AllowedFolders, check_folder, home_of
 
         try:
-            check_folder(*(() if is_allowed else files))
+            check_folder(*files)
         except FolderError as error:
             if not terminal.is_interactive or not _is_trusted(terminal, error):
                 raise

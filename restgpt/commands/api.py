@@ -1,6 +1,7 @@
 """`restgpt api`: show or search the operations of an OpenAPI document, without a model."""
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from restgpt.specs import Api, Operation, Problem
+    from restgpt.specs import Api, Catalogue, Operation, Problem
     from restgpt.tools.settings import Settings
 
 api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
@@ -63,26 +64,17 @@ def find(
     text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
     names: ApiNames = None,
     specs: Specs = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Maximum number of operations to show.")] = 10,
+    k: Annotated[
+        int, typer.Option("-k", min=1, max=1000, metavar="N", help="Maximum number of operations to show.")
+    ] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Search the operations of one or several documents, best match first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.sources import Sources
-        from restgpt.specs import Catalogue
-        from restgpt.tools.settings import Settings
-
-        settings = Settings.from_env()
-        apis = Sources.given(names, specs, None).or_all(settings).load(settings)
-        catalogue = Catalogue(apis)
+        catalogue = _catalogue(names, specs)
         found = catalogue.search(text, k)
-        terminal.document(
-            {
-                "query": text,
-                "operations": [{**_operation_document(item), "name": catalogue.name_of(item)} for item in found],
-            }
-        )
+        terminal.document({"query": text, "operations": _listed(found, catalogue)})
         terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
@@ -93,26 +85,19 @@ def show_map(
     ] = "/",
     names: ApiNames = None,
     specs: Specs = None,
-    budget: Annotated[int, typer.Option(min=50, help="Maximum tokens of the map.")] = 6000,
+    budget: Annotated[int, typer.Option(min=50, metavar="TOKENS", help="Maximum tokens of the map.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of one or several documents, or the operations of one part of them."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.sources import Sources
-        from restgpt.specs import Catalogue
-        from restgpt.tools.settings import Settings
-
-        settings = Settings.from_env()
-        catalogue = Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+        catalogue = _catalogue(names, specs)
         found = catalogue.map.open(part)
         terminal.document(
             {
                 "part": found.path,
                 "count": len(found),
-                "operations": [
-                    {**_operation_document(item), "name": catalogue.name_of(item)} for item in found.operations
-                ],
+                "operations": _listed(found.operations, catalogue),
                 "parts": [
                     {
                         "part": below.path,
@@ -141,6 +126,7 @@ def functions(
         int | None,
         typer.Option(
             min=200,
+            metavar="TOKENS",
             help="Maximum tokens. Default: the setting functions_budget; for one operation documentation_budget.",
         ),
     ] = None,
@@ -225,6 +211,19 @@ def permit(
         terminal.answer("Permitted.")
 
 
+def _catalogue(names: "Sequence[str] | None", specs: "Sequence[str] | None") -> "Catalogue":
+    from restgpt.sources import Sources
+    from restgpt.specs import Catalogue
+    from restgpt.tools.settings import Settings
+
+    settings = Settings.from_env()
+    return Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+
+
+def _listed(operations: "Iterable[Operation]", catalogue: "Catalogue") -> list[dict[str, Any]]:
+    return [{**_operation_document(item), "name": catalogue.name_of(item)} for item in operations]
+
+
 ORIGINS = {
     "method": "by its method",
     "document": "by the document",
@@ -272,7 +271,7 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
             "documentation": text,
             "response": response,
             "example": example,
-            "problems": _problem_documents(problems),
+            "problems": list(map(asdict, problems)),
         }
     )
     shown = f"{text}\n\n{response}".rstrip()
@@ -326,12 +325,8 @@ def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]
         "servers": [server.url for server in found.servers],
         "security": sorted(found.security_schemes),
         "operations": [_operation_document(item) for item in found.operations],
-        "problems": _problem_documents(problems),
+        "problems": list(map(asdict, problems)),
     }
-
-
-def _problem_documents(problems: "Iterable[Problem]") -> list[dict[str, str]]:
-    return [{"pointer": problem.pointer, "message": problem.message} for problem in problems]
 
 
 def _operation_document(operation: "Operation") -> dict[str, Any]:

@@ -8,7 +8,18 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, settings_of
+from restgpt.commands.options import (
+    ApiNames,
+    AsJson,
+    BaseUrl,
+    Models,
+    MoreSettings,
+    Quiet,
+    Specs,
+    Thread,
+    Writes,
+    settings_of,
+)
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -16,27 +27,13 @@ if TYPE_CHECKING:
     from restgpt.sources import Sources
     from restgpt.threads import ThreadRecord, Threads
 
-RoleModel = Annotated[
-    str | None, typer.Option(help="The chat model of this role, instead of --model.", metavar="PROVIDER:NAME")
-]
-
 
 def ask(
     text: Annotated[str, typer.Argument(help="The instruction, in plain language.", metavar="TEXT")],
     names: ApiNames = None,
     specs: Specs = None,
     base_url: BaseUrl = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="The chat model of all roles, such as openai:gpt-5-mini. Default: RESTGPT_MODEL.",
-            metavar="PROVIDER:NAME",
-        ),
-    ] = None,
-    planner_model: RoleModel = None,
-    selector_model: RoleModel = None,
-    caller_model: RoleModel = None,
-    parser_model: RoleModel = None,
+    models: Models = None,
     writes: Writes = None,
     structured_output: Annotated[
         Literal["auto", "json_schema", "function_calling", "json"] | None,
@@ -50,16 +47,7 @@ def ask(
     """Answer an instruction with the operations of one or several APIs."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        context = settings_of(
-            more,
-            model=model,
-            planner_model=planner_model,
-            selector_model=selector_model,
-            caller_model=caller_model,
-            parser_model=parser_model,
-            writes=writes,
-            structured_output=structured_output,
-        )
+        context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
         _ask(terminal, text, (names, specs, base_url), context, thread)
 
 

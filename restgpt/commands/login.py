@@ -22,7 +22,10 @@ def login(
     port: Annotated[
         int,
         typer.Option(
-            help="The port of the redirect URI, if the server requires one; 0: any free port.", min=0, max=65535
+            help="The port of the redirect URI, if the server requires one; 0: any free port.",
+            min=0,
+            max=65535,
+            metavar="PORT",
         ),
     ] = 0,
     no_browser: Annotated[
@@ -31,7 +34,7 @@ def login(
     yes: Annotated[
         bool, typer.Option("--yes", help="Log in at the server that the document names, without asking about it.")
     ] = False,
-    seconds: Annotated[float, typer.Option(help="Seconds to wait for the login.", min=1)] = 300.0,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait for the login.", min=1, metavar="SECONDS")] = 300.0,
     as_json: AsJson = False,
 ) -> None:
     """Log in to an API with OAuth2 (authorization code with PKCE), and save the token in a file of mode 600."""

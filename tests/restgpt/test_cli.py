@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -284,6 +285,11 @@ def test_a_body_can_be_written_to_a_file(cli: Cli, toy: WorldServer, tmp_path: P
         (["ask", "x", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
         (["ask", "x", "--spec", TOY, "--set", "steps=1"], "The settings of a run are: model"),
         (["ask", "x", "--spec", TOY, "--set", "max_steps"], "NAME=VALUE"),
+        (
+            ["ask", "x", "--spec", TOY, "--model", "reader=openai:x"],
+            "The roles are: planner, selector, caller, parser.",
+        ),
+        (["ask", "x", "--spec", TOY, "--model", "planner=nowhere:x"], "nowhere"),
         (["resume", "mine", "--set", "max_steps"], "NAME=VALUE"),
         (["undo", "mine", "--set", "max_steps"], "NAME=VALUE"),
         (["mcp", "--spec", TOY, "--set", "max_steps=none"], "max_steps"),
@@ -497,6 +503,15 @@ def test_the_page_on_the_command_line_names_every_command_and_option() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     missing = [name for name in _names(command_tree(), "restgpt") if name not in page]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    "command", ["ask", "call", "threads", "ui", "mcp", "login", "api find", "api map", "api functions"]
+)
+def test_the_help_of_an_option_names_its_value_and_no_type_of_python(cli: Cli, command: str) -> None:
+    options = cli(*command.split(), "--help").out.partition("Options:")[2]
+    assert options
+    assert re.findall(r"<(?:bool|int|float|str|path|list)\b[^>]*>", options) == []
 
 
 def _names(command: Any, path: str) -> Iterator[str]:

@@ -344,7 +344,6 @@ def test_without_openfunctions_its_benchmarks_say_what_to_install(
 
 @pytest.mark.slow
 def test_without_the_benchmarks_and_an_api_studio_names_both_remedies(wheels: dict[str, Path], tmp_path: Path) -> None:
-    (tmp_path / "langgraph.json").write_text("{}", encoding="utf-8")
     program = "import restgpt.cli; sys.argv = ['restgpt', 'studio']; restgpt.cli.main()"
     done = ran(program, tmp_path, wheels["restgpt"])
     assert done.returncode == 2

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -15,7 +16,7 @@ from cli import Cli
 from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 
 from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.serving.studio import MODEL, model_variables, with_port
+from restgpt.commands.serving.studio import MODEL, configuration, model_variables, with_port
 from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.graphs.served_graph import ServedGraph
 from restgpt.tools.settings import Settings
@@ -23,8 +24,8 @@ from restgpt.tools.settings import Settings
 BASELINES = {"react", "offline", "deps", "reflexion"}
 
 
-def graphs_of(config: str) -> dict[str, dict[str, str]]:
-    return json.loads((ROOT / config).read_text(encoding="utf-8"))["graphs"]  # type: ignore[no-any-return]
+EVERYTHING: Any = configuration(baselines=True)
+COMMITTED = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -66,43 +67,45 @@ def test_the_server_ends_with_the_command(tmp_path: Path) -> None:
             requests.get(f"{platform.url}/ok", timeout=PATIENCE_S)
 
 
-def test_the_list_with_the_baselines_has_all_of_the_default_list() -> None:
-    default, everything = graphs_of("langgraph.json"), graphs_of("langgraph.baselines.json")
-    assert default.keys() == {"restgpt", "openfunctions", "undo"}
-    assert {name: everything[name] for name in default} == default
-    assert everything.keys() - default.keys() == BASELINES
+def test_the_command_serves_what_the_file_of_the_repository_lists_and_the_baselines_on_request() -> None:
+    default: Any = configuration(baselines=False)
+    assert (default["graphs"], default["http"]) == (COMMITTED["graphs"], COMMITTED["http"])
+    assert {name: EVERYTHING["graphs"][name] for name in default["graphs"]} == default["graphs"]
+    assert EVERYTHING["graphs"].keys() - default["graphs"].keys() == BASELINES
 
 
-@pytest.mark.parametrize("name", sorted(graphs_of("langgraph.baselines.json")))
+@pytest.mark.parametrize("name", sorted(EVERYTHING["graphs"]))
 def test_each_graph_of_the_lists_can_be_loaded(name: str) -> None:
-    module, _, variable = graphs_of("langgraph.baselines.json")[name]["path"].partition(":")
+    module, _, variable = EVERYTHING["graphs"][name]["path"].partition(":")
     graph = getattr(import_module(module), variable)
     assert isinstance(graph, ServedGraph)
     assert graph.checkpointer is None
 
 
-def test_a_folder_without_the_configuration_is_a_usage_error(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", [".env", "apis.yaml", "recipes/one.yaml", ".langgraph_api/store.pckl"])
+def test_a_folder_that_nobody_allowed_is_not_served(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "foreign"
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text("{}")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("RESTGPT_HOME", str(tmp_path / "home"))
     ran = cli("studio")
-    assert ran.code == 2
-    assert "This folder has no langgraph.json." in ran.err
+    assert (ran.code, "restgpt allow" in ran.err) == (2, True)
 
 
 def test_an_origin_that_cannot_be_read_stops_the_command_before_the_server_starts(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "langgraph.json").write_text("{}")
     monkeypatch.setenv("RESTGPT_SERVER_ORIGINS", "*")
     ran = cli("studio")
     assert (ran.code, "RESTGPT_SERVER_ORIGINS: '*' is no origin." in ran.err) == (2, True)
 
 
-@pytest.mark.parametrize("config", ["langgraph.json", "langgraph.baselines.json"])
-def test_each_configuration_puts_the_check_of_access_before_the_server(config: str) -> None:
-    http = json.loads((ROOT / config).read_text(encoding="utf-8"))["http"]
+def test_the_configuration_puts_the_check_of_access_before_the_server() -> None:
+    http = COMMITTED["http"]
     module, _, variable = http["app"].partition(":")
     assert isinstance(getattr(import_module(module), variable), GuardedApp)
     assert http["cors"]["allow_origins"] == [STUDIO]

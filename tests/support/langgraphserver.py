@@ -1,7 +1,6 @@
 """A running LangGraph server in a test: `restgpt studio` in a child process, in a folder of its own."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from lab.kit.port import held_port
+from restgpt.tools.settings.folder import AllowedFolders
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300
@@ -75,12 +75,11 @@ class Platform:
 def running_server(
     folder: Path, model_url: str, *options: str, variables: Mapping[str, str] = {}, port: int | None = None
 ) -> Iterator[Platform]:
-    """Run `restgpt studio` with these options and variables in `folder`, beside copies of the configuration files.
+    """Run `restgpt studio` with these options and variables in `folder`.
 
     `port` is one that the caller holds, for servers that follow each other.
     """
-    for config in ROOT.glob("langgraph*.json"):
-        shutil.copy(config, folder)
+    AllowedFolders(folder / "home").allow(folder)
     log = folder / "server.log"
     with nullcontext(port) if port else held_port() as number, log.open("w") as output:
         command = [sys.executable, "-m", "restgpt", "studio", *options, "--", "--no-reload", "--no-browser"]

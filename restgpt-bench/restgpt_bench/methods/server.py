@@ -1,4 +1,4 @@
-"""The baselines as a LangGraph server loads them, if it is started with `langgraph.baselines.json`."""
+"""The baselines as a LangGraph server loads them, if it is started with `restgpt studio --baselines`."""
 
 from restgpt.nodes.state.state import SHOWN
 from restgpt.tools.graphs.served_graph import ServedGraph

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import AsJson, MoreSettings, Quiet, settings_of
+from restgpt.commands.options import AsJson, Models, MoreSettings, Quiet, settings_of
 from restgpt.commands.screen.review import Verdict
 from restgpt.commands.screen.terminal import Terminal
 
@@ -40,9 +40,7 @@ def resume(
     edit: Annotated[
         str | None, typer.Option(help="Send the request with these arguments; for several, a list.", metavar="JSON")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Use another chat model from now on.", metavar="PROVIDER:NAME")
-    ] = None,
+    models: Models = None,
     more: MoreSettings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -52,7 +50,7 @@ def resume(
     with reported(terminal):
         refuse_bytes(reject, respond, edit)
         verdict = Verdict(approve, reject, respond, edit, only_reads)
-        _resume(terminal, thread, verdict, settings_of(more, model=model or None))
+        _resume(terminal, thread, verdict, settings_of(more, models=models))
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:

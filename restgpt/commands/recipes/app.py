@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Thread, Writes, settings_of
+from restgpt.commands.options import (
+    ApiNames,
+    AsJson,
+    BaseUrl,
+    Models,
+    MoreSettings,
+    Quiet,
+    Specs,
+    Thread,
+    Writes,
+    settings_of,
+)
 from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -66,10 +77,7 @@ def run(
     names: ApiNames = None,
     specs: Specs = None,
     base_url: BaseUrl = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The chat model for --heal. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
-    ] = None,
+    models: Models = None,
     more: MoreSettings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -88,7 +96,7 @@ def run(
             inputs or (),
             Sources.given(names, specs, base_url),
             Settings.from_env(),
-            context=settings_of(more, model=model, writes=writes),
+            context=settings_of(more, models=models, writes=writes),
             heals=heal,
             thread=thread,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, settings_of
+from restgpt.commands.options import ApiNames, BaseUrl, Models, MoreSettings, Specs, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.extras import extra_command
 
@@ -36,9 +36,12 @@ def mcp(
     base_url: BaseUrl = None,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[
-        str, typer.Option(help="The address for --http. Another one than loopback needs RESTGPT_MCP_TOKEN.")
+        str,
+        typer.Option(help="The address for --http. Another one than loopback needs RESTGPT_MCP_TOKEN.", metavar="HOST"),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port for --http; 0 takes a free one.", min=0, max=65535)] = 8765,
+    port: Annotated[
+        int, typer.Option(help="The port for --http; 0 takes a free one.", min=0, max=65535, metavar="PORT")
+    ] = 8765,
     direct: Annotated[
         bool, typer.Option("--direct", help="Make each operation a tool of its own, at most 40 of them.")
     ] = False,
@@ -47,10 +50,7 @@ def mcp(
         typer.Option("--tag", help="With --direct: only the operations with this tag. May be repeated.", metavar="TAG"),
     ] = None,
     writes: Writes = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The chat model for the tool `ask`. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
-    ] = None,
+    models: Models = None,
     more: MoreSettings = None,
     lifetime: Annotated[
         float,
@@ -69,7 +69,7 @@ def mcp(
 
         settings = Settings.from_env()
         sources = Sources.given(names, specs, base_url).or_all(settings)
-        options = settings_of(more, writes=writes, model=model)
+        options = settings_of(more, models=models, writes=writes)
         chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
         with open_server(settings, sources, options, **chosen) as opened:
             _serve(opened, terminal, settings, http=http, host=host, port=port)

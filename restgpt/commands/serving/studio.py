@@ -22,15 +22,40 @@ from restgpt.commands.screen.terminal import Terminal
 if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
-CONFIG = "langgraph.json"
-BASELINES = "langgraph.baselines.json"
+GRAPHS = {
+    "restgpt": (
+        "restgpt.graph.server:restgpt",
+        "Fulfils an instruction in plain language by planning and calling operations of REST APIs that have an OpenAPI "
+        "document.",
+    ),
+    "openfunctions": (
+        "restgpt_functions.graph:served",
+        "Writes function calls for a prompt from function documentation or an OpenAPI document, asks for missing "
+        "values, and executes nothing.",
+    ),
+    "undo": (
+        "restgpt.graph.undo:undo",
+        "Undoes the changes of a thread, newest first, and asks a person about each request.",
+    ),
+}
+"""The path and the description of each graph."""
+BASELINES = {
+    "react": "The ReAct baseline: names one call at a time, without planner and selector.",
+    "offline": "The offline baseline: plans all calls in advance.",
+    "deps": "The DEPS baseline: describes, explains and plans the rest anew after each failure.",
+    "reflexion": "The Reflexion baseline: tries, judges, reflects, and tries again.",
+}
+"""The baselines of the paper, each with its description."""
+STATE = Path(".langgraph_api")
+"""The folder in which `langgraph dev` keeps its threads; it loads objects from there."""
 ENTRY_POINTS = "restgpt.apis"
 """The group of the entry points of simulated APIs: each a context manager that yields an entry of apis.yaml."""
 API = "board"
 """The name of the simulated API, in that group and in the server."""
 MODEL = "openai:gpt-5-mini"
 """The model for a user who has only set an OpenAI key."""
-QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1"}
+# No module of the working directory takes the place of an installed one.
+VARIABLES = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "PYTHONSAFEPATH": "1"}
 OPTIONS = ("--n-jobs-per-worker", "4")
 HOST, PORT = "127.0.0.1", 2024
 """The address of `langgraph dev`."""
@@ -45,29 +70,50 @@ def studio(
     ] = None,
     baselines: Annotated[bool, typer.Option("--baselines", help="Serve the baselines of the paper too.")] = False,
 ) -> None:
-    """Serve the graphs of langgraph.json for LangGraph Studio and the SDK, until Ctrl-C.
+    """Serve the graphs for LangGraph Studio and the SDK, until Ctrl-C.
 
     Without an API in apis.yaml, they work on a simulated team board, which forgets its changes at the end.
     """
     terminal = Terminal()
     with reported(terminal), ExitStack() as stack:
-        config = Path(BASELINES if baselines else CONFIG)
-        if not config.is_file():
-            raise UsageError(f"This folder has no {config}. Run the command in the folder of RestGPT's sources.")
         if find_spec("langgraph_api") is None:
             raise UsageError(
                 "The development server of LangGraph is not installed. Install it: pip install 'langgraph-cli[inmem]'."
             )
         from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env(is_allowed=True)
+        settings = Settings.from_env()
         say_address_of_dotenv(terminal)
-        environment = QUIET | model_variables(settings, terminal)
+        environment = VARIABLES | model_variables(settings, terminal)
         if not settings.apis:
             environment |= stack.enter_context(_simulated_board(settings, terminal))
+        config = Path(stack.enter_context(TemporaryDirectory(prefix="restgpt-studio-")), "langgraph.json")
+        config.write_text(json.dumps(configuration(baselines=baselines)), encoding="utf-8")
         options = with_port(further or ())
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(config), *OPTIONS, *options]
         raise typer.Exit(_run(command, os.environ | environment))
+
+
+def configuration(*, baselines: bool) -> dict[str, object]:
+    """Return the configuration of LangGraph's server for the graphs of the installed distributions.
+
+    Raises `UsageError` if the baselines are wanted and not installed.
+    """
+    from restgpt.server.app import EXPOSED, STUDIO
+    from restgpt.tools.extras import BENCH, extra_command
+
+    if baselines and find_spec("restgpt_bench") is None:
+        raise UsageError(f"The baselines are not installed. Install them: {extra_command('', BENCH)}")
+    listed = {name: graph for name, graph in GRAPHS.items() if find_spec(graph[0].partition(".")[0])}
+    if baselines:
+        listed |= {name: (f"restgpt_bench.methods.server:{name}", about) for name, about in BASELINES.items()}
+    origins: dict[str, object] = {"allow_origins": [STUDIO], "allow_methods": ["*"], "allow_headers": ["*"]}
+    cors = {**origins, "expose_headers": [name.lower() for name in EXPOSED]}
+    return {
+        "dependencies": ["."],
+        "graphs": {name: {"path": path, "description": about} for name, (path, about) in listed.items()},
+        "http": {"app": "restgpt.server.app:app", "cors": cors, "disable_mcp": True},
+    }
 
 
 def with_port(further: Sequence[str], port: int = PORT) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, MoreSettings, Specs, Writes, settings_of
+from restgpt.commands.options import ApiNames, BaseUrl, Models, MoreSettings, Specs, Writes, settings_of
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.tools.extras import extra_command
 
@@ -19,14 +19,14 @@ def ui(
     names: ApiNames = None,
     specs: Specs = None,
     base_url: BaseUrl = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The chat model of new threads. Default: RESTGPT_MODEL.", metavar="PROVIDER:NAME"),
-    ] = None,
+    models: Models = None,
     writes: Writes = None,
     more: MoreSettings = None,
     port: Annotated[
-        int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, show_default=True)
+        int,
+        typer.Option(
+            help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, metavar="PORT", show_default=True
+        ),
     ] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
@@ -45,7 +45,7 @@ def ui(
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.run_settings import checked_settings
 
-        context = settings_of(more, model=model, writes=writes)
+        context = settings_of(more, models=models, writes=writes)
         checked_settings(Context, context)
         if not (FOLDER / INDEX).is_file():
             raise UsageError(
