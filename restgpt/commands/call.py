@@ -54,7 +54,7 @@ def call(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="Write the response body to a file, unchanged.", metavar="PATH")
+        Path | None, typer.Option("--output", help="Write the response body to a file, text as UTF-8.", metavar="PATH")
     ] = None,
     more: MoreSettings = None,
     as_json: AsJson = False,
