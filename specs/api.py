@@ -10,7 +10,7 @@ from typing import Any
 from restgpt.specs.docs.words.sentences import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
-from restgpt.specs.reading import swagger2
+from restgpt.specs.reading.swagger2 import server_entries, type_problems
 from restgpt.specs.reading.disk_cache import load_cached, open_cached
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.faults import slice_problems
@@ -156,7 +156,7 @@ class Api:
         """The problems of the document, each with its JSON pointer; the document is searched on first use."""
         found = [*self._index_problems, *self._server_problems(), *self._security_problems()]
         if self.document.is_swagger2:
-            found += swagger2.type_problems({key: self.document.get((key,)) for key in ("consumes", "produces")}, "")
+            found += type_problems({key: self.document.get((key,)) for key in ("consumes", "produces")}, "")
         return [*found, *slice_problems(self.document)]
 
     def _server_problems(self) -> list[Problem]:
@@ -189,7 +189,7 @@ class Api:
         """The servers of the document; for Swagger 2.0, built from host, basePath and schemes."""
         if self.document.is_swagger2:
             root = {key: self.document.get((key,)) for key in ("host", "basePath", "schemes")}
-            return read_servers(swagger2.server_entries(root)) or (ROOT,)
+            return read_servers(server_entries(root)) or (ROOT,)
         return read_servers(self.document.get(("servers",))) or (ROOT,)
 
     @cached_property

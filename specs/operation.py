@@ -13,7 +13,7 @@ from restgpt.specs.content import RequestBody, Response, read_body, read_respons
 from restgpt.specs.keyword import Keyword, keywords_of
 from restgpt.specs.parameter import Parameter, read_parameters
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
-from restgpt.specs.reading import swagger2
+from restgpt.specs.reading.swagger2 import convert_operation, type_problems
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.index import Entry, owner_of
 from restgpt.specs.reading.references import follow_safely
@@ -153,7 +153,7 @@ class Operation:
         self._read_body(found)
         self._read_responses(found)
         if self.document.is_swagger2:
-            found += swagger2.type_problems(self._find(), self.pointer)
+            found += type_problems(self._find(), self.pointer)
         found += requirement_problems(self._raw.get("security"), f"{self.pointer}/security")
         return (*found, *self._server_problems(), *self._schema_problems())
 
@@ -182,7 +182,7 @@ class Operation:
             document.get(("consumes",)),
             document.get(("produces",)),
         )
-        return swagger2.convert_operation(node, shared, consumes, produces, self._follow)
+        return convert_operation(node, shared, consumes, produces, self._follow)
 
     def _find(self) -> dict[str, Any]:
         try:

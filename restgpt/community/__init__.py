@@ -4,12 +4,7 @@
 `restgpt[community]` installs.
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from restgpt.community.requests_wrapper import services_of
-
-__all__ = ["services_of"]
+from typing import Any
 
 THEIRS = ("RequestsWrapper", "TextRequestsWrapper")
 """The names of langchain-community that programs import beside ours."""
@@ -19,8 +14,6 @@ def __getattr__(name: str) -> Any:
     """Import a name on its first use (PEP 562); raises `ImportError` if langchain-community is not installed."""
     from importlib import import_module
 
-    if name == "services_of":
-        return import_module("restgpt.community.requests_wrapper").services_of
     if name not in THEIRS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -37,4 +30,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return all names, for tab completion."""
-    return sorted([*__all__, *THEIRS])
+    return sorted(["services_of", *THEIRS])

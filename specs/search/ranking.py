@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from restgpt.specs.search.acts import SAID, Act
 from restgpt.specs.search.index import Facts, SearchIndex
-from restgpt.specs.search.matches import Collection, Matches, find_matches
+from restgpt.specs.search.matches import Collection, Matches, Scores, find_matches
 from restgpt.specs.search.producers import CHANGES
 from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
 from restgpt.specs.search.synonyms import phrases, synonyms
@@ -31,7 +31,6 @@ READ_INSTEAD = 0.75
 # How much an operation counts that does what a query orders by its method, but not in the words of the query.
 IN_OTHER_WORDS = 0.5
 
-Scores = dict[int, float]
 
 
 class Search:

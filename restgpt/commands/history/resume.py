@@ -54,7 +54,7 @@ def resume(
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
-    from restgpt.commands.history import client_thread
+    from restgpt.commands.history.client_thread import resume as resume_call
     from restgpt.commands.recipes.run import settling
     from restgpt.commands.run import report, run_thread
     from restgpt.graph.persistence import open_persistence
@@ -69,7 +69,7 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[
         record = replace(record, context={**record.context, **context})
         with persistence.lock(thread):
             if record.turn == 0:
-                client_thread.resume(terminal, record, settings, persistence, verdict)
+                resume_call(terminal, record, settings, persistence, verdict)
             agent = open_agent(record, settings, persistence)
             settle = settling(record.recipe, thread, terminal) if record.recipe else None
             standing = agent.outcome(thread)

@@ -18,7 +18,7 @@ from restgpt.tools.request.arguments import MOST_DEPTH
 from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.view import view
-from restgpt.tools.sandbox import digest
+from restgpt.tools.sandbox.digest import MOST_DEPTH as DIGEST_DEPTH
 from restgpt.tools.text.redaction import Redactor
 
 BASE = "http://api.test/v1"
@@ -616,7 +616,7 @@ def nested(levels: int, kind: type) -> Any:
 
 
 def test_the_depth_of_an_argument_is_that_of_programs() -> None:
-    assert MOST_DEPTH == digest.MOST_DEPTH
+    assert MOST_DEPTH == DIGEST_DEPTH
 
 
 @pytest.mark.sampled(9)
