@@ -10,7 +10,6 @@ from typing import Any
 from restgpt.specs.docs.words.sentences import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
-from restgpt.specs.reading.swagger2 import server_entries, type_problems
 from restgpt.specs.reading.disk_cache import load_cached, open_cached
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.faults import slice_problems
@@ -18,6 +17,7 @@ from restgpt.specs.reading.format import open_document
 from restgpt.specs.reading.index import Index, build_index
 from restgpt.specs.reading.references import follow_safely
 from restgpt.specs.reading.source import read_source
+from restgpt.specs.reading.swagger2 import server_entries, type_problems
 from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.search.index import SearchIndex, load_search_index
 from restgpt.specs.search.ranking import Search

@@ -13,10 +13,10 @@ from restgpt.specs.content import RequestBody, Response, read_body, read_respons
 from restgpt.specs.keyword import Keyword, keywords_of
 from restgpt.specs.parameter import Parameter, read_parameters
 from restgpt.specs.problem import BrokenReference, Problem, SpecError
-from restgpt.specs.reading.swagger2 import convert_operation, type_problems
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.index import Entry, owner_of
 from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.reading.swagger2 import convert_operation, type_problems
 from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.schemas.shape import Shape
