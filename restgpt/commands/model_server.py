@@ -1,9 +1,6 @@
 """The server of the model: one on this machine is offered, and an address from the folder's `.env` is named."""
 
 import json
-from http.client import HTTPException
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
 
 from restgpt.commands.screen.terminal import Terminal
 
@@ -18,12 +15,15 @@ LARGEST_ANSWER = 1_000_000
 
 def local_models(address: str = USUAL_ADDRESS, *, seconds: float = TIMEOUT_S) -> list[str]:
     """Return the models of the server at `address`; an empty list if no server answers in time."""
+    from http.client import HTTPException
+    from urllib.request import ProxyHandler, build_opener
+
     opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(f"{address}/models", timeout=seconds) as answer:
             listed = json.loads(answer.read(LARGEST_ANSWER))
         return [str(entry["id"]) for entry in listed["data"]]
-    except (URLError, OSError, HTTPException, ValueError, KeyError, TypeError):
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return []
 
 
