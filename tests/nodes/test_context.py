@@ -1,11 +1,9 @@
 """Guards the settings of a run: invalid values are rejected before a model is called."""
 
-import inspect
-
 import pytest
 from pydantic import ValidationError
 
-from restgpt.commands.ask import ask
+from restgpt.commands.options import settings_of
 from restgpt.nodes.run.context import Context
 from restgpt.tools.model.role import ROLES
 from restgpt_functions.context import FunctionContext
@@ -29,7 +27,7 @@ def test_what_is_no_date_is_not_taken_for_today(settings: type[Context | Functio
 def test_each_role_has_a_setting_and_an_option_for_its_model() -> None:
     wanted = [f"{role}_model" for role in ROLES]
     assert [name for name in Context.model_fields if name.endswith("_model")] == wanted
-    assert [name for name in inspect.signature(ask).parameters if name.endswith("_model")] == wanted
+    assert list(settings_of([], models=[f"{role}=openai:x" for role in ROLES])) == wanted
 
 
 @pytest.mark.parametrize("role", ROLES)
