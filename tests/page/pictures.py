@@ -30,7 +30,7 @@ def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
 
     page.get_by_role("link", name="Inbox").click()
     thread = page.locator(".waiting").filter(has_text="create_task")
-    thread.get_by_role("article", name="POST create_project").get_by_role("button", name="Approve").click()
+    thread.get_by_role("article", name="POST create_project").get_by_role("button", name="Approve", exact=True).click()
     task = thread.get_by_role("article", name="POST create_task")
     task.get_by_role("button", name="Edit…").click()
     expect(task.get_by_label("title required")).to_be_visible()
