@@ -59,7 +59,7 @@ export function Permissions() {
         </h2>
         <p class="own" role="status">
           {!isOffered.value && "This server lists no permissions."}
-          {found && (found.length === 0 ? "Nothing is permitted beyond one request." : "These go on without a question until you take them back.")}
+          {found && (found.length === 0 ? "Nothing is permitted beyond one request." : "You decided this beyond one request. What you take back is asked again.")}
         </p>
         {error.value && isOffered.value && (
           <p class="problem" role="alert">
