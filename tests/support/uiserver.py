@@ -58,10 +58,10 @@ class UiPlatform(Platform):
             self.client.http.delete(f"/permissions/{permission['key']}")
 
 
-def admitted(browser: Browser, platform: Platform, port: int | None = None) -> Tab:
+def admitted(browser: Browser, platform: Platform, port: int | None = None, **options: Any) -> Tab:
     """Return a new tab that may use the server, itself or through another port: it has the token of `restgpt ui`."""
     assert isinstance(platform, UiPlatform)
-    tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}")
+    tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}", **options)
     tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
     return tab
 
