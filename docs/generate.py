@@ -1,21 +1,35 @@
-"""Generates parts of the documentation from the code: the picture of the graph, the settings, the tree, the examples.
+"""Generates parts of the documentation from the code: pictures of graph and question, settings, tree, examples.
 
 A page marks the place of a generated part with `<!-- NAME -->` and `<!-- end of NAME -->`. `make docs` writes all
 parts, and a test asserts that they are up to date.
 """
 
 import ast
+import io
 import re
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from rich.console import CONSOLE_SVG_FORMAT, Console
+
+from restgpt.commands.agent import Agent
+from restgpt.commands.screen.review import ask_person
+from restgpt.commands.screen.terminal import Terminal
 from restgpt.graph.agent import graph
+from restgpt.graph.persistence import Persistence
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import ProgressEvent
 from restgpt.prompts import names, text_of
+from restgpt.specs import load_api
+from restgpt.specs.bundled import bundled_document
+from restgpt.tools.model.scripted import ScriptedModel
 from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -67,6 +81,43 @@ def picture() -> str:
     # The label is quoted, because Mermaid takes a bare `end` for the end of a block.
     drawn = re.sub(r"-\. &nbsp;(.*?)&nbsp; \.->", r'-.->|"\1"|', drawn)
     return "\n".join(line.rstrip() for line in drawn.splitlines() if line.strip()) + "\n"
+
+
+class Recorded(Terminal):
+    """A terminal that is drawn, and at which nobody answers."""
+
+    console = Console(record=True, width=104, file=io.StringIO(), highlight=False, markup=False, emoji=False)
+
+    def say(self, text: str) -> None:
+        """Draw a message."""
+        self.console.print(text)
+
+    def ask(self, question: str) -> str:
+        """Draw a question, and leave it for later."""
+        self.say(question)
+        return ""
+
+
+def question() -> str:
+    """Return what `restgpt ask` prints of a change on the toy board up to its question, as a picture in SVG."""
+    instruction, terminal = "Create a project named Roof garden", Recorded()
+    code = 'create_project(body={"name": "Roof garden"})\nprint("It is created.")'
+    board = load_api(bundled_document("toy"), base_url="http://127.0.0.1:8101/v1", auth={"key": "none"}, name="board")
+    agent = Agent.over(
+        [board],
+        context=Context(),
+        settings=Settings(),
+        persistence=Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext()),
+        model=ScriptedModel([{"thought": "", "decision": "program", "text": code}]),
+        recipes=(),
+    )
+    terminal.say(f'$ restgpt ask "{instruction}" --api board --thread garden\nthread garden')
+    given = {"messages": [("user", instruction)]}
+    agent.drive("garden", given, terminal, decide=lambda pending: ask_person(terminal, pending))
+    # Who looks at the picture asks no other server for a font.
+    style = re.sub(r" *@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    drawn = terminal.console.export_svg(title="", code_format=style, unique_id="question")
+    return "\n".join(line.rstrip() for line in drawn.splitlines()) + "\n"
 
 
 def settings() -> str:
@@ -188,7 +239,10 @@ def pages() -> dict[Path, str]:
     """Return the expected text of every generated file."""
     parts = blocks()
     written = {ROOT / name: filled((ROOT / name).read_text(encoding="utf-8"), parts) for name in PAGES}
-    return written | {ROOT / "docs" / "graph.mmd": picture()}
+    return written | {
+        ROOT / "docs" / "graph.mmd": picture(),
+        ROOT / "docs" / "pictures" / "question.svg": question(),
+    }
 
 
 def main() -> None:

@@ -130,7 +130,7 @@ function shown(): Asked[] {
   if (here.kind === "inbox") {
     return waiting.value.flatMap((thread) => questionsOf(thread).map((interrupt) => ({ thread: thread.thread_id, interrupt })));
   }
-  if (here.kind === "new" || here.id !== threadId.value) return [];
+  if (here.kind !== "thread" || here.id !== threadId.value) return [];
   return questions.value.map((interrupt) => ({ thread: here.id, interrupt }));
 }
 

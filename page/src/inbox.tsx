@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { Decided, Pause } from "./pause";
+import { PermissionsLink } from "./permissions";
 import { addressOf } from "./place";
 import { questionsOf } from "./protocol";
 import { nameOf, waiting, waitingCount } from "./threads";
@@ -16,7 +17,10 @@ export function Inbox() {
   return (
     <div class="scroller" tabIndex={0} role="region" aria-label="Inbox">
      <div class="column">
-      <h2 tabIndex={-1} ref={heading}>Inbox</h2>
+      <header class="head">
+        <h2 tabIndex={-1} ref={heading}>Inbox</h2>
+        <PermissionsLink />
+      </header>
       <p class="own" role="status">
         {count === 0 ? "No change waits for a decision." : count === 1 ? "1 change waits for your decision." : `${count} changes wait for your decision.`}
       </p>

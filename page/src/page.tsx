@@ -4,6 +4,7 @@ import { render } from "preact";
 
 import { trouble } from "./connection";
 import { Inbox } from "./inbox";
+import { Permissions } from "./permissions";
 import { addressOf, place } from "./place";
 import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
 import { ThreadPage } from "./threadpage";
@@ -19,6 +20,8 @@ function Page() {
       <main>
         {here.kind === "inbox" ? (
           <Inbox />
+        ) : here.kind === "permissions" ? (
+          <Permissions />
         ) : (
           <ThreadPage id={here.kind === "thread" ? here.id : null} view={here.kind === "thread" ? here.view : "chat"} />
         )}

@@ -8,11 +8,11 @@ addEventListener("hashchange", () => {
 
 export const VIEWS = ["chat", "timeline", "wire", "program", "cost", "steer"] as const;
 export type View = (typeof VIEWS)[number];
-export type Place = { kind: "new" } | { kind: "inbox" } | { kind: "thread"; id: string; view: View };
+export type Place = { kind: "new" } | { kind: "inbox" } | { kind: "permissions" } | { kind: "thread"; id: string; view: View };
 
 export const place = computed<Place>(() => {
   const [, part, id, name] = fragment.value.split("/");
-  if (part === "inbox") return { kind: "inbox" };
+  if (part === "inbox" || part === "permissions") return { kind: part };
   const view = VIEWS.find((known) => known === name) ?? "chat";
   return part === "thread" && id ? { kind: "thread", id: decodeURIComponent(id), view } : { kind: "new" };
 });

@@ -12,6 +12,18 @@ export interface RequestView {
   body: unknown;
 }
 
+/** What a permission given with a change may leave open, and how the other changes of the thread differ from this one. */
+export interface Offer {
+  free: Record<string, unknown>;
+  /** A line for each pointer of `free`. */
+  lines: string[];
+  times: number;
+  hours: number;
+  others: { differs: Record<string, unknown>; outside: string[] }[];
+  /** How many other changes of the operation there are, also those that no permission covers. */
+  of: number;
+}
+
 export interface ProposedEffect {
   reason: string;
   confirm: Decision;
@@ -27,6 +39,8 @@ export interface Action {
   request: RequestView;
   provenance?: { pointer: string; origin: string }[];
   effect?: ProposedEffect;
+  /** Where further changes can be permitted with this one. */
+  permit?: Offer;
 }
 
 export interface Interrupt {
@@ -35,7 +49,7 @@ export interface Interrupt {
 }
 
 export type Decision =
-  | { type: "approve"; only_reads?: boolean }
+  | { type: "approve"; only_reads?: boolean; permit?: { free: string[]; times: unknown; hours: unknown } }
   | { type: "edit"; edited_action: { name: string; args: unknown } }
   | { type: "reject"; message: string };
 

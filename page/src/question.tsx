@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { problemsOf, sectionsOf, textOf, withoutNote, type Section } from "./description";
 import { Field } from "./form";
+import { PermitForm } from "./permit";
 import type { Action, Decision } from "./protocol";
 import { schemaOf, type Schema } from "./schema";
 import { Visible } from "./visible";
@@ -42,7 +43,7 @@ export function Question(props: QuestionProps) {
         <h3>
           <Visible text={action.name} most={200} />
         </h3>
-        {decision && <span class={`decision ${decision.type}`}>{DECIDED[decision.type]}</span>}
+        {decision && <span class={`decision ${decision.type}`}>{nameOf(decision)}</span>}
         {isLater && !decision && <span class="decision">Later</span>}
       </header>
       <p class="wire">
@@ -81,6 +82,10 @@ export function Question(props: QuestionProps) {
 const DATA = /^(As it is now|Changes|About|Files that|Headers)/;
 
 const DECIDED = { approve: "Approved", edit: "Edited", reject: "Rejected" };
+
+function nameOf(decision: Decision): string {
+  return decision.type === "approve" && decision.permit ? "Approved, and the next ones too" : DECIDED[decision.type];
+}
 
 function SectionView({ section }: { section: Section }) {
   if (section.quote.length === 0) return <p class="own">{section.label}</p>;
@@ -123,7 +128,7 @@ function Said({ action }: { action: Action }) {
   return told.length > 0 ? <SectionView section={{ label: "From your instruction or the document:", quote: [{ text: told.join("\n"), isRemark: false }] }} /> : null;
 }
 
-type Mode = "choose" | "edit" | "reject";
+type Mode = "choose" | "edit" | "reject" | "permit";
 
 function Choice(props: QuestionProps & { note: string }) {
   const { action, allowed, decision, isLater, note, onDecide, onLater } = props;
@@ -142,6 +147,7 @@ function Choice(props: QuestionProps & { note: string }) {
   };
   if (mode === "edit") return <EditForm {...props} onClose={close} />;
   if (mode === "reject") return <RejectForm onClose={close} />;
+  if (mode === "permit" && action.permit) return <PermitForm action={action} offer={action.permit} onClose={close} />;
   const choose = (next: Mode) => () => setMode(next);
   return (
     <>
@@ -160,6 +166,11 @@ function Choice(props: QuestionProps & { note: string }) {
             <button type="button" ref={back} class="primary" onClick={() => onDecide({ type: "approve" })}>
               Approve
             </button>
+            {action.permit && (
+              <button type="button" onClick={choose("permit")}>
+                Approve, and the next ones too…
+              </button>
+            )}
             {action.effect && (
               <button type="button" title={action.effect.reason} onClick={() => onDecide(action.effect!.confirm)}>
                 Approve, and do not ask again: it only reads

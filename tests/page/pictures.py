@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from browser import ROOT, new_tab
+from browser import ROOT
 from langgraphserver import APPROVE, Platform
 from pagescript import COPY, CREATE, READ, THREE
 from playwright.sync_api import Browser, expect
+from uiserver import admitted
 
 FOLDER = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
@@ -17,9 +18,10 @@ def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
     FOLDER.mkdir(exist_ok=True)
     given: Any = {"instruction": CREATE}
     platform.run(platform.new_thread(), input=given)
-    tab = new_tab(browser, platform.url, color_scheme=scheme)
+    tab = admitted(browser, platform, color_scheme=scheme)
     page = tab.start(READ)
     expect(page.locator(".answer")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("done")).to_be_visible()
     page.get_by_label("Instruction").fill(THREE)
     page.keyboard.press("Enter")
     expect(page.get_by_role("article", name="POST create_project")).to_be_visible()
@@ -30,7 +32,7 @@ def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
 
     page.get_by_role("link", name="Inbox").click()
     thread = page.locator(".waiting").filter(has_text="create_task")
-    thread.get_by_role("article", name="POST create_project").get_by_role("button", name="Approve").click()
+    thread.get_by_role("article", name="POST create_project").get_by_role("button", name="Approve", exact=True).click()
     task = thread.get_by_role("article", name="POST create_task")
     task.get_by_role("button", name="Edit…").click()
     expect(task.get_by_label("title required")).to_be_visible()

@@ -77,10 +77,10 @@ def test_an_open_thread_follows_what_another_client_does_in_it(tab: Tab, platfor
     given: Any = {"instruction": CREATE}
     platform.run(thread, input=given)
     page = tab.open(f"#/thread/{thread}")
-    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     platform.run(thread, command=APPROVE)
     expect(page.locator(".answer")).to_have_text("It is created.")
-    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
 
 
 def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_failed(

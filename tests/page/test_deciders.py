@@ -42,7 +42,7 @@ def test_what_one_tab_decides_another_tab_is_told(tab: Tab, platform: Platform, 
     thread = waiting(platform, CREATE)
     one, other = tab.open(place.format(thread)), tab.context.new_page()
     other.goto(f"{platform.url}/debug{place.format(thread)}")
-    expect(other.get_by_role("button", name="Approve")).to_be_visible()
+    expect(other.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     decide(one)
     expect(other.get_by_text("This was decided in another tab: create_project approved.")).to_be_visible(
         timeout=AT_ONCE_MS
@@ -57,7 +57,7 @@ def test_what_one_tab_decides_another_tab_is_told(tab: Tab, platform: Platform, 
 def test_what_another_person_decides_is_told_with_the_decision(tab: Tab, person: Tab, platform: Platform) -> None:
     created, edited = waiting(platform, CREATE), waiting(platform, EXACT)
     mine, theirs = tab.open(f"#/thread/{created}"), person.open(f"#/thread/{created}")
-    expect(mine.get_by_role("button", name="Approve")).to_be_visible()
+    expect(mine.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     theirs.get_by_role("button", name="Reject…").click()
     decide(theirs, "Reject")
     told = mine.get_by_text("This was decided in another place: create_project rejected.")
@@ -79,7 +79,7 @@ def test_of_two_who_click_at_the_same_moment_one_decides(tab: Tab, person: Tab, 
     held: list[Route] = []
     pages = [tab.open(f"#/thread/{thread}"), person.open("#/inbox")]
     for page in pages:
-        expect(page.get_by_role("button", name="Approve")).to_be_visible()
+        expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
         # What a page reads before it sends is held until both have clicked, so both find the question open.
         page.route("**/runs", lambda route: held.append(route))
     for page in pages:
@@ -105,7 +105,7 @@ def test_a_click_on_a_question_that_is_decided_sends_nothing(tab: Tab, platform:
     page = tab.open("#/inbox")
     expect(page.get_by_role("article")).to_have_count(3)
     for article in page.get_by_role("article").all():
-        article.get_by_role("button", name="Approve").click()
+        article.get_by_role("button", name="Approve", exact=True).click()
     # The list of this tab is old: it does not come any more.
     page.route("**/threads/search", lambda route: route.abort())
     rejected = [{"type": "reject", "message": "No."}] * 2

@@ -59,7 +59,7 @@ def test_what_a_run_asks_is_shown_though_it_ended_while_its_thread_was_read(tab:
         route.fulfill(response=found, json={**found.json(), **({"status": "busy"} if busy and busy.pop() else {})})
 
     tab.page.route(f"**/threads/{thread}", answer)
-    expect(tab.open(f"#/thread/{thread}").get_by_role("button", name="Approve")).to_be_visible()
+    expect(tab.open(f"#/thread/{thread}").get_by_role("button", name="Approve", exact=True)).to_be_visible()
     assert not busy
     # The page asks for its thread again and again; no answer may be on its way when the tab is closed.
     tab.page.unroute_all(behavior="wait")

@@ -49,11 +49,11 @@ def test_a_server_that_is_away_is_told_and_what_happened_meanwhile_is_read(
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": CREATE})
     page = distant.open(f"#/thread/{thread}")
-    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     line.cut()
     trouble(page, "The server cannot be reached; trying again.")
     # What is on the screen stays, and a decision that does not arrive is not lost.
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_role("article").or_(page.get_by_role("alert"))).to_have_count(2)
     expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
     expect(page.get_by_role("button", name="Change the decision")).to_be_enabled()

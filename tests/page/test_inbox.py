@@ -41,7 +41,7 @@ def test_one_change_is_shown_and_sent_only_after_its_approval(tab: Tab, platform
     expect(asked).to_contain_text("body.name: you said it")
     expect(page.get_by_role("link", name="Inbox")).to_contain_text("1")
     assert platform.changes() == []
-    asked.get_by_role("button", name="Approve").click()
+    asked.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".answer")).to_have_text("It is created.")
     expect(page.get_by_label("Instruction")).to_be_focused()
     assert platform.changes() == ["POST 201"]
@@ -54,7 +54,7 @@ def test_a_change_waits_in_the_inbox_however_many_threads_are_newer(tab: Tab, pl
         platform.client.threads.create(metadata={"graph_id": "restgpt"})
     page = tab.open("#/inbox")
     expect(page.get_by_text("1 change waits for your decision.")).to_be_visible()
-    question(page, "POST create_project").get_by_role("button", name="Approve").click()
+    question(page, "POST create_project").get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("No change waits for a decision.")).to_be_visible()
     page = tab.open(f"#/thread/{thread}")
     expect(page.locator(".answer")).to_have_text("It is created.")
@@ -69,7 +69,7 @@ def test_three_changes_are_approved_edited_and_rejected_each_for_itself(tab: Tab
     expect(send).to_be_disabled()
 
     project = question(page, "POST create_project")
-    project.get_by_role("button", name="Approve").click()
+    project.get_by_role("button", name="Approve", exact=True).click()
     expect(project.get_by_role("button", name="Change the decision")).to_be_focused()
     task = question(page, "POST create_task")
     task.get_by_role("button", name="Edit…").click()
@@ -119,7 +119,7 @@ def test_a_change_can_wait_while_another_thread_is_decided(tab: Tab, platform: P
     later = question(page, "PATCH update_task")
     later.get_by_role("button", name="Later").click()
     expect(later).not_to_contain_text("Where values come from")
-    question(page, "POST create_project").get_by_role("button", name="Approve").click()
+    question(page, "POST create_project").get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("1 change waits for your decision.")).to_be_visible()
     expect(later.get_by_role("button", name="Later")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("navigation").get_by_text("done")).to_be_visible()
@@ -139,8 +139,8 @@ def test_hostile_text_is_shown_as_such_and_does_nothing(tab: Tab, platform: Plat
     asked.get_by_role("button", name="Edit…").click()
     expect(asked.get_by_label("name required")).to_have_value(SHOWN)
     asked.get_by_role("button", name="Cancel").click()
-    expect(asked.get_by_role("button", name="Approve")).to_be_focused()
-    asked.get_by_role("button", name="Approve").click()
+    expect(asked.get_by_role("button", name="Approve", exact=True)).to_be_focused()
+    asked.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".answer")).to_have_text("It is created.")
     assert STRANGE in platform.projects()
 

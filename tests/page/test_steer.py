@@ -97,7 +97,7 @@ def test_an_undo_shows_what_it_would_send_and_asks_before_it_does(tab: Tab, plat
     expect(page.get_by_role("navigation").get_by_text("1 change waits")).to_be_visible()
     expect(page.get_by_label("Instruction")).to_have_count(0)
     assert platform.changes() == ["POST 201"]
-    asked.get_by_role("button", name="Approve").click()
+    asked.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".answer")).to_contain_text("Done.")
     assert platform.changes() == ["POST 201", "DELETE 204"]
     assert "Roof garden" not in platform.projects()
@@ -155,7 +155,7 @@ def test_a_run_is_saved_as_a_recipe_and_runs_again_with_other_inputs(tab: Tab, p
     saved.get_by_role("button", name="Run it").click()
     asked = page.get_by_role("article", name="POST create_project")
     expect(asked.locator("pre").first).to_have_text('{"name":"Herb garden"}')
-    asked.get_by_role("button", name="Approve").click()
+    asked.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".answer")).to_have_text("It is created.")
     assert platform.changes() == ["POST 201", "POST 201"]
     assert "Herb garden" in platform.projects()

@@ -18,6 +18,7 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from roles import program
 from uiserver import UiPlatform, running_ui, started
 
+from restgpt.calling.permissions import Permissions
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.server import REFUSED, make_app
@@ -25,6 +26,7 @@ from restgpt.commands.ui.threads import MOST_HISTORY, PageThreads
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.sources import Sources
+from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.settings import Secret, Settings
@@ -132,7 +134,13 @@ def test_the_address_opens_the_door_once(page: Page) -> None:
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {ONCE}"}])
 def test_nothing_but_the_files_of_the_page_is_served_without_the_token(page: Page, headers: dict[str, str]) -> None:
-    for method, path in (("POST", "/threads/search"), ("GET", "/debug/wire?thread=x"), ("GET", "/threads/x/state")):
+    for method, path in (
+        ("POST", "/threads/search"),
+        ("GET", "/debug/wire?thread=x"),
+        ("GET", "/threads/x/state"),
+        ("GET", "/permissions"),
+        ("DELETE", "/permissions/x"),
+    ):
         refused = page.send(method, path, {} if method == "POST" else None, headers)
         assert (refused.status_code, refused.json()["detail"]) == (403, REFUSED)
     assert page.send("GET", "/debug", None, headers).status_code in (200, 503)
@@ -157,6 +165,17 @@ def test_only_the_recipes_of_the_page_are_written_into_the_store(page: Page) -> 
     assert page.send("PUT", "/store/items", given).status_code == 422
     assert page.send("PUT", "/store/items", given | {"namespace": ["restgpt", "page", "recipes"]}).is_success
     assert page.send("POST", "/store/items/search", {}).json() == {"items": [{"key": "x", "value": {}}]}
+
+
+def test_a_permission_is_listed_and_one_is_taken_back(page: Page) -> None:
+    board, kept = load_api(bundled_document("toy")), Permissions(page.kept.store)
+    for name in ("create_project", "create_task"):
+        kept.confirm_read(board.operation(name), "a person said so")
+    first, second = page.get("/permissions")
+    assert (first["text"], second["text"]) == tuple(map(str, kept.listed()))
+    for _ in range(2):
+        assert page.send("DELETE", f"/permissions/{first['key']}").is_success
+    assert page.get("/permissions") == [second]
 
 
 # The same threads.

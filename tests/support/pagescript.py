@@ -25,6 +25,7 @@ UNWELL = "Ask a model that refuses with markup"
 PLANT = "Plant this:"
 UNABLE = "Paint the fence"
 ASTRAY = "Move task 101 to project 999"
+ALIKE = "Add the tasks Fill beds, Turn compost and Water seedlings to project 1"
 UNFIT = "Give task 101 many hours"
 
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
@@ -69,6 +70,11 @@ plant_project(body={{"name": title, "owner": {PLANTED!r}}})
 stop({PLANTED!r})
 """,
     MANY: f"for n in range({CHANGES}):\n    create_task(project_id=1, body={{'title': str(n)}})\nprint('Done.')",
+    ALIKE: """
+for title in ("Fill beds", "Turn compost", "Water seedlings"):
+    create_task(project_id=1, body={"title": title})
+print("All three are added.")
+""",
     BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
 ENDS = {SLOW: ANSWER, PLANT: PLANTED}

@@ -49,17 +49,19 @@ class UiPlatform(Platform):
         return {**state["values"], **({"__interrupt__": state["interrupts"]} if state["interrupts"] else {})}
 
     def clear(self) -> None:
-        """Delete all threads, after the runs that a test has left."""
+        """Delete all threads, after the runs that a test has left, and all permissions."""
         for name in [thread["thread_id"] for thread in self.client.threads.search(limit=100)]:
             for run in self.client.runs.list(name):
                 self.client.runs.cancel(name, run["run_id"], wait=True)
             self.client.threads.delete(name)
+        for permission in self.client.http.get("/permissions"):
+            self.client.http.delete(f"/permissions/{permission['key']}")
 
 
-def admitted(browser: Browser, platform: Platform, port: int | None = None) -> Tab:
+def admitted(browser: Browser, platform: Platform, port: int | None = None, **options: Any) -> Tab:
     """Return a new tab that may use the server, itself or through another port: it has the token of `restgpt ui`."""
     assert isinstance(platform, UiPlatform)
-    tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}")
+    tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}", **options)
     tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
     return tab
 

@@ -21,6 +21,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from restgpt.calling.permissions import Permissions
 from restgpt.commands.failure import Exit, UsageError, expected_errors, explain, refuse_bytes
 from restgpt.commands.screen.terminal import Terminal
 from restgpt.commands.ui.runs import Run, Runs, text_of
@@ -139,6 +140,7 @@ def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secre
             *page_routes(),
             *protocol_routes(threads, runs),
             *recipe_store_routes(kept),
+            *permission_routes(Permissions(kept.store)),
         ]
     )
     guarded = TokenCheck(inside, access, open_paths=OPEN_PATHS, refusal=REFUSED)
@@ -219,6 +221,20 @@ def recipe_store_routes(kept: Persistence) -> list[Route]:
         kept.store.put(RECIPES, body.key, storable_value(body.value), index=False)
 
     return [_route("/store/items/search", search, "POST"), _route("/store/items", put, "PUT", Item)]
+
+
+def permission_routes(permissions: Permissions) -> list[Route]:
+    """Return the routes by which the page lists what a person permitted, and takes it back."""
+
+    def listed(path: Mapping[str, str], body: Body) -> Any:
+        return [{"key": item.key, "text": str(item)} for item in permissions.listed()]
+
+    def revoke(path: Mapping[str, str], body: Body) -> Any:
+        for item in permissions.listed():
+            if item.key == path["key"]:
+                permissions.revoke(item)
+
+    return [_route("/permissions", listed), _route("/permissions/{key}", revoke, "DELETE")]
 
 
 def _route(
