@@ -18,8 +18,8 @@ from langgraph.store.memory import InMemoryStore
 from rich.console import CONSOLE_SVG_FORMAT, Console
 
 from restgpt.commands.agent import Agent
-from restgpt.commands.screen.review import ask_person
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.review import ask_person
+from restgpt.commands.terminal import Terminal
 from restgpt.graph.agent import graph
 from restgpt.graph.persistence import Persistence
 from restgpt.nodes.run.context import Context
@@ -28,7 +28,8 @@ from restgpt.prompts import names, text_of
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.tools.model.scripted import ScriptedModel
-from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.result import Entry
+from restgpt.tools.sandbox.runner import run_program
 from restgpt.tools.settings import Settings
 
 ROOT = Path(__file__).parents[1]

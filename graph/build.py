@@ -8,24 +8,21 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
-from restgpt.graph.node import node_of, role_of
-from restgpt.graph.running import after_caller, after_parser, after_planner, make_parser, reopened
+from restgpt.graph.node import after_caller, after_parser, after_planner, make_parser, node_of, reopened, role_of
 from restgpt.nodes.caller import make_caller
-from restgpt.nodes.dialogue.form import Form
-from restgpt.nodes.dialogue.selection import MAX_CALLS
-from restgpt.nodes.intake import intake
-from restgpt.nodes.planner import make_planner
+from restgpt.nodes.dialogue.answer import Form
+from restgpt.nodes.planner import intake, make_planner
 from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.selector import select_operations
-from restgpt.nodes.state.rounds import MAX_REPAIRS
+from restgpt.nodes.selector import MAX_CALLS, select_operations
+from restgpt.nodes.state.results import MAX_REPAIRS
 from restgpt.nodes.state.state import FormedState, InputState, OutputState, State
 from restgpt.specs import Api
 from restgpt.tools.graphs.compiled_graph import DurableGraph
 from restgpt.tools.graphs.thread_pool import run_in_threads
-from restgpt.tools.model.wrapped import ChatModel
-from restgpt.tools.tracing.run_span import Kind
+from restgpt.tools.model.provider import ChatModel
+from restgpt.tools.tracing.span import RunKind
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -103,7 +100,7 @@ def compiled(
     checkpointer: BaseCheckpointSaver[Any] | bool | None,
     store: BaseStore | None,
     concurrency: int | None = None,
-    traced_as: Kind = "workflow",
+    traced_as: RunKind = "workflow",
 ) -> Any:
     """Compile a graph whose nodes run in threads, and whose unused approvals a later answer decides again.
 

@@ -17,9 +17,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result
 from langgraph.types import StateSnapshot
 
-from restgpt.calling.journal.journal import Journal, journals
-from restgpt.tools.errors import SettingsError, StoppingError
-from restgpt.tools.extras import extra_command
+from restgpt.calling.journal import Journal, journals
+from restgpt.tools.errors import SettingsError, StoppingError, extra_command
 from restgpt.tools.file_lock import PAUSE_S, file_lock
 from restgpt.tools.response.store import ResponseStore, handles_in
 from restgpt.tools.settings import Settings

@@ -13,7 +13,7 @@ from pathlib import Path
 from restgpt.specs import Operation, Problem, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import example_problems, minimal_arguments
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import summary_line
 from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request

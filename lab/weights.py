@@ -12,8 +12,7 @@ from math import exp, sqrt
 from pathlib import Path
 
 from restgpt.specs.search.index import SearchIndex
-from restgpt.specs.search.ranking import Search
-from restgpt.specs.search.weights import WEIGHTS, Weights
+from restgpt.specs.search.ranking import WEIGHTS, Search, Weights
 from restgpt_bench.packages import CACHE
 from restgpt_bench.retrieval.instructions import WORLDS, Part, Task, read_part, read_world
 

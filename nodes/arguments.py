@@ -20,15 +20,25 @@ from restgpt.nodes.dialogue.knowledge import rules_text
 from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, spent_since
-from restgpt.nodes.state.results import NOTHING_YET, background, result_of
-from restgpt.nodes.state.rounds import MAX_REPAIRS, latest, lineage, next_calls, of_turn, step_of, to_repair
+from restgpt.nodes.state.results import (
+    MAX_REPAIRS,
+    NOTHING_YET,
+    background,
+    latest,
+    lineage,
+    next_calls,
+    of_turn,
+    result_of,
+    step_of,
+    to_repair,
+)
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.signature import NOTED_MOST
-from restgpt.specs.docs.words.plain_text import plain_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls

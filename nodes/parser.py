@@ -14,17 +14,16 @@ from restgpt.calling.record import Request, seems_to_read, succeeded
 from restgpt.nodes.programs.log import made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.results import result_of
-from restgpt.nodes.state.rounds import is_closed, is_over, latest, of_round, step_of
+from restgpt.nodes.state.results import is_closed, is_over, latest, of_round, result_of, step_of
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
 from restgpt.tools.model.errors import UsedUpError
-from restgpt.tools.response.content import Body
-from restgpt.tools.response.headers import useful_headers
+from restgpt.tools.response.content import Body, useful_headers
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.response.store import UnknownHandleError
-from restgpt.tools.sandbox.runner import STANDARD, SandboxResult, Status, run_python
+from restgpt.tools.sandbox.result import STANDARD, SandboxResult, Status
+from restgpt.tools.sandbox.runner import run_python
 
 SMALL_BODY = 400
 """A body of at most this many bytes is the result as it is, without a model call."""

@@ -6,8 +6,7 @@ if TYPE_CHECKING:
     from restgpt.api_tools import as_tools
     from restgpt.client import Client
     from restgpt.graph.build import build_graph
-    from restgpt.graph.recipes.build import build_recipe
-    from restgpt.graph.recipes.tools import load_recipes
+    from restgpt.graph.recipe import build_recipe, load_recipes
     from restgpt.nodes.run.context import Context
     from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
@@ -41,8 +40,8 @@ MODULES = {
     "Undone": "outcome",
     "as_tools": "api_tools",
     "build_graph": "graph.build",
-    "build_recipe": "graph.recipes.build",
-    "load_recipes": "graph.recipes.tools",
+    "build_recipe": "graph.recipe",
+    "load_recipes": "graph.recipe",
 }
 
 

@@ -15,8 +15,7 @@ from restgpt.calling.call import Call
 from restgpt.client import Client
 from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
-from restgpt.host.arguments import taken_arguments
-from restgpt.host.call_place import CallPlace, CallPlaces
+from restgpt.host.arguments import CallPlace, CallPlaces, taken_arguments
 from restgpt.host.definitions import (
     CHANGE,
     READ,
@@ -28,8 +27,7 @@ from restgpt.host.definitions import (
 )
 from restgpt.host.direct import direct_definitions
 from restgpt.host.operations import FOUND, described_text, found_text
-from restgpt.host.preview import Preview, preview, preview_ran
-from restgpt.host.reading import read
+from restgpt.host.preview import Preview, preview, preview_ran, read
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called
@@ -37,8 +35,7 @@ from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.graphs.compiled_graph import own_thread
 from restgpt.tools.graphs.thread_pool import SHARED
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.response.store import BoundedMemory, UnknownHandleError
 
 STATE = ("requests", "steps", "program", "answer")
 """The keys of a subgraph's state from which the result of a tool is made, as far as it has them."""

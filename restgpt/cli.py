@@ -12,23 +12,19 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from restgpt.commands.allow import allow, read_folder
+from restgpt.commands.access import allow, login, read_folder
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
-from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.history.resume import resume
-from restgpt.commands.history.threads import threads
-from restgpt.commands.history.undo import undo
-from restgpt.commands.login import login
+from restgpt.commands.mcp import mcp
 from restgpt.commands.memory import memory
-from restgpt.commands.recipes.app import recipe
-from restgpt.commands.screen.terminal import Terminal
-from restgpt.commands.serving.mcp import mcp
-from restgpt.commands.serving.studio import STATE, studio
+from restgpt.commands.recipe import recipe
+from restgpt.commands.resume import resume, undo
+from restgpt.commands.studio import STATE, studio
+from restgpt.commands.terminal import Exit, Terminal, UsageError, reported
+from restgpt.commands.threads import threads
 from restgpt.commands.ui.app import ui
-from restgpt.tools.errors import SettingsError, name_and_place
-from restgpt.tools.extras import BENCH, FUNCTIONS, extra_command
+from restgpt.tools.errors import BENCH, FUNCTIONS, SettingsError, extra_command, name_and_place
 from restgpt.tools.text.exits import RedactingFormatter
 
 log = logging.getLogger("restgpt.cli")
@@ -148,7 +144,7 @@ def _options(
         more = (Path("recipes"), STATE) if ctx.invoked_subcommand == "studio" else ()
         read_folder(env_file, apis, *more, as_json="--json" in ctx.obj)
     # Here, because `restgpt --help` has nothing to export, and the settings take half of its time to import.
-    from restgpt.tools.tracing.export import export_traces
+    from restgpt.tools.tracing.telemetry import export_traces
 
     export_traces()
 

@@ -16,22 +16,20 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 
-from restgpt.calling.call import Call, Problems
+from restgpt.calling.call import Call, Problems, draft
 from restgpt.calling.decision import decide
-from restgpt.calling.draft import draft
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
-from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.permissions import Permission, Permissions
 from restgpt.calling.question import permit_of, present
 from restgpt.calling.record import CallRecord, request_of
 from restgpt.calling.session import Session
-from restgpt.calling.undo.reversal import Reversal, reversals, settle_reversals
+from restgpt.calling.undo import Reversal, reversals, settle_reversals
 from restgpt.earlier import MOST_EARLIER, Earlier
 from restgpt.graph.build import make_resources
-from restgpt.graph.calls import build_calls, calls_input
 from restgpt.graph.persistence import open_persistence, thread_config, undo_thread, undone_by
-from restgpt.graph.program import ProgramInput, build_program
+from restgpt.graph.single import ProgramInput, build_calls, build_program, calls_input
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import answered, answered_apis, operations_by_handle, responses, seen_message
 from restgpt.nodes.run.context import Context
@@ -46,8 +44,7 @@ from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.content import Body
-from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import UnknownHandleError
+from restgpt.tools.response.store import BoundedMemory, UnknownHandleError, locked
 from restgpt.tools.settings import Settings
 
 Decision = Mapping[str, Any]

@@ -44,7 +44,7 @@ class Pending:
 
         These are the open ones; without any, those whose approval can be taken back, since the request did not go out.
         """
-        from restgpt.graph.running import pause_of, unused_approvals
+        from restgpt.graph.node import pause_of, unused_approvals
 
         unused: dict[str, list[Any]] = {}
         for request in unused_approvals(snapshot):

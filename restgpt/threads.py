@@ -157,13 +157,13 @@ class Threads:
 
     def count(self, group: str, name: str) -> int:
         """Count one more of a name in a group, for all processes of the database, and return the number, from 1."""
-        from restgpt.calling.journal.claim import claims_of
+        from restgpt.calling.claim import claims_of
 
         return claims_of(self._store).take(group, name).number
 
     def forget_counts(self, group: str) -> None:
         """Delete the numbers of a group."""
-        from restgpt.calling.journal.claim import claims_of
+        from restgpt.calling.claim import claims_of
 
         claims_of(self._store).clear(group)
 
@@ -251,9 +251,8 @@ class SavedStates:
 
     def _built(self, kind: Kind, recipe: RecipeOfThread | None) -> Any:
         from restgpt.graph.build import build_graph
-        from restgpt.graph.calls import build_calls
-        from restgpt.graph.program import build_program
-        from restgpt.graph.recipes.build import build_recipe
+        from restgpt.graph.recipe import build_recipe
+        from restgpt.graph.single import build_calls, build_program
         from restgpt.nodes.run.services import Services
         from restgpt.recipes.recipe import Recipe
 

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from restgpt.specs.api import Api, load_api
     from restgpt.specs.catalogue import Catalogue
-    from restgpt.specs.content import MediaType, RequestBody, Response
     from restgpt.specs.operation import Operation
-    from restgpt.specs.parameter import Parameter
+    from restgpt.specs.parameter import MediaType, Parameter, RequestBody, Response
     from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError, UnknownPartError
-    from restgpt.specs.security import SecurityScheme
-    from restgpt.specs.server import Server
+    from restgpt.specs.server import SecurityScheme, Server
 
 __all__ = [
     "Api",

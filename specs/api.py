@@ -7,30 +7,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from restgpt.specs.docs.words.sentences import common_sentences
+from restgpt.specs.docs.prose import common_sentences
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
 from restgpt.specs.reading.disk_cache import load_cached, open_cached
-from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.document import Document, follow_safely
+from restgpt.specs.reading.download import read_source
 from restgpt.specs.reading.faults import slice_problems
-from restgpt.specs.reading.format import open_document
+from restgpt.specs.reading.format import open_document, server_entries, type_problems
 from restgpt.specs.reading.index import Index, build_index
-from restgpt.specs.reading.references import follow_safely
-from restgpt.specs.reading.source import read_source
-from restgpt.specs.reading.swagger2 import server_entries, type_problems
 from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.search.index import SearchIndex, load_search_index
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.security import (
+from restgpt.specs.server import (
     KINDS,
+    ROOT,
     Requirement,
     SecurityScheme,
+    Server,
+    absolute_url,
     flat_credentials,
+    no_host,
     read_requirements,
     read_scheme,
+    read_servers,
     requirement_problems,
+    server_problems,
+    with_path,
 )
-from restgpt.specs.server import ROOT, Server, absolute_url, no_host, read_servers, server_problems, with_path
 
 MOST_NOTES = 4000
 """The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""

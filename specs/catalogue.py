@@ -8,12 +8,10 @@ from functools import cached_property
 
 from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.overview.map import Map
-from restgpt.specs.docs.overview.summary import summary_line
-from restgpt.specs.keyword import identifier
-from restgpt.specs.operation import Operation
+from restgpt.specs.docs.map import Map, summary_line
+from restgpt.specs.operation import Operation, identifier
 from restgpt.specs.problem import UnknownOperationError
-from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.specs.reading.index import UniqueNames
 from restgpt.specs.search.ranking import Search
 
 # The divisor of the budget for a list that was searched: the needed operations are near its head.

@@ -103,8 +103,8 @@ def _map(catalogue: Any) -> None:
 
 
 def _description(api: Any) -> None:
-    from restgpt.specs.docs.overview.areas import areas
-    from restgpt.specs.docs.words.sections import Sections, Subject
+    from restgpt.specs.docs.map import areas
+    from restgpt.specs.docs.sections import Sections, Subject
 
     areas(api.operations, most=300)
     sections = Sections(api.description, api.tag_descriptions, api.path_descriptions)
@@ -136,10 +136,10 @@ def _signatures(catalogue: Any, used: Sequence[Any]) -> None:
 def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     from restgpt.calling.shapes import differs
     from restgpt.calling.target import reader_of
-    from restgpt.calling.undo.remedy import outlook
+    from restgpt.calling.undo import outlook
     from restgpt.specs.docs.arguments import SignatureError, arguments_of
     from restgpt.specs.docs.example import example_problems, minimal_arguments
-    from restgpt.tools.response.headers import has_conditions
+    from restgpt.tools.response.content import has_conditions
 
     place = f"{operation.method} {operation.path[:30]}"
     arguments: dict[str, Any] = {}
@@ -189,8 +189,7 @@ def _request(operation: Any, arguments: dict[str, Any]) -> None:
 
 def _answer(operation: Any, value: Any) -> None:
     from restgpt.tools.http.pagination import next_request
-    from restgpt.tools.response.content import Body
-    from restgpt.tools.response.reply import Reply
+    from restgpt.tools.response.content import Body, Reply
     from restgpt.tools.response.store import response_warnings
 
     data = json.dumps(value).encode()

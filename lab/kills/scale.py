@@ -346,7 +346,7 @@ def _journal(database: str) -> dict[str, int]:
     """Return how many entries of the journal have an outcome, by its status, and how many have none."""
     from langgraph.store.postgres import PostgresStore
 
-    from restgpt.calling.journal.journal import journals
+    from restgpt.calling.journal import journals
 
     with PostgresStore.from_conn_string(database) as store:
         outcomes = [entry["outcome"] for entry in journals(store)]

@@ -11,7 +11,7 @@ from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.memory_store import BoundedMemory
+from restgpt.tools.response.store import BoundedMemory
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import served_api
 

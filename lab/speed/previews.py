@@ -18,8 +18,8 @@ from langgraph.store.memory import InMemoryStore
 from lab.kit.memory import forget_peak, memory, peak_mb
 from lab.kit.table import markdown
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.tools.response.content import Reply
 from restgpt.tools.response.page import BUDGET, preview_body, read_page
-from restgpt.tools.response.reply import Reply
 from restgpt.tools.response.store import ResponseStore
 
 MEGABYTE = 1_000_000

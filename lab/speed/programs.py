@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from lab.kit.table import markdown
 from lab.speed.search_page import search_page
 from lab.speed.timing import p95, times
-from restgpt.tools.sandbox.digest import call_text, digest_of
-from restgpt.tools.sandbox.program import Entry, ProgramRun, run_program
-from restgpt.tools.sandbox.result import Limits, SandboxResult
-from restgpt.tools.sandbox.runner import run_python
+from restgpt.tools.sandbox.code import call_text, digest_of
+from restgpt.tools.sandbox.result import Entry, Limits, ProgramRun, SandboxResult
+from restgpt.tools.sandbox.runner import run_program, run_python
 
 ROUNDS = 40
 LIMITS = Limits(wall=60.0)

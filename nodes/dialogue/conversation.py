@@ -12,9 +12,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from restgpt.calling.call import Call, Problems
+from restgpt.calling.call import Call, Problems, draft
 from restgpt.calling.decision import permissions_for
-from restgpt.calling.draft import draft
 from restgpt.calling.origin.evidence import text_of
 from restgpt.calling.origin.flow import AnsweredApis, api_record
 from restgpt.calling.origin.provenance import SHORTEST, traced_values

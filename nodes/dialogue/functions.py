@@ -8,17 +8,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
-from restgpt.nodes.dialogue.knowledge import more_rules
-from restgpt.nodes.dialogue.look import AROUND, opened, parts_in, whole_map
+from restgpt.nodes.dialogue.knowledge import AROUND, more_rules, opened, parts_in, whole_map
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import FunctionChoice, Look
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.overview.summary import function_line
+from restgpt.specs.docs.map import function_line
 from restgpt.specs.search.query import read_query
-from restgpt.specs.search.stemmer import stems
-from restgpt.specs.search.synonyms import synonyms
+from restgpt.specs.search.words import stems, synonyms
 
 MOST_SHOWN = 8
 """The maximum number of functions that one look shows with their signatures."""

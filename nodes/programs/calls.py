@@ -27,10 +27,10 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.arguments import arguments_of, body_fields
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
-from restgpt.specs.keyword import BODY, PAGES
+from restgpt.specs.operation import BODY, PAGES
 from restgpt.specs.schemas.shape import Shape
-from restgpt.tools.sandbox.digest import call_text, digest_of
-from restgpt.tools.sandbox.program import WantedCall
+from restgpt.tools.sandbox.code import call_text, digest_of
+from restgpt.tools.sandbox.result import WantedCall
 from restgpt.tools.text.storable import storable_text
 
 FIELDS_MOST = 400

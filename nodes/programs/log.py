@@ -1,17 +1,60 @@
-"""The log of a program: the answers that a run of it gets, of its own calls and of those of earlier programs."""
+"""What a run says whose recipe stopped: why, what was changed until then, and what to do.
 
+The log of a program: the answers that a run of it gets, of its own calls and of those of earlier programs.
+"""
+
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from restgpt.calling.record import UNSENT, CallSite, Request, is_done
+from restgpt.calling.record import UNSENT, CallSite, Request, is_done, seems_to_read
+from restgpt.nodes.dialogue.conversation import is_answered
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.records import Program, spent_since
+from restgpt.nodes.state.recipe_run import recipe_of
+from restgpt.nodes.state.records import Program, RecipeRun, spent_since
+from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.state import State
 from restgpt.specs.status import is_success
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
-from restgpt.tools.sandbox.program import LIMITS, Entry
+from restgpt.tools.sandbox.result import Entry
+from restgpt.tools.sandbox.runner import LIMITS
+
+
+def changes_of(requests: Iterable[Request]) -> list[Request]:
+    """Return the changes that were sent, whatever came of them."""
+    return [request for request in requests if not seems_to_read(request) and is_answered(request)]
+
+
+def stop_text(record: RecipeRun, reason: str, requests: Sequence[Request], *, thread: str, may_heal: bool) -> str:
+    """Return the answer of a run whose recipe stopped: why, what was changed until then, and what to do."""
+    name, changes = record["name"], changes_of(requests)
+    if not changes:
+        lines = [f"The recipe {name} stopped before it changed anything. {reason}", "Nothing was changed."]
+        if may_heal:
+            lines.append(
+                f"To let the agent go on from here, run it again with --heal (`restgpt recipe run {name} --heal …`). "
+                "Or correct the file of the recipe."
+            )
+        return "\n".join(lines)
+    return "\n".join(
+        [
+            f"The recipe {name} stopped after it had sent changes. {reason}",
+            "Sent until then:",
+            result_of(changes),
+            f"`restgpt undo {thread}` takes back what can be taken back.",
+        ]
+    )
+
+
+def to_planner(record: RecipeRun, reason: str) -> str:
+    """Return the result of a recipe that stopped, for the planner, who sees the program too."""
+    inputs = json.dumps(record["inputs"], ensure_ascii=False)
+    described = " ".join(recipe_of(record).description.split())
+    does = f" ({described})" if described else ""
+    return f"This program is the recipe {record['name']}{does}. It ran with inputs = {inputs} and stopped. {reason}"
+
 
 MOST_DATA = LIMITS.data - (4 << 20)
 """The maximum number of bytes of all answers that a run of a program gets; the rest is for their headers and notes."""

@@ -3,6 +3,8 @@
 At calls without an answer the parser carries them out as it does those of an API plan. The program waits in its process
 meanwhile, or, if the node ends, runs again from its start with the answers so far. So it waits for a person, or
 survives a crash, like any other part of a run.
+
+Programs of a client: opens a run whose program comes with the input, not from a model of the agent.
 """
 
 import json
@@ -12,21 +14,21 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from restgpt.calling.record import Request
+from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
 from restgpt.nodes.programs.log import entries, left, made_in_turn, offered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Writer, spent_since
-from restgpt.nodes.state.results import shortened
-from restgpt.nodes.state.rounds import of_round, of_turn
+from restgpt.nodes.state.results import of_round, of_turn, shortened
 from restgpt.nodes.state.state import State
 from restgpt.prompts import render
 from restgpt.specs import Operation
-from restgpt.tools.errors import ArgumentError
+from restgpt.tools.errors import ArgumentError, UnfinishedProgramError
 from restgpt.tools.sandbox.code import program_code
-from restgpt.tools.sandbox.program import LIMITS, MOST_NAMES, ProgramRun, run_program, sandbox_version
-from restgpt.tools.sandbox.result import Status
+from restgpt.tools.sandbox.result import ProgramRun, Status
+from restgpt.tools.sandbox.runner import LIMITS, MOST_NAMES, run_program, sandbox_version
 from restgpt.tools.text.storable import storable_text
 from restgpt.tools.tracing.telemetry import annotate
 
@@ -240,3 +242,49 @@ def _handed_over(
     if problems:
         return failure(program, requests, "\n".join(problems[:5]))
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
+
+
+THOUGHT = "A client gave the program."
+
+
+def corrected(state: Any, thread: str) -> Program | None:
+    """Return the program of the thread that a new one corrects: one that ended without a report.
+
+    Raises `UnfinishedProgramError` for a program that has not ended: what it has changed so far has no step yet, so
+    another program would make these changes once more.
+    """
+    before: Program | None = state.get("program")
+    if is_running(before):
+        raise UnfinishedProgramError(thread)
+    return before if before is not None and before.get("end") != "report" else None
+
+
+def client_update(
+    run: Run, state: State, code: str, *, before: Program | None = None, operations: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the update that has the parser run a client's program; `before` is the one that it corrects.
+
+    A corrected program belongs to the same sub-task, so that it gets the answers of the changes that were made. Its
+    budget is a new one. `operations` limits the functions that it may call; raises `UnknownOperationError`.
+    """
+    functions = None
+    if operations is not None:
+        functions = [run.catalogue.function_name(run.catalogue.operation(name)) for name in operations]
+    # The model behind a client may have seen every answer so far.
+    seen = answered_apis(state["steps"], messages=state["messages"])
+    number = before["number"] + 1 if before else 1
+    program = written(
+        run, code, writer="client", number=number, is_last=True, before=before, seen=seen, functions=functions
+    )
+    return {
+        "decision": {"kind": "program", "text": program["code"], "thought": THOUGHT, "last": True},
+        "plan": "",
+        "task": state["task"] if before else state["task"] + 1,
+        "round": state["round"] + 1,
+        "api_plan": {"calls": [], "reason": THOUGHT},
+        "program": program,
+        "hint": "",
+        "answer": "",
+        "baseline": state["usage"],
+        "usage": run.usage(),
+    }

@@ -1,4 +1,7 @@
-"""The caller's choice of a recipe: the list in the prompt of its first reply, and the check of its reply."""
+"""Recipes: opens a run whose program comes from a file and not from a model.
+
+The caller's choice of a recipe: the list in the prompt of its first reply, and the check of its reply.
+"""
 
 import json
 import re
@@ -7,16 +10,42 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from restgpt.nodes.dialogue.conversation import answered_apis
+from restgpt.nodes.programs.program import written
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.state.recipe_run import recipe_record, signature
-from restgpt.nodes.state.records import RecipeRun
+from restgpt.nodes.state.recipe_run import recipe_of, recipe_record, signature
+from restgpt.nodes.state.records import Decision, RecipeRun
+from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
-from restgpt.recipes.given import RecipeInputError
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, RecipeInputError
 from restgpt.specs.api import slug
-from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.tools.text.quotation import one_line
+
+
+def recipe_update(run: Run, state: State, record: RecipeRun) -> dict[str, Any]:
+    """Return the update that begins the turn of a recipe in a graph without a planner."""
+    decision: Decision = {"kind": "program", "text": state["instruction"], "last": True}
+    place = {"plan": state["instruction"], "task": state["task"] + 1, "round": state["round"] + 1}
+    return {"decision": decision, **place, **recipe_program(run, state, record)}
+
+
+def recipe_program(run: Run, state: State, record: RecipeRun) -> dict[str, Any]:
+    """Return the update that has the parser run the program of a recipe."""
+    recipe = recipe_of(record)
+    # Where the user gave the inputs, no writer has seen an answer.
+    is_chosen = record.get("is_chosen", False) or record.get("is_passed", False)
+    seen = answered_apis(state["steps"], messages=state["messages"]) if is_chosen else ()
+    program = written(run, recipe.program, writer="recipe", is_last=True, seen=seen)
+    return {
+        "api_plan": {"calls": [], "reason": f"The recipe {recipe.name}: {recipe.description}".rstrip(": ")},
+        "program": program,
+        "recipe": {**record, "turn": state["turn"]},
+        "hint": "",
+        "usage": run.usage(),
+    }
+
 
 MOST_SHOWN = 10
 """The maximum number of recipes that the caller sees; of more, those with the words of the instruction."""

@@ -14,10 +14,9 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.decision import EDITED
+from restgpt.calling.decision import EDITED, Writes
 from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import is_literal, literals
-from restgpt.calling.policy import Writes
 from restgpt.calling.record import CallSite, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
 from restgpt.nodes.programs.log import entry_of
@@ -28,13 +27,14 @@ from restgpt.nodes.state.records import Step
 from restgpt.recipes.recipe import MOST_PROGRAM, Recipe, RecipeApi, Saved, UsedOperation
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.effort import within
-from restgpt.specs.keyword import identifier
+from restgpt.specs.operation import identifier
 from restgpt.specs.reading.tree import places_in
 from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.literals import Parametrized, Replacement, parametrized
-from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.result import Entry
+from restgpt.tools.sandbox.runner import run_program
 from restgpt.tools.text.quotation import named as shown
 from restgpt.tools.text.redaction import Redactor, is_secret_name
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from restgpt.calling.policy import Writes
+from restgpt.calling.decision import Writes
 from restgpt.nodes.state.records import Usage, tokens
 from restgpt.prompts import checked, text_of
-from restgpt.tools.model.role import Role
+from restgpt.tools.model import Role
 from restgpt.tools.model.structured import Method
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

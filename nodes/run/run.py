@@ -14,27 +14,26 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
-from restgpt.calling.journal.claim import Claim, LostClaimError
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.claim import Claim, LostClaimError
+from restgpt.calling.decision import Rules
+from restgpt.calling.journal import Journal
 from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
-from restgpt.calling.policy import Rules
 from restgpt.calling.record import CallRecord, Request
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
-from restgpt.nodes.run.answer_stream import AnswerStream
 from restgpt.nodes.run.context import Context, today_text
 from restgpt.nodes.run.events import request_reporter
-from restgpt.nodes.run.model_calls import ModelCalls
+from restgpt.nodes.run.model_calls import AnswerStream, ModelCalls
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Usage, tokens
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
-from restgpt.specs.docs.words.current_time import current_time
+from restgpt.specs.docs.prose import current_time
 from restgpt.specs.status import is_success
-from restgpt.tools.model.echo import echo_of
-from restgpt.tools.model.role import Role
+from restgpt.tools.model import Role
+from restgpt.tools.model.reply import echo_of
 from restgpt.tools.response.store import MOST_CACHED, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.text.redaction import Redactor, is_secret_name

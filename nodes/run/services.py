@@ -20,12 +20,10 @@ from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import FolderError, SettingsError
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.model.provider import bounded, resolve_model
-from restgpt.tools.model.role import Role
-from restgpt.tools.model.wrapped import ChatModel, chat_model
+from restgpt.tools.model import Role
+from restgpt.tools.model.provider import ChatModel, bounded, chat_model, resolve_model
 from restgpt.tools.network.connection import SessionAdapter
-from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import BodyCache
+from restgpt.tools.response.store import BodyCache, BoundedMemory, locked
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
 

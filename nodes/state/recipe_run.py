@@ -7,10 +7,9 @@ from functools import lru_cache
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from restgpt.calling.policy import Writes
+from restgpt.calling.decision import Writes
 from restgpt.nodes.state.records import Program, RecipeRun, Step
-from restgpt.recipes.given import RecipeInputError, completed, input_problems
-from restgpt.recipes.recipe import Recipe, recipe_of_json
+from restgpt.recipes.recipe import Recipe, RecipeInputError, completed, input_problems, recipe_of_json
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.reading.tree import places_in
 from restgpt.tools.text.storable import storable_text, storable_value

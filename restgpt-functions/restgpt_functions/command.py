@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.model_server import say_address_of_dotenv
-from restgpt.commands.options import AsJson
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Exit, Terminal, UsageError, reported, say_address_of_dotenv
 
 if TYPE_CHECKING:
     from restgpt_functions.docs.function import Function

@@ -14,8 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 
-from restgpt.tools.graphs.compiled_graph import TracedGraph
-from restgpt.tools.graphs.served_graph import ServedGraph
+from restgpt.tools.graphs.compiled_graph import ServedGraph, TracedGraph
 from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
 from restgpt.tools.text.exits import withholding
 from restgpt.tools.tracing.telemetry import observed

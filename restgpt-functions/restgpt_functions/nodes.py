@@ -11,9 +11,8 @@ from langgraph.types import interrupt
 
 from restgpt.nodes.run.context import today_text
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.model.errors import ModelReplyError
-from restgpt.tools.model.usage import ModelUsage
-from restgpt.tools.tracing.content import redacted_with
+from restgpt.tools.model.errors import ModelReplyError, ModelUsage
+from restgpt.tools.tracing.telemetry import redacted_with
 from restgpt_functions.calls.call import Call, to_plain
 from restgpt_functions.calls.rendering import render_calls, to_tool_calls
 from restgpt_functions.calls.rest import shown_requests

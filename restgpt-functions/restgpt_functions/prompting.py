@@ -9,11 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field
 
 from restgpt.specs.docs.documentation import documentation as operation_documentation
-from restgpt.specs.reading.text.hidden import marks
-from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError
+from restgpt.specs.reading.coercion import marks
+from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError, ModelUsage, usage_of
 from restgpt.tools.model.reply import read_text, reply_to, text_of
 from restgpt.tools.model.structured import ask
-from restgpt.tools.model.usage import ModelUsage, usage_of
 from restgpt_functions.calls.call import Call
 from restgpt_functions.calls.parsing import parse_calls
 from restgpt_functions.context import FunctionContext, Prompting

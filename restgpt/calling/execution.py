@@ -6,25 +6,25 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
 from restgpt.calling.call import Call
+from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.journal.claim import LostClaimError
-from restgpt.calling.journal.journal import JournalEntry, entry_id
+from restgpt.calling.journal import JournalEntry, entry_id
 from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, TargetState
-from restgpt.calling.undo.remedy import Irreversible, Made, needs_earlier, remedy
+from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.text.exits import note_sent
 from restgpt.tools.text.storable import storable_value
-from restgpt.tools.tracing.content import MOST_CONTENT, set_content
 from restgpt.tools.tracing.span import Span, tool_span
+from restgpt.tools.tracing.telemetry import MOST_CONTENT, set_content
 
 REFUSED = (RedirectFault, BoundFault)
 """The API answered in a way that is not followed: of a request that changes nothing, the planner is told."""

@@ -23,9 +23,8 @@ from restgpt.calling.decision import (
     permissions_for,
 )
 from restgpt.calling.idempotency import given_key, key_header
-from restgpt.calling.journal.journal import UNDO
-from restgpt.calling.origin.flow import api_record, entry_id
-from restgpt.calling.origin.item import is_opaque, item_at, telling
+from restgpt.calling.journal import UNDO
+from restgpt.calling.origin.flow import api_record, entry_id, is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
 from restgpt.calling.record import AskedFlow, CallRecord, Provenance
@@ -43,7 +42,7 @@ from restgpt.calling.scope import (
 )
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
-from restgpt.calling.undo.remedy import outlook
+from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
 from restgpt.specs.reading.tree import parse_pointer

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from restgpt.calling.call import Call, read_call
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.policy import Rules
+from restgpt.calling.decision import Rules
+from restgpt.calling.journal import Journal
 from restgpt.calling.record import CallRecord
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, reader_arguments, reader_of
 from restgpt.specs import Api, Catalogue, Operation
@@ -24,7 +24,7 @@ from restgpt.tools.errors import (
 )
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import PreparedRequest, build_request
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.text.redaction import Redactor
 

@@ -14,12 +14,11 @@ from langgraph.store.base import BaseStore
 
 from restgpt.specs import Api, Operation
 from restgpt.specs.effort import within
-from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.references import follow_safely
-from restgpt.specs.schemas.all_of import merge_all_of
+from restgpt.specs.reading.document import Document, follow_safely
 from restgpt.specs.schemas.shape import Shape as Field
+from restgpt.specs.schemas.shape import merge_all_of
 from restgpt.tools.request.body import kind_of
-from restgpt.tools.response.shape import Shape, merged, shape_of, text_of
+from restgpt.tools.response.sketch import Shape, merged, shape_of, text_of
 from restgpt.tools.text.storable import delete_items
 
 NAMESPACE = ("restgpt", "shapes")

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Specs, settings_of
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import (
+    ApiNames,
+    AsJson,
+    BaseUrl,
+    MoreSettings,
+    Specs,
+    Terminal,
+    UsageError,
+    reported,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -144,7 +152,7 @@ def functions(
         from restgpt.nodes.run.services import Services
         from restgpt.sources import Sources, find_operation
         from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.run_settings import checked_settings
+        from restgpt.tools.settings.settings import checked_settings
 
         settings = Settings.from_env()
         apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
@@ -234,8 +242,8 @@ ORIGINS = {
 
 
 def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", settings: "Settings") -> None:
+    from restgpt.calling.decision import Rules
     from restgpt.calling.permissions import Permissions
-    from restgpt.calling.policy import Rules
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(settings) as persistence:
@@ -294,7 +302,7 @@ def _lint(found: "Api") -> "list[Problem]":
     try:
         from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
-        from restgpt.tools.extras import extra_command
+        from restgpt.tools.errors import extra_command
 
         missing = f"The document was not validated. Install the validator: {extra_command('lint')}"
         return [*problems, Problem("", missing)]
@@ -341,7 +349,7 @@ def _operation_document(operation: "Operation") -> dict[str, Any]:
 
 
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
-    from restgpt.specs.docs.overview.summary import summary_line
+    from restgpt.specs.docs.map import summary_line
 
     lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]

@@ -7,8 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from restgpt.commands.failure import UsageError, refuse_bytes, reported
-from restgpt.commands.options import (
+from restgpt.commands.terminal import (
     ApiNames,
     AsJson,
     BaseUrl,
@@ -16,11 +15,14 @@ from restgpt.commands.options import (
     MoreSettings,
     Quiet,
     Specs,
+    Terminal,
     Thread,
+    UsageError,
     Writes,
+    refuse_bytes,
+    reported,
     settings_of,
 )
-from restgpt.commands.screen.terminal import Terminal
 
 if TYPE_CHECKING:
     from restgpt.commands.agent import Agent
@@ -58,8 +60,8 @@ def _ask(
     context: dict[str, Any],
     thread: str | None,
 ) -> None:
-    from restgpt.commands.history.resume import open_agent
-    from restgpt.commands.run import run_thread
+    from restgpt.commands.agent import run_thread
+    from restgpt.commands.resume import open_agent
     from restgpt.graph.persistence import open_persistence
     from restgpt.sources import Sources
     from restgpt.threads import Threads, checked_name

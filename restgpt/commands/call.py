@@ -1,21 +1,234 @@
-"""`restgpt call`: draft, check, approve and send one call without a model, by the same code as the agent's calls."""
+"""A thread without a model, such as a call of an MCP client: finished after a kill, decided, and reported.
 
+`restgpt call`: draft, check, approve and send one call without a model, by the same code as the agent's calls.
+"""
+
+import base64
+import json
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, AsJson, BaseUrl, MoreSettings, Quiet, Specs, Writes, settings_of
-from restgpt.commands.screen.review import Verdict, json_arguments
-from restgpt.commands.screen.terminal import Terminal
-from restgpt.outcome import Pending
+from restgpt.commands.review import Verdict, json_arguments
+from restgpt.commands.terminal import (
+    ApiNames,
+    AsJson,
+    BaseUrl,
+    Exit,
+    MoreSettings,
+    Quiet,
+    Specs,
+    Terminal,
+    UsageError,
+    Writes,
+    reported,
+    settings_of,
+)
+from restgpt.outcome import Called, Pending
+from restgpt.tools.text.quotation import JsonText, visible_json
+from restgpt.trace import size_text
 
 if TYPE_CHECKING:
     from restgpt.calling.call import Call
+    from restgpt.client import Client
+    from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.services import Services
     from restgpt.outcome import Called
+    from restgpt.threads import ThreadRecord
+    from restgpt.tools.response.content import Body
+    from restgpt.tools.settings import Settings
+
+DECODED_MOST = 1_000_000
+"""How many characters of JSON are decoded, to be printed with indentation; a longer text is printed as it is."""
+
+REDIRECTED = (
+    "The API redirects this request, which is not followed. Correct the path in the document, or give the right "
+    "address with --base-url."
+)
+
+
+def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Services":
+    """Return the APIs and settings of a thread; raises `UsageError`, `SpecError`."""
+    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.services import Services
+    from restgpt.tools.settings.settings import checked_settings
+
+    if record.sources.is_empty:
+        raise UsageError(
+            f"The documents of the APIs of thread {record.thread} were given as texts, so they cannot be loaded here. "
+            "Go on with it in the program that began it."
+        )
+    context = checked_settings(Context, record.context)
+    return Services(record.sources.load(settings), defaults=context, settings=settings, store=persistence.store)
+
+
+def client_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Client":
+    """Return a client over the APIs of a thread, for its calls without a model; raises as `resources_of`."""
+    from restgpt.client import Client
+
+    return Client(services=resources_of(record, settings, persistence), **persistence.saved)
+
+
+def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[str, Any] | None]) -> Any:
+    """Decide question after question by `answers`, until none is left or it returns None; return what stands then."""
+    while isinstance(standing, Pending) and (given := answers(standing)) is not None:
+        standing = client.resume(standing.thread, given)
+    return standing
+
+
+def answering(terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], dict[str, Any] | None]:
+    """Return what answers questions: options the first one only, not a later one, such as about a changed target."""
+    from restgpt.commands.agent import decide_here
+
+    verdicts = iter([verdict] if verdict else [])
+
+    def answers(pending: Pending) -> dict[str, Any] | None:
+        given = next(verdicts, None)
+        return given.answers([pending]) if given else decide_here(terminal, [pending])
+
+    return answers
+
+
+def resume(
+    terminal: Terminal, record: "ThreadRecord", settings: "Settings", persistence: "Persistence", verdict: Verdict
+) -> NoReturn:
+    """Finish a thread that this process has locked and that a client without a model began, decide what waits, and end.
+
+    Raises `UsageError` if nothing can be resumed.
+    """
+    client, thread = client_of(record, settings, persistence), record.thread
+    is_decided = verdict.is_given
+    # An answer comes first: going on with the thread would send what it may reject.
+    standing = client.question(thread) if is_decided else client.standing(thread)
+    if is_decided and not isinstance(standing, Pending):
+        raise UsageError(f"No request waits for a decision in thread {thread}.")
+    report(terminal, decided(client, standing, answering(terminal, verdict if is_decided else None)))
+
+
+def report(
+    terminal: Terminal, standing: Any, *, request: Mapping[str, Any] | None = None, output: Path | None = None
+) -> NoReturn:
+    """Print the state of a thread or of a call without one, and end the command.
+
+    `request` is the request as it is shown, and `output` the file for the body of the response.
+    """
+    from restgpt.commands.agent import waiting_text
+
+    about: dict[str, Any] = {"thread": standing.thread} if standing.thread else {}
+    about |= {"request": request} if request else {}
+    if isinstance(standing, Pending):
+        is_unknown = not standing.allows("edit")
+        pending = {"pending": [standing.to_dict()], "outcome_unknown": is_unknown}
+        terminal.document({**about, "status": "paused", **pending})
+        terminal.say(waiting_text(standing.thread, [standing]))
+        raise typer.Exit(Exit.PAUSED)
+    if isinstance(standing, Called):
+        _report_call(terminal, standing, about, output)
+    terminal.document({**about, "status": standing.end, "answer": standing.text})
+    terminal.answer(standing.text)
+    raise typer.Exit(Exit.DONE if standing.ok else Exit.UNFULFILLED)
+
+
+def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], output: Path | None) -> NoReturn:
+    from restgpt.calling.record import seems_to_read
+
+    if called.state != "sent":
+        why = {} if called.state == "held" else {"error" if called.state == "failed" else "reason": called.note}
+        terminal.document({**about, "status": called.state, **why})
+        if called.state == "held":
+            terminal.answer(_request_text(about["request"]) if "request" in about else called.note)
+            raise typer.Exit(Exit.DONE)
+        terminal.say(_unsent(called))
+        raise typer.Exit(Exit.UNFULFILLED if called.rejection is None else Exit.REJECTED)
+    response, body = called.record["response"], called.body
+    value = None if body is None else _shown_body(body, is_cut=response["truncated"])
+    line = called.request or {"method": called.operation, "url": ""}
+    terminal.note(
+        f"{line['method']} {line['url']} → {called.status_code}, {response['elapsed_ms']} ms, "
+        f"{size_text(response['size'])}"
+    )
+    for notice in called.notices:
+        terminal.say(notice)
+    if output is not None:
+        _write(output, b"" if body is None else body.raw)
+    shown = {name: response[name] for name in ("status", "headers", "media_type", "size", "truncated", "elapsed_ms")}
+    shown |= {"outcome_unknown": called.record.get("outcome_unknown", False), "body": value}
+    terminal.document({**about, "status": "done" if called.ok else "failed", "response": shown})
+    if output is None and not terminal.as_json:
+        _print_body(terminal, body, value)
+    if called.ok and called.thread and not seems_to_read(called.record):
+        terminal.note(f"Undo it with: restgpt undo {called.thread}")
+    if 300 <= (called.status_code or 0) < 400:
+        terminal.say(REDIRECTED)
+    raise typer.Exit(Exit.DONE if called.ok else Exit.UNFULFILLED)
+
+
+def _unsent(called: Called) -> str:
+    """Return what became of a call to which no response came."""
+    if called.rejection is not None:
+        return f"Rejected. Nothing was sent. {called.rejection}".strip()
+    return f"{'No response came' if called.state == 'failed' else 'Nothing was sent'}: {called.note}"
+
+
+def _write(path: Path, body: bytes) -> None:
+    try:
+        path.write_bytes(body)
+    except OSError as error:
+        raise UsageError(f"--output {path} cannot be written: {error.strerror}. Give another file.") from None
+
+
+def _print_body(terminal: Terminal, body: "Body | None", value: Any) -> None:
+    """Print a text body; write a binary body to stdout unless stdout is a terminal."""
+    if body is None or value is None:
+        return
+    if not body.is_binary:
+        terminal.answer(value if isinstance(value, str) else visible_json(value))
+    elif sys.stdout.isatty():
+        terminal.say(f"The body is {body.media_type or 'binary'}. Save it with --output PATH.")
+    else:
+        sys.stdout.buffer.write(body.raw)
+
+
+def _shown_body(body: "Body", *, is_cut: bool) -> Any:
+    """Return a body as a JSON value: decoded JSON, text, or Base64 as `{"@bytes": …}`; None if it is empty."""
+    if body.is_binary:
+        return {"@bytes": base64.b64encode(body.raw).decode("ascii")}
+    return _strict_json(body.text()) if body.is_json and not is_cut else body.text() or None
+
+
+def _strict_json(text: str) -> Any:
+    """Decode JSON, but for a large text, which is checked only.
+
+    Returns the text itself if it is not JSON, too deep, or has numbers that JSON cannot write (NaN).
+    """
+    import msgspec
+
+    from restgpt.specs.reading.json_text import is_too_deep
+
+    if is_too_deep(text):
+        return text
+    try:
+        if len(text) > DECODED_MOST:
+            msgspec.json.decode(text, type=msgspec.Raw)
+            return JsonText(text)
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _request_text(shown: Mapping[str, Any]) -> str:
+    """Format a redacted request: the request line, the headers, the body."""
+    lines = [f"{shown['method']} {shown['url']}"]
+    lines += [f"{name}: {value}" for name, value in (shown.get("headers") or {}).items()]
+    body = shown.get("body")
+    if body not in (None, ""):
+        lines += ["", body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, indent=2)]
+    return "\n".join(lines)
 
 
 def call(
@@ -64,7 +277,6 @@ def call(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.client import Client
-        from restgpt.commands.history.client_thread import report
         from restgpt.nodes.run.context import Context
         from restgpt.nodes.run.services import Services
         from restgpt.outcome import Called
@@ -72,7 +284,7 @@ def call(
         from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.run_settings import checked_settings
+        from restgpt.tools.settings.settings import checked_settings
 
         settings = Settings.from_env()
         context = checked_settings(Context, settings_of(more, writes=writes))
@@ -97,7 +309,6 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
     So the same command finds an earlier try whose outcome is unknown, and asks about it; `verdict` does not.
     """
     from restgpt.client import Client
-    from restgpt.commands.history.client_thread import answering, decided
     from restgpt.graph.persistence import open_persistence
 
     with open_persistence(services.settings) as persistence:

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import AsJson
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Terminal, UsageError, reported
 
 if TYPE_CHECKING:
     from restgpt.calling.notes import Noted

@@ -18,22 +18,22 @@ from restgpt.host.definitions import (
     RESERVED,
     WORD_END,
     Definition,
+    answer_schema,
     describing_definition,
+    document_schema,
     reading_definition,
     size_of,
     waiting_definitions,
 )
-from restgpt.host.document_schema import answer_schema, document_schema
 from restgpt.host.operations import Effects
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.overview.summary import summary_line
-from restgpt.specs.docs.words.plain_text import plain_text
+from restgpt.specs.docs.map import summary_line
+from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.effect import effect_of
 from restgpt.specs.effort import within
-from restgpt.specs.reading.index import ILLEGAL
-from restgpt.specs.reading.text.hidden import is_hidden, marked
-from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.specs.reading.coercion import is_hidden, marked
+from restgpt.specs.reading.index import ILLEGAL, UniqueNames
 from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.errors import SettingsError
 

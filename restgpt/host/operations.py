@@ -11,7 +11,7 @@ from restgpt.specs.docs.documentation import TOKEN, documentation
 from restgpt.specs.docs.example import NoExample, minimal_arguments
 from restgpt.specs.docs.interface import UNKNOWN, Learned, interface
 from restgpt.specs.effect import Effect, effect_of
-from restgpt.specs.reading.text.hidden import marks
+from restgpt.specs.reading.coercion import marks
 
 FOUND, MOST_FOUND = 10, 50
 """How many operations a list has, and how many it can have."""

@@ -1,25 +1,36 @@
 """Runs of graphs as threads of a server: a recipe, or the whole agent on an instruction.
 
 What a client gives was written by a model of its host, so nothing of it counts as the words of the user.
+
+The watch over one request: its client hears that it goes on, and it ends when the client is gone.
+
+Commands of `restgpt` for the shell of a person, which has neither the folder nor the environment of the server.
 """
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+import anyio
+import anyio.from_thread
 from langchain_core.messages import AnyMessage
+from mcp.server.context import ServerRequestContext
 
 from restgpt.client import begun_state, resuming
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence, thread_config
-from restgpt.graph.recipes.build import build_recipe, narrowed
+from restgpt.graph.recipe import build_recipe, narrowed
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import recipe_of_json
 from restgpt.threads import ThreadRecord, instruction_message
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
+from restgpt.tools.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +148,79 @@ def _answer(thread: str, values: Mapping[str, Any]) -> Answer:
     is_whole = program.get("writer") != "recipe" or program.get("end") in ("report", "unknown")
     text, messages = str(values.get("answer", "")), values.get("messages", ())
     return Answer(thread, text, ok=is_fulfilled and is_whole, messages=messages)
+
+
+Context = ServerRequestContext[Any, Any]
+
+BEAT_S = 1.0
+"""How often a client that asked for progress hears that its request goes on, in seconds."""
+
+LOOK_S = 0.5
+"""How often it is looked whether the client of a request is still there, in seconds."""
+
+
+async def cancel_without_client(context: Context, cancellation: Cancellation) -> None:
+    """Cancel the work of a request over HTTP once its client is gone: nobody reads the result."""
+    request = context.request
+    while request is not None and not cancellation.is_cancelled:
+        await anyio.sleep(LOOK_S)
+        if await request.is_disconnected():
+            cancellation.cancel()
+
+
+class RequestWatch:
+    """Reports to the client that a request goes on, if it asked for progress, until the client takes no answer.
+
+    It reports each step of a run, and each second of whatever takes longer: a client gives up what it hears nothing of.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._reports = 0
+        self._last = "working"
+        self.is_over = False
+        self.cancellation = Cancellation()
+
+    def step(self, name: str) -> None:
+        """Report one more step; called in the thread of the run."""
+        self._last = name
+        if not self.cancellation.is_cancelled:
+            anyio.from_thread.run(self._report)
+
+    async def beat(self) -> None:
+        """Report every second; ends with its group."""
+        while not self.cancellation.is_cancelled:
+            await anyio.sleep(BEAT_S)
+            await self._report()
+
+    async def _report(self) -> None:
+        self._reports += 1
+        await self._context.session.report_progress(float(self._reports), message=self._last)
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The words before each command, and the names of the variables that the shell must have: never their values."""
+
+    words: tuple[str, ...] = ("restgpt",)
+    variables: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Shell":
+        """Return the commands that use the home and the `apis.yaml` of these settings."""
+        own = Path(sys.executable).with_name("restgpt")
+        program = [str(own)] if own.exists() else [sys.executable, "-m", "restgpt"]
+        file = settings.apis_file
+        paths = {"RESTGPT_HOME": settings.home, **({"RESTGPT_APIS": file} if file else {})}
+        return cls(
+            ("env", *(f"{name}={path.absolute()}" for name, path in paths.items()), *program), settings.variables
+        )
+
+    @property
+    def needs(self) -> str:
+        """The sentence about the variables."""
+        return f"Their shell must have the variables {', '.join(self.variables)}. " if self.variables else ""
+
+    def line(self, *words: str) -> str:
+        """Return a command, to be pasted into a shell."""
+        return shlex.join([*self.words, *words])

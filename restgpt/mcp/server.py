@@ -26,15 +26,13 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
-from restgpt.host.reading import TEMPLATE, ResultPage
-from restgpt.mcp.elicitation import KEY, decision_of, elicitations
-from restgpt.mcp.failure import foreseen, unforeseen
-from restgpt.mcp.runs import watched
-from restgpt.mcp.said import Said
+from restgpt.host.preview import TEMPLATE, ResultPage
+from restgpt.mcp.http import KEY, decision_of, elicitations
+from restgpt.mcp.result import Said, foreseen, unforeseen
+from restgpt.mcp.runs import LOOK_S, Context, RequestWatch, cancel_without_client, watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import RUNNING, Service, UnknownToolError
 from restgpt.mcp.threads import Left
-from restgpt.mcp.watch import LOOK_S, Context, RequestWatch, cancel_without_client
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
 

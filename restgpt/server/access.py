@@ -1,19 +1,51 @@
-"""Who may talk to a server of this program: one check in front of every route, for HTTP and WebSockets.
+"""The answer to a refused request, over HTTP or a WebSocket: a status, and one sentence that names the remedy.
+
+Who may talk to a server of this program: one check in front of every route, for HTTP and WebSockets.
 
 Any page in a browser can send requests to this machine: as a "simple" request, which no preflight asks about (Fetch
 standard, "CORS-safelisted"), or under a name of its own that leads here (DNS rebinding). The user's credentials are on
 this machine, so a request is refused unless its headers `Host`, `Origin` and `Sec-Fetch-Site` fit the server. Programs
 other than browsers send no `Origin` and pass.
+
+The bearer token that requests from other machines need: compared in front of every route, for HTTP and WebSockets.
+
+On loopback nobody logs in: whoever can connect there is on this machine, and `AccessCheck` keeps pages of other sites
+out. Everywhere else a request carries the token of `RESTGPT_SERVER_TOKEN`, or is refused.
 """
 
+import hmac
+import json
 import logging
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from typing import Any
 
-from restgpt.server.refusal import ASGIApp, Receive, Scope, Send, refuse
 from restgpt.tools.network.addresses import PORTS, Origin
 from restgpt.tools.network.authority import Authority, address_of, authority_of, web_origin_of
 from restgpt.tools.settings import ServerAccess
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+
+async def refuse(scope: Scope, send: Send, status: int, sentence: str, headers: Iterable[Header] = ()) -> None:
+    """Answer a request, or the opening of a WebSocket, with a status and a sentence in JSON."""
+    prefix = "http"
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in (scope.get("extensions") or {}):
+            # Before it is accepted, the server answers a closed WebSocket with 403 (ASGI, "Close").
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        prefix = "websocket.http"
+    body = json.dumps({"detail": sentence}).encode()
+    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": f"{prefix}.response.start", "status": status, "headers": told})
+    await send({"type": f"{prefix}.response.body", "body": body})
+
 
 IN_PROCESS = "/noauth"
 """The `root_path` of requests that LangGraph's server sends to itself; no request from outside can set it."""
@@ -133,3 +165,65 @@ def _declares_json(scope: Scope) -> bool:
     """Return whether the body is declared as JSON (RFC 8259, RFC 6839), which a page may not send without asking."""
     declared = _values(scope, b"content-type")
     return len(declared) == 1 and _JSON.fullmatch(declared[0].partition(";")[0].strip().lower()) is not None
+
+
+NO_TOKEN = (
+    "The request did not come over a loopback address, so it needs a token. Set RESTGPT_SERVER_TOKEN for the server, "
+    "start it again, and send the token with each request."
+)
+WRONG_TOKEN = (
+    "The token is missing or wrong. Send RESTGPT_SERVER_TOKEN of the server in the header Authorization: Bearer."
+)
+
+
+class TokenCheck:
+    """ASGI middleware that refuses a request from another machine unless it has the token.
+
+    A request is from this machine if its connection ends at a loopback address or a socket file. If a token is set, its
+    `Host` has to be a loopback name too, so that a proxy or a tunnel on this machine opens nothing. `open_paths` need
+    no token for a GET: the files of the page, in which the user types it.
+
+    With a `refusal` requests from this machine need the token too; those without it are answered 403 and this sentence.
+    """
+
+    def __init__(
+        self, app: ASGIApp, access: ServerAccess, *, open_paths: Collection[str] = (), refusal: str = ""
+    ) -> None:
+        self._app = app
+        self._refusal = refusal
+        self._token = access.token
+        self._open = frozenset(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        is_request = scope["type"] in ("http", "websocket") and scope.get("root_path") != IN_PROCESS
+        if not is_request or self._is_open(scope) or self._is_local(scope) or self._has_token(scope):
+            await self._app(scope, receive, send)
+        elif self._token is None or self._refusal:
+            await refuse(scope, send, 403, self._refusal or NO_TOKEN)
+        else:
+            await refuse(scope, send, 401, WRONG_TOKEN, [(b"www-authenticate", b"Bearer")])
+
+    def _is_open(self, scope: Scope) -> bool:
+        return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
+
+    def _is_local(self, scope: Scope) -> bool:
+        if self._refusal:
+            return False
+        server = scope.get("server")
+        if server is not None and server[1] is not None:
+            address = address_of(server[0])
+            if address is None or not address.is_loopback:
+                return False
+        if self._token is None:
+            return True
+        hosts = [authority_of(value.decode("latin-1")) for key, value in scope["headers"] if key.lower() == b"host"]
+        return all(host is not None and host.is_loopback for host in hosts)
+
+    def _has_token(self, scope: Scope) -> bool:
+        sent = [value for key, value in scope["headers"] if key.lower() == b"authorization"]
+        if self._token is None or len(sent) != 1:
+            return False
+        scheme, _, token = sent[0].partition(b" ")
+        # In constant time, so that the time of an answer tells nothing about the token.
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token.reveal().encode())

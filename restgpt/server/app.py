@@ -1,24 +1,162 @@
-"""The app that `langgraph.json` names under `http.app`: LangGraph's server puts its own routes into it.
+"""The exchange of a token that is in the printed address of a page for the token of its server, which works once.
+
+The address may stay in the history of a browser or in a list of processes, so what is in it is of no use afterwards.
+
+The JSON schema of an operation's arguments by place, from which the page makes the form of an edit.
+
+The form only helps to write: whether an edit fits is decided where it is sent, as for every other client.
+
+The newest run of a thread as a recipe, for the page: it is made and returned, and written nowhere.
+
+What an undo of a thread would do, for the page: each change, and the request that would reverse it.
+
+The app that `langgraph.json` names under `http.app`: LangGraph's server puts its own routes into it.
 
 Whatever is added, the check of access stays in front of it: of LangGraph's routes, of answers to unknown paths and to
 preflights. Middleware in `user_middleware` would not be enough, because a server may
 put its own before it, or apply it to some of the routes only (`middleware_order`).
 """
 
+import hmac
 import json
 import os
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
 from urllib.parse import unquote
 from uuid import UUID, uuid5
 
+from langgraph.store.base import BaseStore
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from restgpt.server.access import IN_PROCESS, AccessCheck
-from restgpt.server.refusal import Receive, Scope, Send, refuse
-from restgpt.server.token import TokenCheck
+from restgpt.calling.journal import Journal
+from restgpt.calling.undo import reversals
+from restgpt.nodes.recipes.saved_run import save_run
+from restgpt.nodes.run.services import Services
+from restgpt.recipes.book import recipe_text
+from restgpt.recipes.recipe import NAME
+from restgpt.server.access import IN_PROCESS, AccessCheck, Receive, Scope, Send, TokenCheck, refuse
+from restgpt.server.wire import Values
+from restgpt.specs import Operation, SpecError, UnknownOperationError
+from restgpt.specs.docs.arguments import arguments_schema
+from restgpt.tools.errors import RestgptError
 from restgpt.tools.network.authority import web_origin_of
-from restgpt.tools.settings import ServerAccess
+from restgpt.tools.settings import Secret, ServerAccess
+
+TOKEN_PATH = "/debug/token"
+BYTES_MOST = 300
+"""The most bytes of a request; a longer one is not read as JSON, so that nobody can nest it deeply."""
+
+
+def exchange_route(once: Secret, token: Secret, *, refusal: str) -> Route:
+    """Return the route `POST /debug/token`, which answers the first request with `once` by the token."""
+    left = [once.reveal().encode()]
+    lock = Lock()
+
+    async def serve(request: Request) -> Response:
+        raw = await request.body()
+        try:
+            body = json.loads(raw) if len(raw) <= BYTES_MOST else None
+        except ValueError:
+            body = None
+        given = str(body.get("once", "")) if isinstance(body, dict) else ""
+        with lock:
+            # In constant time, so that the time of an answer tells nothing about it.
+            is_right = bool(left) and hmac.compare_digest(given.encode(errors="replace"), left[0])
+            if is_right:
+                left.clear()
+        if not is_right:
+            return JSONResponse({"detail": refusal}, 403)
+        return JSONResponse({"token": token.reveal()}, headers={"Cache-Control": "no-store"})
+
+    return Route(TOKEN_PATH, serve, methods=["POST"], include_in_schema=False)
+
+
+SCHEMA_PATH = "/debug/schema"
+
+
+def schema_routes(lookup: Callable[[str], Operation | None]) -> list[Route]:
+    """Return the route `GET /debug/schema?operation=NAME`; `lookup` finds one."""
+
+    # Not a coroutine, because it may read a document: Starlette runs it in a thread.
+    def serve(request: Request) -> Response:
+        name = request.query_params.get("operation", "")
+        try:
+            operation = lookup(name)
+            if operation is None:
+                return JSONResponse({"detail": "No configured API has this operation."}, 404)
+            return JSONResponse(arguments_schema(operation), headers={"Cache-Control": "no-store"})
+        except (RestgptError, SpecError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+
+    return [Route(SCHEMA_PATH, serve, include_in_schema=False)]
+
+
+RECIPE_PATH = "/debug/recipe"
+WRONG_NAME = "Use 1 to 64 lower-case letters, digits and hyphens for the name of a recipe."
+
+
+def recipe_routes(services: Callable[[str], Services], values_of: Values, store: BaseStore) -> list[Route]:
+    """Return the route `GET /debug/recipe?thread=ID&name=NAME`."""
+
+    def serve(request: Request) -> Response:
+        thread, name = request.query_params.get("thread", ""), request.query_params.get("name", "")
+        if not NAME.fullmatch(name):
+            return JSONResponse({"detail": WRONG_NAME}, 400)
+        try:
+            made = _made(values_of(thread), services(thread), name, store, thread)
+        except (RestgptError, SpecError, UnknownOperationError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        return JSONResponse(made, headers={"Cache-Control": "no-store"})
+
+    return [Route(RECIPE_PATH, serve, include_in_schema=False)]
+
+
+def _made(values: Mapping[str, Any], services: Services, name: str, bodies: BaseStore, thread: str) -> dict[str, Any]:
+    recipe = save_run(values, services, name=name, store=bodies, thread=thread)
+    return {"recipe": recipe.to_json(), "text": recipe_text(recipe), "examples": recipe.examples}
+
+
+UNDO_PATH = "/debug/undo"
+
+
+def undo_routes(
+    services: Callable[[str], Services], values_of: Values, store: BaseStore, undone_in: Callable[[str], str]
+) -> list[Route]:
+    """Return the route `GET /debug/undo?thread=ID`; the changes of a thread are undone in the thread `undone_in`."""
+
+    def serve(request: Request) -> Response:
+        thread = request.query_params.get("thread", "")
+        try:
+            values_of(thread)
+            changes = _preview(Journal(store, thread), services(thread))
+        except (RestgptError, SpecError) as error:
+            return JSONResponse({"detail": str(error)}, 404)
+        shown = {"thread": undone_in(thread), "changes": changes}
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
+
+    return [Route(UNDO_PATH, serve, include_in_schema=False)]
+
+
+def _preview(journal: Journal, services: Services) -> list[dict[str, Any]]:
+    """Return the changes that were made and not undone, newest first, with their reversals or why there is none."""
+    catalogue = services.catalogue(())
+    redactor = services.redactor()
+    return [
+        {
+            "change": found.shown,
+            "reversal": None if found.draft is None else found.draft.request.shown(redactor),
+            "caution": "" if found.draft is None else found.draft.description,
+            "reason": found.reason,
+        }
+        for found in reversals(journal, catalogue)
+    ]
+
 
 NAMESPACE = UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 """The namespace in which LangGraph's server makes the ids of its assistants from the names of graphs (RFC 9562)."""

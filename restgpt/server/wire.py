@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from restgpt.calling.call import sent_arguments
-from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.record import CallRecord
 from restgpt.nodes.run.services import Services
 from restgpt.specs import SpecError, UnknownOperationError

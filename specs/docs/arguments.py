@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any
 
 from restgpt.specs.effort import within
-from restgpt.specs.keyword import BODY, GROUPS, Keyword, identifier
-from restgpt.specs.operation import Operation
-from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.operation import BODY, GROUPS, Keyword, Operation, identifier
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.schemas.shape import Shape
 
 LIKENESS = 0.6

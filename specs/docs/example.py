@@ -4,18 +4,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from restgpt.specs.content import MediaType
 from restgpt.specs.effort import spend, within
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import Parameter
+from restgpt.specs.parameter import MediaType, Parameter
 from restgpt.specs.problem import Problem, TooComplex
+from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.text.coercion import coerce
 from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.schemas.types import has_type, unique_texts
-from restgpt.specs.schemas.validation import first_fault
+from restgpt.specs.schemas.validation import first_fault, has_type, unique_texts
 
 FORMATS = {
     "date": "2024-01-31",

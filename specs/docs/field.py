@@ -9,11 +9,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.specs.docs.words.sentences import says_more, sentences
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.prose import says_more, sentences
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.schemas.told_values import LISTS
-from restgpt.specs.search.stemmer import stems
+from restgpt.specs.schemas.validation import LISTS
+from restgpt.specs.search.words import stems
 
 Key = TypeVar("Key", bound=Hashable)
 

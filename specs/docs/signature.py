@@ -14,19 +14,16 @@ from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, values_note, written
-from restgpt.specs.docs.overview.summary import first_sentence
+from restgpt.specs.docs.focus import Relevance, focus_of, fold
+from restgpt.specs.docs.map import first_sentence
+from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.prose import beyond, chosen, docstring
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
-from restgpt.specs.docs.words.docstring import docstring
-from restgpt.specs.docs.words.families import fold
-from restgpt.specs.docs.words.focus import Relevance, focus_of
-from restgpt.specs.docs.words.plain_text import plain_text
-from restgpt.specs.docs.words.sentences import beyond, chosen
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
-from restgpt.specs.keyword import BODY, PAGES, Keyword
-from restgpt.specs.operation import Operation
+from restgpt.specs.operation import BODY, PAGES, Keyword, Operation
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.stemmer import STOP_STEMS, stems, words
+from restgpt.specs.search.words import STOP_STEMS, stems, words
 
 # How many steps one signature may take; the types of what is left by then are not known.
 STEPS_MOST = 15_000

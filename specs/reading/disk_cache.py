@@ -16,11 +16,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.document import DEPTHS, Document, Tokens
+from restgpt.specs.reading.download import Source
 from restgpt.specs.reading.format import open_document
 from restgpt.specs.reading.index import Index, build_index
-from restgpt.specs.reading.slices import DEPTHS, Tokens
-from restgpt.specs.reading.source import Source
 from restgpt.specs.reading.tree import format_pointer
 
 # Part of every file name: raise it when the tables, the index or the search index change.

@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem
-from restgpt.specs.reading.document import SLICE_MOST, Document
-from restgpt.specs.reading.references import resolve
-from restgpt.specs.reading.slices import DEPTHS, Tokens
-from restgpt.specs.reading.text.nesting import depth_fault
+from restgpt.specs.reading.document import DEPTHS, SLICE_MOST, Document, Tokens, resolve
+from restgpt.specs.reading.json_text import depth_fault
 from restgpt.specs.reading.tree import format_pointer, parse_fragment, values_in
 
 # How many slices are searched, and until how many references were found: more than any published document has.

@@ -1,8 +1,17 @@
-"""The index of a document: one entry for each operation, read from slices without decoding schemas."""
+"""Unique names: an equal name gets the next free number.
+
+Variables of path templates, in the spellings that documents use besides the one of OpenAPI.
+
+A value may reach over several segments where the template says so: `{name=projects/*/keys/*}` (google.api.http),
+`{+name}` (RFC 6570, section 3.2.3), `{proxy+}` (Amazon API Gateway), `{*rest}` and `{rest:path}` of web frameworks.
+
+The index of a document: one entry for each operation, read from slices without decoding schemas.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -10,14 +19,81 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem, cut_problems
-from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.path_template import VARIABLE, variable
-from restgpt.specs.reading.references import follow
-from restgpt.specs.reading.slices import slice_object
-from restgpt.specs.reading.text.hidden import without_hidden
-from restgpt.specs.reading.text.json_text import REPEATED
+from restgpt.specs.reading.coercion import without_hidden
+from restgpt.specs.reading.document import Document, follow, slice_object
+from restgpt.specs.reading.json_text import REPEATED
 from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer
-from restgpt.specs.reading.unique_names import UniqueNames
+
+
+class UniqueNames:
+    """Numbers equal names from 2, of at most `longest` characters; finds the next number without trying lower ones."""
+
+    def __init__(self, taken: Iterable[str] = (), *, longest: int | None = None) -> None:
+        self._taken = set(taken)
+        self._longest = longest
+        self._numbers: dict[str, int] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
+
+    def claim(self, name: str) -> str:
+        """Return the name, numbered if it is taken, and take it."""
+        found, number = name, self._numbers.get(name, 1)
+        while found in self._taken:
+            number += 1
+            suffix = f"_{number}"
+            found = name[: None if self._longest is None else self._longest - len(suffix)] + suffix
+        self._numbers[name] = number
+        self._taken.add(found)
+        return found
+
+
+VARIABLE = re.compile(r"\{((?:[^{}]|\{[^{}]*\})+)\}")
+ONE, ALL = "*", "**"
+"""The patterns of one segment, and of any number of them."""
+
+# After a colon a route converter, or a regular expression.
+_CONVERTER = r":\s*(?:path|str|string|int|float|uuid|guid|.*[\[\](){}\\+*?.^$|].*)"
+_SPELLING = re.compile(rf"(?P<sign>\+|\*{{0,2}})(?P<name>[\w.$-]+)(?P<rest>\+|\*|=.+|{_CONVERTER})?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a path template: the name of its parameter, and which segments its value may be, with `*` for one.
+
+    A spelling that is not known is a name as it stands.
+    """
+
+    name: str
+    pattern: str = ONE
+
+    def fits(self, value: str) -> bool:
+        """Return whether a value is made of the segments of the pattern."""
+        wanted, given = self.pattern.split("/"), value.split("/")
+        if wanted[-1] == ALL:
+            wanted, given = wanted[:-1], given[: len(wanted) - 1]
+        pairs = zip(wanted, given, strict=False)
+        return len(wanted) == len(given) and all(
+            part == segment or (part == ONE and segment) for part, segment in pairs
+        )
+
+
+def variable(text: str) -> Variable:
+    """Read the text between the braces of a variable, or the name of a parameter that repeats it."""
+    found = _SPELLING.fullmatch(text)
+    if found is None:
+        return Variable(text)
+    rest = found["rest"] or ""
+    if rest.startswith("="):
+        return Variable(found["name"], rest[1:])
+    is_open = found["sign"] or rest in ("+", "*") or rest.replace(" ", "") in (":path", ":.*", ":.+")
+    return Variable(found["name"], ALL if is_open else ONE)
+
+
+def variables(template: str) -> dict[str, Variable]:
+    """Return the variables of a template by name, in their order."""
+    return {found.name: found for found in map(variable, VARIABLE.findall(template))}
+
 
 # The most operations of a document, own methods of a path, and tags of an operation, then the most characters of texts:
 # more than any published document has. Whatever exceeds them is left out or cut, with a problem.

@@ -11,14 +11,20 @@ from weakref import WeakKeyDictionary
 
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import BrokenReference, TooComplex
-from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.coercion import coerce
+from restgpt.specs.reading.document import LONGEST_CHAIN, Document, follow_safely, resolve
 from restgpt.specs.reading.faults import ENUM_MOST
-from restgpt.specs.reading.references import LONGEST_CHAIN, follow_safely, resolve
-from restgpt.specs.reading.text.coercion import coerce
-from restgpt.specs.reading.unique_names import UniqueNames
-from restgpt.specs.schemas.all_of import merge_all_of
-from restgpt.specs.schemas.pattern import is_pattern, is_quick, plain_pattern
-from restgpt.specs.schemas.types import fit_values, is_true, schema_types, unique_texts
+from restgpt.specs.reading.index import UniqueNames
+from restgpt.specs.schemas.shape import merge_all_of
+from restgpt.specs.schemas.validation import (
+    fit_values,
+    is_pattern,
+    is_quick,
+    is_true,
+    plain_pattern,
+    schema_types,
+    unique_texts,
+)
 
 KEPT = frozenset({"title", "description", "default", "format", "const", "contentEncoding", "contentMediaType"})
 SUBSCHEMA = ("not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties")

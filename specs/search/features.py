@@ -13,12 +13,10 @@ from restgpt.specs.effort import can_spend
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import BrokenReference
-from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.references import follow_safely, resolve
-from restgpt.specs.schemas.all_of import merge_all_of
-from restgpt.specs.schemas.types import is_true, schema_types
-from restgpt.specs.search.stemmer import STOP_STEMS, stems
-from restgpt.specs.search.synonyms import opposites, phrases_in
+from restgpt.specs.reading.document import Document, follow_safely, resolve
+from restgpt.specs.schemas.shape import merge_all_of
+from restgpt.specs.schemas.validation import is_true, schema_types
+from restgpt.specs.search.words import STOP_STEMS, opposites, phrases_in, stems
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {

@@ -7,9 +7,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from restgpt.specs.search.acts import BETWEEN, Act, act_of
-from restgpt.specs.search.stemmer import STOP_STEMS, WORD, stem, stems, words
-from restgpt.specs.search.synonyms import methods_by_verb, phrases, phrases_in
+from restgpt.specs.search.words import (
+    BETWEEN,
+    STOP_STEMS,
+    WORD,
+    Act,
+    act_of,
+    methods_by_verb,
+    phrases,
+    phrases_in,
+    stem,
+    stems,
+    words,
+)
 
 # First-person words name the resource of the user who is signed in, which documents call `me`; "show me" does not.
 SELF = frozenset({"my", "i", "mine", "myself"})

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.call import Call, OutdatedCallError, Problems, read_call
-from restgpt.calling.decision import decide
-from restgpt.calling.draft import draft, edited
+from restgpt.calling.call import Call, OutdatedCallError, Problems, draft, edited, read_call
+from restgpt.calling.decision import Rules, decide
 from restgpt.calling.idempotency import identity_of
-from restgpt.calling.policy import Rules
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 from restgpt.tools.text.storable import storable_value

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.calling.call import Call
-from restgpt.calling.draft import draft, edited
+from restgpt.calling.call import Call, draft, edited
 from restgpt.calling.idempotency import identity_of, key_header, with_key
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.build import build_request

@@ -8,8 +8,8 @@ from langgraph.store.memory import InMemoryStore
 from paths import operation_of
 from wire.echo import EchoServer
 
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.policy import Rules
+from restgpt.calling.decision import Rules
+from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.outcome import Called, Pending
 from restgpt.specs import Operation, load_api

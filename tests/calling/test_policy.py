@@ -3,11 +3,9 @@
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.call import Call
-from restgpt.calling.decision import decide
-from restgpt.calling.draft import draft
+from restgpt.calling.call import Call, draft
+from restgpt.calling.decision import Rules, decide
 from restgpt.calling.permissions import Permissions
-from restgpt.calling.policy import Rules
 from restgpt.specs import load_api
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 

@@ -14,10 +14,9 @@ from langgraph.store.memory import InMemoryStore
 from markdown_it import MarkdownIt
 from question import own_lines, unmarked
 
-from restgpt.calling.call import Call
-from restgpt.calling.draft import draft
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.policy import Rules
+from restgpt.calling.call import Call, draft
+from restgpt.calling.decision import Rules
+from restgpt.calling.journal import Journal
 from restgpt.calling.question import present
 from restgpt.calling.record import Provenance
 from restgpt.calling.session import Session
@@ -25,8 +24,7 @@ from restgpt.calling.target import FieldChange, Target
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.files import FilePolicy
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import MARK
 

@@ -9,19 +9,16 @@ import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.call import Call
-from restgpt.calling.decision import decide
-from restgpt.calling.draft import draft
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.call import Call, draft
+from restgpt.calling.decision import Rules, Writes, decide
+from restgpt.calling.journal import Journal
 from restgpt.calling.permissions import Permissions, key_of
-from restgpt.calling.policy import Rules, Writes
 from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.scope import is_within
 from restgpt.calling.session import Session
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 SAID = "Book rooms for ann@acme.org and bo@acme.org, at most 300 or 120 each, for org-one."

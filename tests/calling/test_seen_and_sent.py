@@ -11,18 +11,16 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from wire.echo import EchoServer
 
-from restgpt.calling.call import Call
-from restgpt.calling.draft import draft
+from restgpt.calling.call import Call, draft
+from restgpt.calling.decision import Rules
 from restgpt.calling.execution import carry_out
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.policy import Rules
+from restgpt.calling.journal import Journal
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.view import whole_view
-from restgpt.tools.response.memory_store import BoundedMemory
-from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings
 
 TEXTS = [

@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 
 from restgpt.calling.shapes import NAMESPACE, Shapes, differs
 from restgpt.specs import Operation, load_api
-from restgpt.tools.response.shape import shape_of
+from restgpt.tools.response.sketch import shape_of
 
 TEXT = """
 openapi: 3.1.0

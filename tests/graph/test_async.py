@@ -21,11 +21,11 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.intake import EmptyInstructionError
+from restgpt.nodes.planner import EmptyInstructionError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 

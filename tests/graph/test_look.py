@@ -11,7 +11,7 @@ from roles import by_role, call, end, no_call, plan, program, prompts_of, select
 from scripted import Reply
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.dialogue.look import MAX_LOOKS
+from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api, load_api
 from restgpt_bench.worlds import CREDENTIAL
 

@@ -23,7 +23,7 @@ from restgpt.nodes.run.events import ProgressEvent, events_of
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt_bench.worlds import CREDENTIAL
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.tools.model.wrapped import chat_model
+from restgpt.tools.model.provider import chat_model
 
 REPLY = {"decision": "program", "text": 'print(find_tasks()["total"])'}
 WRAPPERS: dict[str, Callable[[BaseChatModel], Any]] = {

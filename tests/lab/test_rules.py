@@ -12,7 +12,7 @@ from roles import end
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.dialogue.look import MAX_LOOKS
+from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api, load_api
 
 CASES = Path(__file__).parents[2] / "lab" / "rules"

@@ -2,7 +2,7 @@
 
 from lab.weights import Sample, learn, nearness
 from restgpt.specs import load_api
-from restgpt.specs.search.weights import WEIGHTS
+from restgpt.specs.search.ranking import WEIGHTS
 from restgpt_bench.retrieval.instructions import Part, Task
 
 SUMMARIES = {"/films": "Find films", "/films/{film_id}/reviews": "Reviews of a film", "/towns": "List towns"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.nodes.run.answer_stream import answer_in
+from restgpt.nodes.run.model_calls import answer_in
 
 REPLY: dict[str, Any] = {"thought": "It is {there}.", "decision": "end", "text": 'Ten "Ä" 😀\n- x', "fulfilled": True}
 

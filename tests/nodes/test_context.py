@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from restgpt.commands.options import settings_of
+from restgpt.commands.terminal import settings_of
 from restgpt.nodes.run.context import Context
-from restgpt.tools.model.role import ROLES
+from restgpt.tools.model import ROLES
 from restgpt_functions.context import FunctionContext
 
 SETTINGS = [Context, FunctionContext]

@@ -17,7 +17,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.specs import Operation, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.tools.response.reply import Reply as HttpReply
+from restgpt.tools.response.content import Reply as HttpReply
 from restgpt.tools.settings import Settings
 
 DOCUMENT = {

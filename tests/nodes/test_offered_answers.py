@@ -3,7 +3,7 @@
 from typing import Any
 
 from restgpt.nodes.programs.log import offered
-from restgpt.tools.sandbox.program import Entry
+from restgpt.tools.sandbox.result import Entry
 
 
 def answer(key: str, size: int, *, position: str = "", safe: bool = True) -> tuple[Any, Entry]:

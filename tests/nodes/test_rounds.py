@@ -6,7 +6,7 @@ import pytest
 
 from restgpt.calling.record import Request
 from restgpt.nodes.state.records import ApiPlan, add_usage, merge_requests, no_usage, spent_since
-from restgpt.nodes.state.rounds import is_over, latest, next_calls, to_repair
+from restgpt.nodes.state.results import is_over, latest, next_calls, to_repair
 from restgpt.specs import Catalogue, load_api
 
 CATALOGUE = Catalogue(

@@ -10,10 +10,10 @@ from langgraph.store.memory import InMemoryStore
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request
-from restgpt.graph.running import make_parser
+from restgpt.graph.node import make_parser
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import no_usage

@@ -12,7 +12,7 @@ from restgpt.nodes.run.run import MOST_LEARNED, Run
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Settings
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from plantrecipe import plant_recipe
 
-from restgpt.recipes.given import RecipeInputError, completed, given_inputs, input_problems
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, RecipeInputError, completed, given_inputs, input_problems
 
 
 def recipe(required: tuple[str, ...] = (), **properties: Any) -> Recipe:

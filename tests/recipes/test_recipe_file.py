@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plantrecipe import PROGRAM, plant_recipe
 
-from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.recipe_file import (
+from restgpt.recipes.book import (
     MOST_BYTES,
     RecipeFileError,
     parsed_recipe,
     read_recipe,
     recipe_text,
 )
+from restgpt.recipes.recipe import Recipe
 
 PATH = Path("recipes/plant-beds.yaml")
 TEXT = recipe_text(plant_recipe())

@@ -11,7 +11,7 @@ from chatserver import ChatServer, script_by_role
 from cli import Cli
 from pair import Pair, served_pair
 
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 

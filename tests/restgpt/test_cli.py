@@ -19,7 +19,7 @@ from loopback import Handler, served
 
 import restgpt
 from lab.kit.port import held_port
-from restgpt.commands.model_server import local_models, offer
+from restgpt.commands.terminal import local_models, offer
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 

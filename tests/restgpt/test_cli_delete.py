@@ -7,7 +7,7 @@ import pytest
 from cli import Cli, by_calls
 from roles import call, end, plan, select
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.persistence import open_persistence
 from restgpt.sources import Sources
 from restgpt.threads import ThreadRecord, Threads, is_older

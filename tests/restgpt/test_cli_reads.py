@@ -8,8 +8,8 @@ import pytest
 from cli import Cli
 from postshop import DOCUMENT, PostShop, served_shop
 
-from restgpt.commands.failure import UsageError
-from restgpt.commands.screen.review import Verdict
+from restgpt.commands.review import Verdict
+from restgpt.commands.terminal import UsageError
 from restgpt.outcome import Pending
 
 CODE = 'print(find_user(email="ann@example.org")["user_id"])'

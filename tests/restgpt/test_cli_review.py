@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.commands.failure import UsageError
-from restgpt.commands.screen.review import Verdict, ask_person, pending_text
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.review import Verdict, ask_person, pending_text
+from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.outcome import Pending
 
 ALL = ["approve", "edit", "reject", "respond"]

@@ -17,18 +17,18 @@ from pair import SECRET, Pair
 from wire.echo import EchoServer
 from wire.raw import raw_server
 
-from restgpt.calling.journal.journal import Journal
-from restgpt.client import Client, OutdatedDecisionError
-from restgpt.commands.failure import explain
+from restgpt.calling.journal import Journal
+from restgpt.client import Client
+from restgpt.commands.terminal import explain
 from restgpt.earlier import MOST_EARLIER
-from restgpt.mcp.failure import explained
+from restgpt.mcp.result import explained
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.threads import UnknownThreadError
-from restgpt.tools.errors import ArgumentError, MissingCredentialError
+from restgpt.tools.errors import ArgumentError, MissingCredentialError, OutdatedDecisionError
 from restgpt.tools.settings import Settings
 
 DELETE = ("delete_task", {"path": {"task_id": 102}})

@@ -8,12 +8,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pair import Pair
 
-from restgpt.client import Client, OutdatedDecisionError
+from restgpt.client import Client
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.threads import UnknownThreadError
-from restgpt.tools.errors import UnfinishedProgramError
+from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
 from restgpt.tools.response.store import UnknownHandleError
 
 ADD = "made = create_task(project_id=1, body={'title': 'Buy soil'})\n"

@@ -14,7 +14,7 @@ from restgpt import build_graph, load_api
 from restgpt.client import Client
 from restgpt.tools.errors import FolderError
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 
 APIS = json.dumps({"board": {"spec": TOY, "base_url": "http://evil.test", "headers": {"X": "${RESTGPT_AUTH_KEY}"}}})
 CALL = ("call", "list_projects", "--api", "board", "--dry-run")

@@ -19,8 +19,8 @@ from wire.echo import EchoServer
 
 from recipes import recipe
 from restgpt import Client, build_graph, load_api
-from restgpt.commands.serving.mcp import open_server
-from restgpt.graph.recipes.build import build_recipe
+from restgpt.commands.mcp import open_server
+from restgpt.graph.recipe import build_recipe
 from restgpt.sources import Sources
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError

@@ -152,7 +152,7 @@ def test_no_imports_run_in_a_circle() -> None:
 
 def test_imports_inside_functions_count_and_imports_for_types_do_not() -> None:
     graph = import_graph()
-    late = {"importer": "restgpt.specs.reading.text.json_text", "imported": "restgpt.specs.reading.text.yaml_events"}
+    late = {"importer": "restgpt.specs.reading.json_text", "imported": "restgpt.specs.reading.yaml_events"}
     typed = {"importer": "restgpt.specs.operation", "imported": "restgpt.specs.api"}
     assert graph.direct_import_exists(**late)
     assert not graph.direct_import_exists(**typed)

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from restgpt.commands.failure import UsageError
-from restgpt.commands.listening import listen
+from restgpt.commands.studio import listen
+from restgpt.commands.terminal import UsageError
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

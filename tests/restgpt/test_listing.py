@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.commands.screen.review import ALL_LINES, AROUND, MOST_LINES, WIDTH, listing
+from restgpt.commands.review import ALL_LINES, AROUND, MOST_LINES, WIDTH, listing
 
 
 def program(count: int, *marks: int) -> dict[str, Any]:

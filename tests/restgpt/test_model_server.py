@@ -8,8 +8,7 @@ from cli import Cli, by_calls
 from roles import end
 from wrongserver import WRONG, wrong_server
 
-from restgpt.commands.model_server import say_address_of_dotenv
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import Terminal, say_address_of_dotenv
 from restgpt.tools.settings.environment import load_dotenv
 from restgpt_bench.worlds.server import WorldServer
 

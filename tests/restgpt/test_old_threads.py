@@ -8,7 +8,7 @@ from chatserver import ChatServer
 from cli import TOY, Cli, at
 from roles import end, program
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.services import Services

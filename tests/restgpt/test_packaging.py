@@ -42,15 +42,15 @@ PROJECT = project(Path())
 DATA = {".md", ".yaml", ".json", ".jsonl", ".typed", ".txt"}
 
 EXTRA_OF = {
-    "restgpt/calling/journal/claim.py": "postgres",
+    "restgpt/calling/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
-    "restgpt/commands/serving/mcp.py": "mcp",
+    "restgpt/commands/mcp.py": "mcp",
     "restgpt/mcp/": "mcp",
     "restgpt/commands/ui/": "ui",
     # LangGraph's server brings the package.
     "restgpt/server/": "ui",
-    "tools/tracing/export.py": "otel",
+    "tools/tracing/telemetry.py": "otel",
 }
 """The extra that a module, or those of a folder, need; they say so without it."""
 

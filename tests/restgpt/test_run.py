@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import typer
 
-from restgpt.commands.agent import Agent, Outcome
-from restgpt.commands.run import run_thread
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.agent import Agent, Outcome, run_thread
+from restgpt.commands.terminal import Terminal
 from restgpt.graph.persistence import open_persistence
 from restgpt.sources import Sources
 from restgpt.threads import Status, ThreadRecord, Threads

@@ -19,7 +19,7 @@ from roles import program
 from uiserver import UiPlatform, running_ui, started
 
 from restgpt.calling.permissions import Permissions
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import Terminal
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.server import REFUSED, make_app
 from restgpt.commands.ui.threads import MOST_HISTORY, PageThreads

@@ -15,8 +15,8 @@ from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.effort import PATIENCE, within
 from restgpt.specs.reading.download import DOCUMENT_MOST
 from restgpt.specs.reading.index import OPERATIONS_MOST
-from restgpt.specs.schemas.all_of import merge_all_of
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX
+from restgpt.specs.schemas.shape import merge_all_of
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import response_warnings

@@ -13,7 +13,7 @@ from paths import api_of, openapi
 from restgpt.specs import Api, SpecError, UnknownOperationError, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import summary_line
 
 
 def read(text: str, **options: Any) -> Api:

@@ -16,7 +16,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from lab.kit.port import held_port
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from restgpt.tools.sandbox.program import Entry, ProgramRun, WantedCall, run_program
-from restgpt.tools.sandbox.result import Limits
+from restgpt.tools.sandbox.result import Entry, Limits, ProgramRun, WantedCall
+from restgpt.tools.sandbox.runner import run_program
 
 CLOCK = 1_700_000_000.0
 PATIENT = Limits(wall=30.0)

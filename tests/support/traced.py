@@ -30,11 +30,10 @@ from typing_extensions import TypedDict
 
 from lab.kit.port import held_port
 from recipes import recipe
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals
+from restgpt.calling.journal import Journal
+from restgpt.calling.undo import reversals
 from restgpt.client import Client
-from restgpt.graph.calls import build_calls, calls_input
-from restgpt.graph.program import build_program
+from restgpt.graph.single import build_calls, build_program, calls_input
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.http.client import HttpClient

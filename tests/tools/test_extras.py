@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.tools.extras import BENCH, FUNCTIONS, command_of
+from restgpt.tools.errors import BENCH, FUNCTIONS, command_of
 
 GIT = {"url": "https://git.example/restgpt", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
 WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info": {}}

@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from restgpt.nodes.run.context import Context
-from restgpt.tools.settings.run_settings import offering_apis
+from restgpt.tools.settings.settings import offering_apis
 
 
 class Other(BaseModel):

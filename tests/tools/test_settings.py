@@ -15,12 +15,11 @@ from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import ArgumentError, SettingsError
-from restgpt.tools.model.role import ROLES
+from restgpt.tools.model import ROLES
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
-from restgpt.tools.settings.environment import auth_variable, load_dotenv
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders, auth_variable, load_dotenv
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},

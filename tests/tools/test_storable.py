@@ -6,7 +6,7 @@ import math
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.specs.reading.text.nesting import MAX_DEPTH
+from restgpt.specs.reading.json_text import MAX_DEPTH
 from restgpt.tools.text.storable import LONGEST_DECIMAL_BITS, PAGE, storable_text, storable_value, stored_items
 
 

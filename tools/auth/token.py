@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.specs.api import Api
-from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.tools.errors import BrokenFault, LoginError, SettingsError
 from restgpt.tools.file_lock import file_lock
 

@@ -58,8 +58,7 @@ from restgpt.tools.network.connection import (
     filter_urllib3_logs,
 )
 from restgpt.tools.request.build import PreparedRequest
-from restgpt.tools.response.content import utf8_version
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply, utf8_version
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.span import answered, http_span

@@ -23,8 +23,7 @@ from restgpt.specs.server import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.network.addresses import joined_url, origin_of
 from restgpt.tools.request.build import PAGE, ServerPage, build_request
-from restgpt.tools.response.content import memory_of
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply, memory_of
 from restgpt.tools.text.redaction import MARK, is_secret_name
 
 Arguments = Mapping[str, Any]

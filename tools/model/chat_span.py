@@ -8,11 +8,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.utils import convert_to_messages
 
-from restgpt.tools.model.errors import ModelError
-from restgpt.tools.model.exceptions import status_of
-from restgpt.tools.tracing.content import set_content
-from restgpt.tools.tracing.run_span import note_provider
-from restgpt.tools.tracing.span import span, type_name
+from restgpt.tools.model.errors import ModelError, status_of
+from restgpt.tools.tracing.span import note_provider, span, type_name
+from restgpt.tools.tracing.telemetry import set_content
 
 Chat = TypeVar("Chat", bound=Callable[..., AIMessage])
 

@@ -12,7 +12,7 @@ from weakref import finalize
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from restgpt.tools.model.exceptions import is_unreadable, model_failures, status_of
+from restgpt.tools.model.errors import is_unreadable, model_failures, status_of
 
 UNSUPPORTED = frozenset({200, 400, 422})
 """Statuses with which providers refuse a method of structured output that the model does not have.

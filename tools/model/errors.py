@@ -1,4 +1,6 @@
-"""The errors of chat models; each stops the run and names the remedy.
+"""The cost of model calls: their number, and the tokens read and written.
+
+The errors of chat models; each stops the run and names the remedy.
 
 StoppingError
 └── ModelError                 the model cannot be used
@@ -9,10 +11,47 @@ StoppingError
 │   ├── OutOfTimeError     its time
 │   └── OutOfTokensError   its tokens
 └── NotRecordedError       a recording holds no reply for the prompt
+
+The exception mapping: from exceptions of the providers' packages to the errors of this project.
 """
 
+import re
+import sys
+from dataclasses import dataclass
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from pydantic import SecretStr
+
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.model.usage import ModelUsage
+from restgpt.tools.http.cancellation import CancelledRunError
+from restgpt.tools.text.redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """The number of model calls, and the tokens they read and wrote."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "ModelUsage") -> "ModelUsage":
+        """Add up two usages."""
+        return ModelUsage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+def usage_of(message: AIMessage) -> ModelUsage:
+    """The cost of one reply; zero tokens if the provider reports none."""
+    counts = message.usage_metadata
+    if counts is None:
+        return ModelUsage(calls=1)
+    return ModelUsage(1, counts["input_tokens"], counts["output_tokens"])
+
 
 REPAIRS = 2
 """The number of times that an unfit reply is sent back with the reason before `ModelReplyError` is raised."""
@@ -94,3 +133,153 @@ class OutOfTokensError(UsedUpError):
 
 class NotRecordedError(ModelError):
     """The recording holds no reply for this prompt."""
+
+
+PROVIDER_ERRORS = (
+    ("openai", "OpenAIError"),
+    ("anthropic", "AnthropicError"),
+    ("google.genai.errors", "APIError"),
+    ("google.api_core.exceptions", "GoogleAPIError"),
+    ("mistralai.models", "SDKError"),
+    ("groq", "GroqError"),
+    ("cohere.core.api_error", "ApiError"),
+    ("ollama", "ResponseError"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+    ("httpx", "HTTPError"),
+    ("httpx", "InvalidURL"),
+    ("requests", "RequestException"),
+)
+"""The base classes of the exceptions that providers' packages raise; they have no base class in common."""
+
+
+def provider_errors() -> tuple[type[BaseException], ...]:
+    """The exception classes of those providers' packages that are loaded."""
+    found = [getattr(sys.modules[module], name, None) for module, name in PROVIDER_ERRORS if module in sys.modules]
+    return tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException))
+
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+"""What providers' packages raise while they read an answer that is none of a chat model, such as a web page.
+
+They expect the server to keep its contract, so a missing or wrong member of its JSON fails wherever it is used first.
+"""
+
+
+def model_failures(model: object) -> tuple[type[BaseException], ...]:
+    """The exception classes of a call of `model` that failed: those of providers, and `UNREADABLE` for their packages.
+
+    From a model of anybody else `UNREADABLE` are faults of that program.
+    """
+    return (*provider_errors(), *(UNREADABLE if _is_packaged(model) else ()))
+
+
+def _is_packaged(model: object) -> bool:
+    """Whether a model, or the model that tools were bound to, is of a provider's package, such as langchain-openai."""
+    while (bound := getattr(model, "bound", None)) is not None:
+        model = bound
+    roots = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    return any(root.startswith("langchain_") and root != "langchain_core" for root in roots)
+
+
+def is_unreadable(error: BaseException) -> bool:
+    """Whether a model call failed because its answer could not be read, not because the provider said so."""
+    return isinstance(error, UNREADABLE) and not isinstance(error, provider_errors())
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status behind a provider's exception, under any of the names that providers use.
+
+    For an error in the place of a reply, which OpenRouter sends with status 200, it is the code of that error.
+    """
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code", "status"):
+            if isinstance(value := getattr(holder, name, None), int):
+                return value
+    bodies = (getattr(error, "body", None), *error.args[:1])
+    return next((body["code"] for body in bodies if isinstance(body, dict) and isinstance(body.get("code"), int)), None)
+
+
+def is_cut_off(error: BaseException) -> bool:
+    """Whether OpenAI's package found that a reply was cut off at its limit of tokens."""
+    return type(error).__name__ == "LengthFinishReasonError"
+
+
+def cut_off(reason: str, tokens: int = 0) -> CutOffError:
+    """The error for a reply that ended before its own end, for the reason that the provider gives."""
+    after = f" after {tokens} tokens" if tokens else ""
+    return CutOffError(
+        f"The model's reply was cut off{after} ({reason}), so nothing of it was used. Raise the limit for the tokens "
+        "of a reply: the setting max_reply_tokens, `max_tokens` of a chat model that you give, or the limits of the "
+        "model's server (Ollama: num_predict and num_ctx). Or ask for less, or take a model that thinks less.",
+        tokens=tokens,
+    )
+
+
+def unavailable(error: BaseException, model: object = None) -> ModelUnavailableError:
+    """The error for a provider's exception, without its text, which may quote the request or a key.
+
+    Raises `CancelledRunError` if the run was stopped, which OpenAI's package takes for a failed connection.
+    """
+    if isinstance(error.__cause__, CancelledRunError):
+        raise error.__cause__
+    if is_cut_off(error):
+        return cut_off("length")
+    status = status_of(error)
+    if is_unreadable(error) and status is None:
+        return ModelUnavailableError(
+            f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "
+            "name and OPENAI_BASE_URL, or the provider's own settings: another kind of server may answer there."
+        )
+    if status is None and "Timeout" in type(error).__name__:
+        return ModelUnavailableError(
+            "The model's server did not answer in the time for one model call, nor when it was asked again. Raise the "
+            "setting model_timeout (--set model_timeout=600, in seconds), or check OPENAI_BASE_URL."
+        )
+    if status is None:
+        return ModelUnavailableError(
+            f"The model's server cannot be reached or used ({type(error).__name__}). Check OPENAI_BASE_URL, or the "
+            "provider's own settings, and the network."
+        )
+    remedy = {
+        401: "Check the API key.",
+        403: "Check what the API key may do.",
+        404: f"Check {_place(error, model)}, and go on with `restgpt resume THREAD --model …`.",
+        413: "The prompt is too large for this model or account: lower the settings functions_budget and "
+        "operations_budget, or take another model.",
+        429: "Wait, or raise the account's limit.",
+    }.get(status, "Try again later, or check OPENAI_BASE_URL." if status >= 500 else "Check OPENAI_BASE_URL.")
+    if seconds := _retry_after(error):
+        remedy = f"It asks to wait {seconds} s; then go on with the thread. {remedy}"
+    return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
+
+
+def _retry_after(error: BaseException) -> str:
+    """The seconds of the header Retry-After, if it is a number (RFC 9110, section 10.2.3)."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    seconds = str(headers.get("retry-after", "")).strip()
+    return seconds if re.fullmatch(r"[0-9]{1,6}", seconds) else ""
+
+
+def _place(error: BaseException, model: object) -> str:
+    """The names of the model and of the server, without the rest of its URL, which may hold a key."""
+    name = getattr(model, "model_name", None) or getattr(model, "model", None) or "not known"
+    url = getattr(getattr(error, "request", None), "url", None)
+    return f"the model's name ({name}) and OPENAI_BASE_URL ({getattr(url, 'host', None) or 'not known'})"
+
+
+def refused(error: BaseException, model: BaseChatModel) -> ModelUnavailableError:
+    """The error for a request that the provider refused in every form, with the reason but without the model's keys."""
+    reason = Redactor(_keys_of(model)).message(str(error))
+    return ModelUnavailableError(f"The model refused the request: {first_line(reason)}")
+
+
+def _keys_of(model: BaseChatModel) -> list[str]:
+    """The keys that a model's client holds, which LangChain's classes keep as `SecretStr`."""
+    values = (getattr(model, name) for name in type(model).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+
+def first_line(error: object) -> str:
+    """The first line of an exception's text, bounded."""
+    return str(error).strip().partition("\n")[0][:300]

@@ -22,12 +22,19 @@ from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat_span import chat_span
 from restgpt.tools.model.dialect import dialect_of, is_refusal, spoken
-from restgpt.tools.model.echo import ECHO
-from restgpt.tools.model.errors import REPAIRS, ModelReplyError
-from restgpt.tools.model.exceptions import is_cut_off, is_unreadable, model_failures, refused, unavailable
-from restgpt.tools.model.reply import call_config, checked_message, json_in, text_of, written_calls
-from restgpt.tools.model.usage import ModelUsage, usage_of
-from restgpt.tools.settings.run_settings import problems_of
+from restgpt.tools.model.errors import (
+    REPAIRS,
+    ModelReplyError,
+    ModelUsage,
+    is_cut_off,
+    is_unreadable,
+    model_failures,
+    refused,
+    unavailable,
+    usage_of,
+)
+from restgpt.tools.model.reply import ECHO, call_config, checked_message, json_in, text_of, written_calls
+from restgpt.tools.settings.settings import problems_of
 
 Method = Literal["auto", "json_schema", "function_calling", "json"]
 Answer = TypeVar("Answer", bound=BaseModel)

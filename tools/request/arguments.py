@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from restgpt.specs.docs.arguments import SignatureError, grouped
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import TooComplex
-from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.reading.tree import places_in
-from restgpt.specs.schemas.pattern import is_found
-from restgpt.specs.schemas.validation import errors_of
+from restgpt.specs.schemas.validation import errors_of, is_found
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
 

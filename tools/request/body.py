@@ -17,15 +17,14 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-from restgpt.specs.content import MediaType, RequestBody
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.operation import Operation
-from restgpt.specs.reading.references import follow_safely
+from restgpt.specs.parameter import MediaType, RequestBody
+from restgpt.specs.reading.document import follow_safely
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of, validate
 from restgpt.tools.request.files import OCTETS, Blob
-from restgpt.tools.request.serialization import Style, joined, query_pairs, scalar
-from restgpt.tools.request.xml_body import XmlEncodingError, write_xml
+from restgpt.tools.request.serialization import Style, XmlEncodingError, joined, query_pairs, scalar, write_xml
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from restgpt.specs.content import MediaType
 from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
 from restgpt.specs.operation import SAFE, Operation
-from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
-from restgpt.specs.reading.path_template import ONE, VARIABLE, variable, variables
-from restgpt.specs.reading.text.nesting import is_too_deep
-from restgpt.specs.schemas.types import only_value
-from restgpt.specs.schemas.validation import allowed_steps
+from restgpt.specs.parameter import RESERVED_HEADERS, MediaType, Parameter
+from restgpt.specs.reading.index import ONE, VARIABLE, variable, variables
+from restgpt.specs.reading.json_text import is_too_deep
+from restgpt.specs.schemas.validation import allowed_steps, only_value
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import (
     coerce,

@@ -1,17 +1,61 @@
-"""Parse a response body: detect its kind from media type and bytes, decode it to UTF-8, read integers exactly."""
+"""The headers of a response that a result mentions: where a new resource is, its version, how many items there are.
+
+Headers are foreign text, so names come from a fixed list, and values are short and without control characters.
+
+Parse a response body: detect its kind from media type and bytes, decode it to UTF-8, read integers exactly.
+
+The reply to one request, returned by the HTTP client: secrets are redacted, the body is parsed at most once.
+"""
 
 import codecs
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from restgpt.specs.reading.text.json_text import BYTE_ORDER_MARKS
-from restgpt.specs.reading.text.nesting import MAX_DEPTH, is_too_deep
+from restgpt.specs.operation import Operation
+from restgpt.specs.reading.json_text import BYTE_ORDER_MARKS, MAX_DEPTH, is_too_deep
+from restgpt.specs.status import is_success
 from restgpt.tools.request.body import essence, kind_of
+
+# How many characters of a value are shown.
+LONGEST = 200
+# Statuses with which a server names another resource, or says when to try again (RFC 9110).
+LOCATED = frozenset({201, 202, 300, 301, 302, 303, 307, 308})
+LATER = frozenset({202, 429, 503})
+TOTALS = ("x-total-count", "x-total", "x-total-items", "x-total-results", "x-count", "total-count", "content-range")
+CONDITIONS = frozenset({"if-match", "if-none-match"})
+
+
+def useful_headers(operation: Operation, status: int, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a response that later calls may need; `headers` have names in lower case."""
+    wanted = ["location"] if status in LOCATED else []
+    wanted += ["retry-after"] if status in LATER else []
+    if is_success(status):
+        wanted += TOTALS if operation.is_safe else ()
+        wanted += ["etag"] if headers.get("etag") and has_conditions(operation) else []
+    shown = {name: _shown(headers[name]) for name in wanted if name in headers}
+    return {name: value for name, value in shown.items() if value}
+
+
+def has_conditions(operation: Operation) -> bool:
+    """Whether an operation on the same path takes If-Match or If-None-Match, so that a version is of use."""
+    return any(
+        parameter.location == "header" and parameter.name.lower() in CONDITIONS
+        for item in operation.api.near_path(operation.path)
+        if item.path == operation.path
+        for parameter in item.parameters
+    )
+
+
+def _shown(value: str) -> str:
+    """Return a value without control and formatting characters, empty if it is too long to be of use."""
+    plain = "".join(char for char in str(value) if char.isprintable()).strip()
+    return plain if len(plain) <= LONGEST else ""
+
 
 Kind = Literal["empty", "json", "json-lines", "csv", "xml", "text", "binary"]
 
@@ -302,3 +346,46 @@ def _read(read: Callable[[str], Any], text: str) -> Any:
         return read(text)
     except ValueError:
         return UNREAD
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One HTTP reply; `truncated` means that the body was longer than the client's limit and was cut.
+
+    `elapsed_ms` is the time from the first attempt to the end of the body, waits included. `tries` are the statuses of
+    all attempts; with `outcome_unknown` one of them may have carried out a change that this reply refuses. `next_link`
+    is the address of the next page from the headers, in which only known secrets are redacted: it is for pagination,
+    and is not shown.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    media_type: str
+    body: bytes
+    truncated: bool = False
+    elapsed_ms: int = 0
+    tries: tuple[str, ...] = ()
+    outcome_unknown: bool = False
+    url: str = ""
+    next_link: str = field(default="", repr=False)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is a 2xx (RFC 9110, section 15.3)."""
+        return is_success(self.status)
+
+    @property
+    def attempts(self) -> int:
+        """How often the request was sent."""
+        return len(self.tries) or 1
+
+    @cached_property
+    def content(self) -> Body:
+        """The normalized body; it is decoded and parsed at the first use of this property."""
+        return read_content(self.body, self.header("content-type"))
+
+    def header(self, name: str) -> str:
+        """The value of a header, whose name may be in any case; an empty string if it is missing."""
+        folded = name.lower()
+        return next((value for key, value in self.headers.items() if key.lower() == folded), "")

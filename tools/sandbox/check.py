@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from restgpt.tools.sandbox.gather import bound_names, name_of
+from restgpt.tools.sandbox.code import bound_names, name_of
 from restgpt.tools.sandbox.library import listed, nearest, short
 
 Stub = Mapping[str, Any]

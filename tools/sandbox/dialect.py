@@ -11,10 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from restgpt.tools.sandbox.code import syntax_tree
-from restgpt.tools.sandbox.gather import bound_names, name_of, rewritten
+from restgpt.tools.sandbox.code import LACKING, bound_names, collecting, name_of, parts, rewritten, syntax_tree
 from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lacking, part
-from restgpt.tools.sandbox.yields import LACKING, collecting, parts
 
 _Node = TypeVar("_Node", bound=ast.AST)
 

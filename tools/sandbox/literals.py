@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from restgpt.tools.sandbox.code import UNPARSABLE, program_code, syntax_tree
-from restgpt.tools.sandbox.gather import name_of
+from restgpt.tools.sandbox.code import UNPARSABLE, name_of, program_code, syntax_tree
 
 MOST_LITERALS = 500
 """The maximum number of literals that are told of a program."""

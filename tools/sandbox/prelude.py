@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
 
-from restgpt.tools.sandbox.code import syntax_tree
+from restgpt.tools.sandbox.code import bound_names, syntax_tree
 from restgpt.tools.sandbox.dialect import LIBRARY, in_dialect
-from restgpt.tools.sandbox.gather import bound_names
 from restgpt.tools.sandbox.modules import HOST_VALUES, part
 
 # A branch of `gather` waits in an `asyncio.run` inside of another, which Monty has and CPython has not. It keeps its

@@ -1,9 +1,16 @@
-"""The limits of a sandbox run, its statuses, and its result as text for the model."""
+"""The limits of a sandbox run, its statuses, and its result as text for the model.
 
+What a program is given, the calls that it asks for, their answers, and how a run of it ended.
+
+Halves of surrogate pairs, which JSON may have and Monty's texts cannot: each has a private character there.
+"""
+
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Literal
 
 # ANSI sequences (ECMA-48) first, then every control character but tab and newline.
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -196,3 +203,159 @@ def _hint(result: SandboxResult, *, of_program: bool) -> str:
         return _HINTS.get(result.status, "")
     shape = result.shape if of_program or not result.shape else f"`data` is {result.shape}"
     return (_PROGRAM_HINTS if of_program else _ERROR_HINTS).get(result.error.type) or (shape and f"{shape}.")
+
+
+Kind = Literal["finished", "calls", "stopped", "unknown", "refused", "budget", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A call that was carried out, as a program sees it.
+
+    `position` is empty for a call of an earlier program, which a call with the same `digest` may take. `key` names the
+    entry. `status` is 0 without an answer; `note` says why a call failed or was not sent.
+    """
+
+    position: str
+    key: str
+    digest: str
+    given: Literal["answer", "error", "rejected", "held"]
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media: Literal["json", "text", "binary", "empty"] = "empty"
+    body: bytes = b""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call without an answer: its number in the program, its place in the code, the function and its arguments."""
+
+    position: str
+    line: int
+    source: str
+    function: str
+    positional: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """One run of a program, to its end or to `calls` that have no answer.
+
+    `taken` maps positions to the keys of entries of earlier programs that answered them; the next run gets these
+    entries at these positions. `problem` is what the model can repair, `line` the place of the end, `text` a sentence
+    of the program, `value` a value that it shows, `left` what it says it left undone. The output of a program that
+    finished without printing anything is the value of its last expression; the status of its result remains
+    `NO_OUTPUT`.
+    """
+
+    kind: Kind
+    result: SandboxResult
+    calls: tuple[WantedCall, ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    line: int = 0
+    source: str = ""
+    function: str = ""
+    text: str = ""
+    value: str = ""
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a program is given: the names of functions, values by their names, and what it is checked against.
+
+    `check` says what is checked before the program begins, against the `stubs` of the functions and the `names` of all
+    functions; `fields` includes the fields of answers. With `is_dry`, changes are not sent. With `is_json`, `data`
+    is the text of the value that the code gets.
+    """
+
+    functions: Sequence[str] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    check: Literal["", "names", "fields"] = ""
+    stubs: Sequence[Mapping[str, Any]] = ()
+    names: Sequence[str] = ()
+    is_dry: bool = False
+    clock: float | None = None
+    seed: str = ""
+    is_json: bool = False
+
+
+_SHIFT = 0x10F800 - 0xD800
+"""From a half of a pair to its private character: there are as many of both."""
+
+_HALF = re.compile("[\ud800-\udfff]")
+_PRIVATE = re.compile("[\U0010f800-\U0010ffff]")
+_ESCAPED = re.compile(r"\\U0010(f[89a-f][0-9a-f]{2})|\\udb(f[ef])\\u(d[c-f][0-9a-f]{2})")
+"""How Python and JSON write a private character where they escape it."""
+
+
+class Halves:
+    """Hides halves of pairs from one program, and shows them again in what it sends and prints.
+
+    A program whose answers have such private characters themselves gets an error in the place of a half.
+    """
+
+    def __init__(self) -> None:
+        self._has_halves = self._has_private = False
+
+    def text(self, entry: Entry) -> str | None:
+        """Return the JSON of an answer that the program's process can read itself, which takes a third of the time."""
+        self._has_private = self._has_private or b"\xf4\x8f" in entry.body
+        text = entry.body.decode("utf-8", "replace") if entry.media == "json" else "\\ud"
+        return None if "\\ud" in text.lower() else text
+
+    def parsed(self, entry: Entry) -> Any:
+        """Return the body of an answer as a value. Raises ValueError if the program could not tell what it has."""
+        if entry.media == "empty":
+            return None
+        if entry.media == "binary":
+            return entry.body
+        self._has_private = self._has_private or b"\xf4\x8f" in entry.body or b"\\udbf" in entry.body.lower()
+        text = entry.body.decode("utf-8", "replace")
+        if entry.media != "json":
+            return text
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text  # the body was cut, or the API calls something JSON that is not
+        return self.hidden(value) if "\\ud" in text.lower() else value
+
+    def hidden(self, value: Any) -> Any:
+        """Return a value with private characters in the place of halves. Raises ValueError."""
+        found = _replaced(value, _HALF, _SHIFT)
+        self._has_halves = self._has_halves or found != value
+        if self._has_halves and self._has_private:
+            raise ValueError("a text has half of a surrogate pair beside private characters, and cannot be read")
+        return found
+
+    def shown(self, value: Any) -> Any:
+        """Return a value with its halves."""
+        return _replaced(value, _PRIVATE, -_SHIFT) if self._has_halves else value
+
+    def shown_text(self, printed: bytes) -> bytes:
+        """Return printed text with its halves escaped."""
+        if not self._has_halves:
+            return printed
+        text = _ESCAPED.sub(_private, printed.decode("utf-8", "replace"))
+        return str(self.shown(text)).encode("utf-8", "backslashreplace")
+
+
+def _replaced(value: Any, pattern: re.Pattern[str], shift: int) -> Any:
+    shifted: Callable[[re.Match[str]], str] = lambda match: chr(ord(match[0]) + shift)  # noqa: E731
+    if isinstance(value, str):
+        return pattern.sub(shifted, value)
+    if isinstance(value, list):
+        return [_replaced(item, pattern, shift) for item in value]
+    if isinstance(value, dict):
+        return {_replaced(name, pattern, shift): _replaced(item, pattern, shift) for name, item in value.items()}
+    return value
+
+
+def _private(escaped: re.Match[str]) -> str:
+    if escaped[1]:
+        return chr(0x100000 + int(escaped[1], 16))
+    return chr(0x10000 + ((int(f"db{escaped[2]}", 16) - 0xD800) << 10) + int(escaped[3], 16) - 0xDC00)

@@ -2,20 +2,40 @@
 
 Covered: the code reaches no file, environment variable, process, network or memory of the host; the limits of time,
 memory and output stop it. `docs/sandbox.md` names the test of each claim, and what is not covered.
+
+Run a program of a model as far as its next calls, over the answers to those before.
+
+The sandbox as a LangChain tool: the model gives the argument `code`; the caller of `python_tool` gives the data.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
-from restgpt.tools.sandbox.code import clean_code
-from restgpt.tools.sandbox.result import STANDARD, CodeError, Limits, SandboxResult, Status
-from restgpt.tools.sandbox.run import Given, ProgramRun
-from restgpt.tools.sandbox.session import Session
-from restgpt.tools.tracing.span import tool_span
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
 
-__all__ = ["STANDARD", "Limits", "SandboxResult", "Status", "run_python"]
+from restgpt.tools.graphs.thread_pool import SHARED
+from restgpt.tools.sandbox.code import clean_code, program_code
+from restgpt.tools.sandbox.result import (
+    STANDARD,
+    CodeError,
+    Entry,
+    Given,
+    Limits,
+    ProgramRun,
+    SandboxResult,
+    Status,
+    WantedCall,
+)
+from restgpt.tools.sandbox.session import Rounds, Session
+from restgpt.tools.tracing.span import tool_span
 
 
 def run_python(
@@ -86,3 +106,169 @@ def _raw(data: object) -> bytes:
         return bytes(data)
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
+
+
+LIMITS = Limits(wall=10.0)
+"""The limits of one run of a program, from its start to its next calls."""
+
+MOST_NAMES = 300
+"""The maximum number of function names that a check compares a wrong name with."""
+
+_DIVERGED = (
+    "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its answer "
+    "cannot be used. A program must do the same in every run."
+)
+
+
+@cache
+def sandbox_version() -> str:
+    """Return a digest of the sandbox: another version may run the same program otherwise."""
+    parts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return sha256(b"".join([*parts, version("pydantic-monty").encode()])).hexdigest()[:16]
+
+
+def run_program(
+    code: str,
+    *,
+    entries: Sequence[Entry],
+    clock: float,
+    seed: str,
+    most: int,
+    functions: Sequence[str] = (),
+    check: Literal["", "names", "fields"] = "",
+    stubs: Sequence[Mapping[str, Any]] = (),
+    names: Sequence[str] = (),
+    inputs: Mapping[str, Any] | None = None,
+    is_dry: bool = False,
+    limits: Limits = LIMITS,
+    live: "Live | None" = None,
+) -> ProgramRun:
+    """Run a program over the answers so far, up to its end or to its next calls without an answer.
+
+    `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
+    seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
+    is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
+    the fields of answers. `inputs` are JSON values that the program has under this name. In a run that `is_dry` changes
+    may have no answer. A program that is `live` goes on in its process; its `entries` are the further answers then.
+    """
+    cleaned = program_code(code)
+    if refused := refused_code(cleaned, limits):
+        return ProgramRun("failed", refused, problem=refused.feedback(of_program=True))
+    values = {} if inputs is None else {"inputs": dict(inputs)}
+    once = live is None
+    is_dry = is_dry or any(entry.given == "held" for entry in entries)
+    given = Given(list(functions), values, check, stubs, list(names)[:MOST_NAMES], is_dry, clock, seed)
+    live = live or Live()
+    found: list[ProgramRun] = []
+
+    def run() -> SandboxResult:
+        size = sum(len(item.body) for item in entries)
+        rounds = live.rounds or live.begin(Session(cleaned, given, limits, size=size))
+        found.append(live.run(rounds, entries, most))
+        return found[0].result
+
+    try:
+        traced_run(run)
+    finally:
+        if once:
+            live.close()
+    return found[0]
+
+
+class Live:
+    """A program that stays in its process between two runs of `run_program`, until it is closed.
+
+    `rounds` is it, as soon as it has begun. `placed` are the answers to its calls by their numbers, `taken` those of
+    earlier programs among them.
+    """
+
+    _session: Session
+
+    def __init__(self) -> None:
+        self.rounds: Rounds | None = None
+        self._calls: list[WantedCall] = []
+        self.placed: dict[str, Entry] = {}
+        self._free: dict[str, list[Entry]] = {}
+        self.taken: dict[str, str] = {}
+
+    def begin(self, session: Session) -> Rounds:
+        """Begin the program; it runs in `run`."""
+        self._session, self.rounds = session, session.rounds()
+        return self.rounds
+
+    def run(self, rounds: Rounds, entries: Sequence[Entry], most: int) -> ProgramRun:
+        """Let the program go on with more answers, up to calls without one."""
+        for entry in entries:
+            if entry.position:
+                self.placed.setdefault(entry.position, entry)
+            else:
+                self._free.setdefault(entry.digest, []).append(entry)
+        try:
+            return replace(self._replayed(rounds, most), taken=self.taken)
+        except StopIteration as end:
+            run: ProgramRun = end.value
+            return replace(run, taken=self.taken)
+
+    def _replayed(self, rounds: Rounds, most: int) -> ProgramRun:
+        """Return the calls without an answer. Raises StopIteration with the end of the program."""
+        while True:
+            self._calls = self._calls or next(rounds)
+            answers = {call.position: entry for call in self._calls if (entry := self._find(call)) is not None}
+            for call in self._calls:
+                if call.position in answers and answers[call.position].digest != call.digest:
+                    told = {"line": call.line, "source": call.source, "function": call.function}
+                    return _ended("failed", call, problem=_DIVERGED.format(**told))
+            if missing := [call for call in self._calls if call.position not in answers]:
+                if len(missing) > most:
+                    return self._session.over_budget(len(missing), most)
+                return replace(_ended("calls", missing[0]), calls=tuple(missing))
+            self._calls = rounds.send(answers)
+
+    def _find(self, call: WantedCall) -> Entry | None:
+        """Return the answer of a call; without one, take the next free answer of the same call."""
+        entry = self.placed.get(call.position)
+        if entry is None and self._free.get(call.digest):
+            entry = self.placed[call.position] = self._free[call.digest].pop(0)
+            self.taken[call.position] = entry.key
+        return entry
+
+    def close(self) -> None:
+        """End the process."""
+        if self.rounds is not None:
+            self.rounds.close()
+
+
+def _ended(kind: Literal["calls", "failed"], call: WantedCall, *, problem: str = "") -> ProgramRun:
+    return ProgramRun(kind, SandboxResult(Status.PAUSED), line=call.line, source=call.source, problem=problem)
+
+
+DESCRIPTION = (
+    "Run Python over an API response. The response is in the variable `data` (parsed, if it is JSON). Print the "
+    "answer. Only pure standard-library modules can be imported; there are no files, no network and no input."
+)
+
+
+class PythonInput(BaseModel):
+    """The argument of the tool `python`."""
+
+    code: str = Field(description="Python source that reads `data` and prints the answer.")
+
+
+def python_tool(data: object, *, media: Literal["json", "text"] = "json", limits: Limits = STANDARD) -> BaseTool:
+    """Return the tool `python` over `data`; its content is the feedback text and its artifact the SandboxResult."""
+
+    def run(code: str) -> tuple[str, SandboxResult]:
+        result = run_python(code, data, media=media, limits=limits)
+        return result.feedback(), result
+
+    async def run_in_thread(code: str) -> tuple[str, SandboxResult]:
+        return await SHARED.run(run, code)
+
+    return StructuredTool.from_function(
+        func=run,
+        coroutine=run_in_thread,
+        name="python",
+        description=DESCRIPTION,
+        args_schema=PythonInput,
+        response_format="content_and_artifact",
+    )

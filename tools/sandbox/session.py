@@ -20,7 +20,7 @@ import pydantic_monty as monty
 
 from restgpt.tools.sandbox import library
 from restgpt.tools.sandbox.check import problems
-from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
+from restgpt.tools.sandbox.code import UNPARSABLE, digest_of, name_of, plain_arguments, plain_text, syntax_tree
 from restgpt.tools.sandbox.dialect import (
     GIVEN,
     LIBRARY,
@@ -29,14 +29,23 @@ from restgpt.tools.sandbox.dialect import (
     lacks,
     translation,
 )
-from restgpt.tools.sandbox.digest import digest_of, plain_arguments, plain_text
-from restgpt.tools.sandbox.gather import name_of
-from restgpt.tools.sandbox.half import Halves
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
 from restgpt.tools.sandbox.prelude import prelude
-from restgpt.tools.sandbox.result import CodeError, Limits, SandboxResult, Status, printable, result_of
-from restgpt.tools.sandbox.run import Entry, Given, Kind, ProgramRun, WantedCall
+from restgpt.tools.sandbox.result import (
+    CodeError,
+    Entry,
+    Given,
+    Halves,
+    Kind,
+    Limits,
+    ProgramRun,
+    SandboxResult,
+    Status,
+    WantedCall,
+    printable,
+    result_of,
+)
 
 Rounds = Generator[list[WantedCall], Mapping[str, Entry], ProgramRun]
 

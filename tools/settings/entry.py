@@ -22,8 +22,8 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
-from restgpt.specs.security import flat_credentials
-from restgpt.tools.settings.secret import Secret
+from restgpt.specs.server import flat_credentials
+from restgpt.tools.settings.environment import Secret
 from restgpt.tools.text.redaction import is_public_header
 from restgpt.tools.text.storable import storable_text
 

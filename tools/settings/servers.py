@@ -9,7 +9,7 @@ from typing import Any
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.network.addresses import Origin
 from restgpt.tools.network.authority import Authority, authority_of, web_origin_of
-from restgpt.tools.settings.secret import Secret
+from restgpt.tools.settings.environment import Secret
 
 SERVER_HOSTS, SERVER_ORIGINS = "RESTGPT_SERVER_HOSTS", "RESTGPT_SERVER_ORIGINS"
 SERVER_WRITES = "RESTGPT_SERVER_WRITES"

@@ -1,20 +1,35 @@
-"""All settings of the user together."""
+"""All settings of the user together.
+
+The settings that one run brings: validated by the pydantic model of a graph's context, and offered by its schema.
+"""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic_core import ErrorDetails
 
 from restgpt.specs.api import Api, load_api, slug
 from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.model.role import ROLES
+from restgpt.tools.model import ROLES
 from restgpt.tools.settings.apis_file import load_apis, references
 from restgpt.tools.settings.entry import ApiEntry
-from restgpt.tools.settings.environment import AUTH_PREFIX, auth_variable, bearer_tokens, read_dotenv
-from restgpt.tools.settings.folder import APIS_FILE, RECIPES, check_folder, home_of
-from restgpt.tools.settings.secret import Secret
+from restgpt.tools.settings.environment import (
+    APIS_FILE,
+    AUTH_PREFIX,
+    RECIPES,
+    Secret,
+    auth_variable,
+    bearer_tokens,
+    check_folder,
+    home_of,
+    read_dotenv,
+)
 from restgpt.tools.settings.servers import ServerAccess
 
 
@@ -230,3 +245,39 @@ def _file_location(spec: str, folder: str) -> str:
 
 def _place(api: Api) -> tuple[str, str | None]:
     return api.identity, api.base_url
+
+
+RunSettings = TypeVar("RunSettings", bound=BaseModel)
+
+
+def checked_settings(schema: type[RunSettings], given: Mapping[str, Any]) -> RunSettings:
+    """Validate the settings of a run; raises `SettingsError` that names each invalid setting and all settings."""
+    try:
+        return schema(**given)
+    except ValidationError as error:
+        known = ", ".join(name for name in schema.model_fields if name != "apis")
+        raise SettingsError(f"Invalid settings: {problems_of(error)}. The settings of a run are: {known}.") from None
+
+
+def problems_of(error: ValidationError) -> str:
+    """Return each problem that pydantic found, with its place."""
+    return "; ".join(map(_problem, error.errors(include_url=False)))
+
+
+def _problem(item: ErrorDetails) -> str:
+    place, what = ".".join(map(str, item["loc"])), item["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{place}: {what}" if place else what
+
+
+def offering_apis(schema: type[RunSettings], names: Sequence[str]) -> type[RunSettings]:
+    """Return a model with the same settings whose JSON schema lists `names` as the values that `apis` can have.
+
+    A run is still validated by `schema` and by the APIs that it finds, whose names may be spelled in several ways.
+    """
+    given = schema.model_fields.get("apis")
+    if given is None or not names:
+        return schema
+    name = Annotated[str, Field(json_schema_extra={"enum": list(names)})]
+    about = f"{given.description} The configured APIs are: {', '.join(names)}."
+    apis: Any = (list[name], Field(default_factory=list, description=about))
+    return create_model(schema.__name__, __base__=schema, __doc__=schema.__doc__, apis=apis)

@@ -1,4 +1,6 @@
-"""Quote foreign text for a person: invisible characters shown, length bounded, every line marked as foreign.
+"""The one Markdown fence around a whole text, in which a model puts a reply (CommonMark, fenced code blocks).
+
+Quote foreign text for a person: invisible characters shown, length bounded, every line marked as foreign.
 
 Models, documents, answers and arguments may hold any text. In a question, each of its lines gets a mark that no line of
 this program has, so foreign text cannot pass for the program's own words. The four blanks before the mark make the
@@ -10,8 +12,32 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
+
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*\n(.*?)\n?[ \t]*\1", re.DOTALL)
+
+
+class Fence(NamedTuple):
+    """The language that a fence names, in lower case, and the text in it."""
+
+    language: str
+    text: str
+
+
+def fence_around(text: str) -> Fence | None:
+    """Return the fence that a text consists of; None if it has none, several, or text outside of it."""
+    found = _FENCE.fullmatch(text.strip())
+    if found is None or any(line.lstrip().startswith(found[1]) for line in found[3].split("\n")):
+        return None
+    return Fence(found[2].lower(), found[3])
+
+
+def unfenced(text: str) -> str:
+    """Return a text without the fence around it; any other text is only stripped."""
+    fence = fence_around(text)
+    return text.strip() if fence is None else fence.text.strip()
+
 
 Escape = Callable[[str], str]
 """Writes one character as an escape."""

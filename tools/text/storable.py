@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from restgpt.specs.reading.text.nesting import MAX_DEPTH
+from restgpt.specs.reading.json_text import MAX_DEPTH
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore, SearchItem

@@ -21,8 +21,8 @@ from lab.kills.repeat import Repeat
 from lab.kit.errand import ErrandModel
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.graph.program import build_program
-from restgpt.graph.recipes.build import build_recipe
+from restgpt.graph.recipe import build_recipe
+from restgpt.graph.single import build_program
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Ran

@@ -20,7 +20,7 @@ from lab.kills.crash.trial import Kill, Outcome, Removed, Task, Trial, Writes
 from lab.kills.ledger import ledger
 from lab.kills.machine import HERE, Machine, run_on
 from lab.kit.errand import DONE, Errand, playlist_errand
-from restgpt.calling.journal.claim import LostClaimError
+from restgpt.calling.claim import LostClaimError
 from restgpt_bench.worlds import World, open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 

@@ -9,7 +9,7 @@ from lab.kills.job import Job
 from lab.kills.ledger import Ledger
 from lab.kills.machine import HERE, Machine
 from lab.kit.errand import DONE, Errand
-from restgpt.calling.journal.claim import RemovedDatabaseError
+from restgpt.calling.claim import RemovedDatabaseError
 
 UNSURE = "what the recipe reports may not be so"
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import AsJson, MoreSettings, Quiet, settings_of
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Exit, MoreSettings, Quiet, Terminal, UsageError, reported, settings_of
 from restgpt_bench.commands import function_bench
 
 if TYPE_CHECKING:

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.model_server import say_address_of_dotenv
-from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Exit, Quiet, Terminal, UsageError, reported, say_address_of_dotenv
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -132,7 +129,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.context import Context
     from restgpt.tools.settings import Settings
-    from restgpt.tools.settings.run_settings import checked_settings
+    from restgpt.tools.settings.settings import checked_settings
 
     memory = Persistence(InMemorySaver(), InMemoryStore(), "memory", lambda thread: nullcontext())
     context = checked_settings(Context, SETTINGS)
@@ -141,7 +138,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
 def _approve(terminal: Terminal, pending: "Sequence[Pending]") -> dict[str, Any]:
     """Print the pending requests and approve them."""
-    from restgpt.commands.screen.review import Verdict, pending_text
+    from restgpt.commands.review import Verdict, pending_text
 
     terminal.note(f"\nApproval is needed.\n{pending_text(pending)}\n→ approved by the demo\n")
     return Verdict(approve=True).answers(pending)

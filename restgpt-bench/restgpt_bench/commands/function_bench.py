@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from restgpt.commands.failure import Exit, UsageError, reported
-from restgpt.commands.options import AsJson, Quiet
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Exit, Quiet, Terminal, UsageError, reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +101,7 @@ def _need_functions() -> None:
     """Raise `UsageError` with the remedy if the distribution with OpenFunctions is not installed."""
     from importlib.util import find_spec
 
-    from restgpt.tools.extras import FUNCTIONS, extra_command
+    from restgpt.tools.errors import FUNCTIONS, extra_command
 
     if find_spec("restgpt_functions") is None:
         raise UsageError(f"OpenFunctions is not installed. Install it: {extra_command('', FUNCTIONS)}")

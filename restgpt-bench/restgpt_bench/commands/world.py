@@ -9,9 +9,7 @@ from typing import Annotated
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import AsJson
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import AsJson, Terminal, UsageError, reported
 
 world = typer.Typer(name="world", help="Serve a simulated API.", no_args_is_help=True)
 

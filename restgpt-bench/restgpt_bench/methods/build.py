@@ -9,9 +9,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, compiled, make_resources
-from restgpt.graph.node import node_of
-from restgpt.graph.running import after_sending, make_parser
-from restgpt.nodes.intake import intake
+from restgpt.graph.node import after_sending, make_parser, node_of
+from restgpt.nodes.planner import intake
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Services

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from restgpt.specs import Operation
-from restgpt.specs.docs.overview.summary import summary_line
-from restgpt.specs.keyword import GROUPS
+from restgpt.specs.docs.map import summary_line
+from restgpt.specs.operation import GROUPS
 
 COMBINED = ("allOf", "anyOf", "oneOf", "$ref", "if", "patternProperties")
 """The keywords of a body's schema whose fields cannot be listed as arguments."""

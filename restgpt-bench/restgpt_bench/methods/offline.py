@@ -7,10 +7,10 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.dialogue.selection import Selection, api_plan_of, check
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.selector import Selection, api_plan_of, check
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render

@@ -6,8 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from restgpt.specs import Catalogue, Operation
-from restgpt.specs.reading.index import ILLEGAL
-from restgpt.specs.reading.unique_names import UniqueNames
+from restgpt.specs.reading.index import ILLEGAL, UniqueNames
 from restgpt_bench.methods.flat_function import FlatFunction, flatten
 
 NAME, DESCRIPTION = 64, 1024

@@ -16,11 +16,10 @@ from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.records import ApiPlan, Step, ToolCall, spent_since
-from restgpt.nodes.state.results import result_of, shortened
-from restgpt.nodes.state.rounds import next_calls, step_of
+from restgpt.nodes.state.results import next_calls, result_of, shortened, step_of
 from restgpt.nodes.state.state import State
 from restgpt.prompts import render
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import summary_line
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.reply import text_of
 from restgpt.tools.response.store import UnknownHandleError

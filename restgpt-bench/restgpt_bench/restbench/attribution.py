@@ -30,7 +30,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from restgpt.specs.status import is_success
-from restgpt.tools.model.role import ROLES, Role
+from restgpt.tools.model import ROLES, Role
 from restgpt_bench.restbench.check import is_change
 from restgpt_bench.restbench.judges.task import shape
 from restgpt_bench.restbench.record import GoldCall, Record

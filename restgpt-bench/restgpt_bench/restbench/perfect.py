@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 from restgpt.prompts import text_of
-from restgpt.tools.model.role import ROLES
+from restgpt.tools.model import ROLES
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt_bench.restbench.gold_program import Writer, variables_of
 from restgpt_bench.restbench.judges.task import BrokenTaskError, Step, select, shape

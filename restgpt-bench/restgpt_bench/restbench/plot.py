@@ -6,8 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from restgpt.tools.errors import StoppingError
-from restgpt.tools.extras import BENCH, extra_command
+from restgpt.tools.errors import BENCH, StoppingError, extra_command
 from restgpt_bench.restbench.attribution import MODULES, breakdown
 from restgpt_bench.restbench.metrics import Score, by_length
 from restgpt_bench.restbench.report import SCENARIOS, Run

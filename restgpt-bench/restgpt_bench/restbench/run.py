@@ -23,7 +23,7 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model
 from restgpt.tools.model.scripted import Recorder
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.run_settings import problems_of
+from restgpt.tools.settings.settings import problems_of
 from restgpt_bench.methods.build import METHODS, build_method
 from restgpt_bench.restbench.documents import Documents, gather
 from restgpt_bench.restbench.judges.task import Step, select

@@ -33,11 +33,11 @@ from restgpt.specs import Api, Operation, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import FORMATS, SENT_FORMATS
-from restgpt.specs.docs.words.sentences import sentences
+from restgpt.specs.docs.prose import sentences
 from restgpt.specs.effort import Allowance, within
-from restgpt.specs.keyword import BODY
+from restgpt.specs.operation import BODY
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.stemmer import STOP_STEMS, stems
+from restgpt.specs.search.words import STOP_STEMS, stems
 from restgpt.tools.settings import Settings
 from restgpt_bench.packages import CACHE, FILES, named_path
 from restgpt_bench.retrieval.function_text import Entry, FunctionText, read_function

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from restgpt.specs.api import Api, load_api
-from restgpt.specs.reading.text.yaml_events import read_yaml
+from restgpt.specs.reading.yaml_events import read_yaml
 from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.function import Function, FunctionError
 from restgpt_functions.docs.operations import from_operations

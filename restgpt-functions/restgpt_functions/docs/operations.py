@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import summary_line
 from restgpt.specs.operation import Operation
 from restgpt_functions.docs.function import GROUPS, Function, FunctionParameter
 

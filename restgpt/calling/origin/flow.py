@@ -4,9 +4,11 @@ A value that a program computed, or that a model wrote after it had read an answ
 encoding. So only whole values of these origins pass as the call's own: the user's words, values of the document of
 the API and of its own answers, and literals of a program that was written before any other API had answered. Whatever
 else a call sends, a person is asked about once for each pair of APIs.
+
+The item of an answer that holds a value, in the fields by which a person knows it: the trip behind its id.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -19,8 +21,10 @@ from restgpt.calling.origin.provenance import MOST_SEARCHED, MOST_TRACED, docume
 from restgpt.calling.record import ApiRecord, FlowRecord
 from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
-from restgpt.specs.reading.tree import format_pointer, places_in, values_in
+from restgpt.specs.reading.tree import format_pointer, parse_pointer, places_in, values_in
+from restgpt.specs.search.words import words
 from restgpt.tools.request.files import FILE_KEYS
+from restgpt.tools.text.quotation import named, quoted
 
 MOST_DOCUMENTED = 20_000
 """How many nodes of the schemas of an operation are searched for values and names."""
@@ -209,3 +213,66 @@ def _nodes(operation: Operation) -> Iterator[Mapping[str, Any]]:
         except SpecError:
             continue
     yield from (node for node in islice(values_in(whole), MOST_DOCUMENTED) if isinstance(node, Mapping))
+
+
+TOLD = 4
+"""How many fields of an item are told."""
+
+TEXT_MOST = 60
+"""How many characters of a text are told; longer ones come after all others."""
+
+TELLING: Sequence[frozenset[str]] = (
+    frozenset(words("name title label subject summary headline login username")),
+    frozenset(words("date day time start end starts ends departs arrives due from to origin destination email")),
+    frozenset(words("price amount total status state number code city description")),
+)
+"""Words in the names of fields by which a person knows a thing, the best ones first."""
+
+OPAQUE = frozenset(words("id ids uuid guid key keys code number ref reference uri uris"))
+"""Words in the names of values that stand for a thing and tell a person nothing of it."""
+
+UNTOLD = frozenset(
+    words(
+        "id ids uuid guid key keys token url uri href link links hash etag digest self image avatar type kind precision"
+    )
+)
+"""Words in the names of fields that tell a person nothing."""
+
+
+def item_at(value: Any, pointer: str) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the innermost object around the value at a JSON pointer, with its own pointer; None outside of any."""
+    found, path = None, ""
+    for part in parse_pointer(pointer):
+        if isinstance(value, Mapping):
+            found, value = (path, value), value.get(part)
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+        path = f"{path}/{part}"
+    return found
+
+
+def is_opaque(*pointers: str) -> bool:
+    """Whether the name at the end of one of some JSON pointers is that of an id."""
+    names = (next((part for part in reversed(parse_pointer(one)) if not part.isdigit()), "") for one in pointers)
+    return any(OPAQUE.intersection(words(name)) for name in names)
+
+
+def telling(item: Mapping[str, Any], most: int = TOLD) -> str:
+    """Return the fields by which a person knows an item, such as `name "Ada", status "open"`; empty without any."""
+    ranked = sorted(_fields(item), key=lambda field: field[0])[:most]
+    return ", ".join(f"{named(name)} {_text(value)}" for _, name, value in ranked)
+
+
+def _fields(item: Mapping[str, Any]) -> Iterator[tuple[int, str, Any]]:
+    for name, value in item.items():
+        parts = frozenset(words(str(name)))
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "" or parts & UNTOLD:
+            continue
+        rank = next((rank for rank, known in enumerate(TELLING) if parts & known), len(TELLING))
+        yield rank + (10 if len(str(value)) > TEXT_MOST else 0), str(name), value
+
+
+def _text(value: Any) -> str:
+    return quoted(value, TEXT_MOST) if isinstance(value, str) else str(value)

@@ -5,10 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.failure import UsageError, reported
-from restgpt.commands.options import ApiNames, BaseUrl, Models, MoreSettings, Specs, Writes, settings_of
-from restgpt.commands.screen.terminal import Terminal
-from restgpt.tools.extras import extra_command
+from restgpt.commands.terminal import (
+    ApiNames,
+    BaseUrl,
+    Models,
+    MoreSettings,
+    Specs,
+    Terminal,
+    UsageError,
+    Writes,
+    reported,
+    settings_of,
+)
+from restgpt.tools.errors import extra_command
 
 if TYPE_CHECKING:
     from restgpt.sources import Sources
@@ -38,12 +47,12 @@ def ui(
     with reported(terminal):
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
-        from restgpt.commands.model_server import say_address_of_dotenv
+        from restgpt.commands.terminal import say_address_of_dotenv
         from restgpt.nodes.run.context import Context
         from restgpt.server.page import FOLDER, INDEX
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.run_settings import checked_settings
+        from restgpt.tools.settings.settings import checked_settings
 
         context = settings_of(more, models=models, writes=writes)
         checked_settings(Context, context)
@@ -65,7 +74,7 @@ def _serve(
 ) -> None:
     import secrets
 
-    from restgpt.commands.listening import listen
+    from restgpt.commands.studio import listen
     from restgpt.commands.ui.runs import Runs
     from restgpt.commands.ui.server import make_app, serve
     from restgpt.commands.ui.threads import PageThreads

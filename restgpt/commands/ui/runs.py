@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from langchain_core.messages import BaseMessage
 
-from restgpt.commands.failure import UsageError, expected_errors, explain
+from restgpt.commands.terminal import UsageError, expected_errors, explain
 from restgpt.tools.errors import name_and_place
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 

@@ -22,23 +22,18 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from restgpt.calling.permissions import Permissions
-from restgpt.commands.failure import Exit, UsageError, expected_errors, explain, refuse_bytes
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import Exit, Terminal, UsageError, expected_errors, explain, refuse_bytes
 from restgpt.commands.ui.runs import Run, Runs, text_of
 from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
 from restgpt.graph.persistence import Persistence, ThreadBusyError, undo_thread
-from restgpt.server.access import AccessCheck
-from restgpt.server.exchange import exchange_route
-from restgpt.server.operation_schema import schema_routes
+from restgpt.server.access import AccessCheck, TokenCheck
+from restgpt.server.app import exchange_route, recipe_routes, schema_routes, undo_routes
 from restgpt.server.page import OPEN_PATHS, page_routes
-from restgpt.server.recipe import recipe_routes
-from restgpt.server.token import TokenCheck
-from restgpt.server.undo import undo_routes
 from restgpt.server.wire import wire_routes
-from restgpt.specs.reading.text.nesting import is_too_deep
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.settings import Secret, ServerAccess
-from restgpt.tools.settings.run_settings import problems_of
+from restgpt.tools.settings.settings import problems_of
 from restgpt.tools.text.storable import storable_value
 
 RECIPES = ("restgpt", "page", "recipes")

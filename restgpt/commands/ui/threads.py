@@ -19,11 +19,10 @@ from restgpt.calling.record import undo_report
 from restgpt.client import Client, check_open
 from restgpt.commands.agent import Agent
 from restgpt.commands.ask import numbered, record_of_turn
-from restgpt.commands.failure import UsageError, refuse_bytes
-from restgpt.commands.history.client_thread import resources_of
-from restgpt.commands.history.resume import is_over, open_agent, rest_of
-from restgpt.commands.recipes.run import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.call import resources_of
+from restgpt.commands.recipe_run import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
+from restgpt.commands.resume import is_over, open_agent, rest_of
+from restgpt.commands.terminal import Terminal, UsageError, refuse_bytes
 from restgpt.commands.ui.runs import Part, Runs, Work, text_of
 from restgpt.graph.persistence import Persistence, history_of, thread_config, undo_thread, undone_by
 from restgpt.nodes.run.services import Services

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from scripted import ScriptedModel
 
 from restgpt.specs import Catalogue
+from restgpt.tools.model import ROLES
 from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
-from restgpt.tools.model.role import ROLES
 from restgpt_bench.methods.build import METHODS
 from restgpt_bench.restbench.attribution import attribute
 from restgpt_bench.restbench.documents import ELSEWHERE

@@ -18,18 +18,16 @@ from langgraph.store.sqlite import SqliteStore
 from requests.adapters import BaseAdapter
 
 from lab.kills.postgres import NoPostgresError, postgres_server
-from restgpt.calling.call import Call, Problems
-from restgpt.calling.draft import draft
+from restgpt.calling.call import Call, Problems, draft
+from restgpt.calling.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
+from restgpt.calling.decision import Rules
 from restgpt.calling.execution import carry_out
-from restgpt.calling.journal.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
-from restgpt.calling.journal.journal import Journal, entry_id
-from restgpt.calling.policy import Rules
+from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import ResponseStore
+from restgpt.tools.response.store import BoundedMemory, ResponseStore, locked
 from restgpt.tools.settings import Secret, Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}

@@ -5,7 +5,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
-from restgpt.calling.journal.journal import Journal, entry_id
+from restgpt.calling.journal import Journal, entry_id
 
 SHOWN = {"method": "POST", "url": "https://things.example/things"}
 ANSWER = {"status": "sent", "response": {"status": 201}}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from restgpt.calling.decision import Rules
 from restgpt.calling.origin.flow import AnsweredApis, api_record, flow_of
-from restgpt.calling.policy import Rules
 from restgpt.calling.record import FlowRecord
 from restgpt.specs import Api, load_api
 from restgpt.tools.settings import ApiEntry, Settings

@@ -1,6 +1,6 @@
 """Guards what a person reads of the item behind an id."""
 
-from restgpt.calling.origin.item import is_opaque, item_at, telling
+from restgpt.calling.origin.flow import is_opaque, item_at, telling
 
 TRIP = {
     "trip_id": "ea399d05",

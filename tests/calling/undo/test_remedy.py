@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from restgpt.calling.target import UNREAD, TargetState
-from restgpt.calling.undo.remedy import Irreversible, Made, Remedy, outlook, remedy
+from restgpt.calling.undo import Irreversible, Made, Remedy, outlook, remedy
 from restgpt.specs import Api, load_api
 from restgpt.tools.text.redaction import MARK
 

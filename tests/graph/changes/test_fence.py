@@ -13,7 +13,7 @@ from roles import by_role, call, end, plan, role_of, select
 from scripted import Reply, ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.calling.journal.claim import LostClaimError
+from restgpt.calling.claim import LostClaimError
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.tools.settings import Settings

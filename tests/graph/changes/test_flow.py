@@ -15,8 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from pair import COLLECTOR, SECRET, Pair, PairAgent, document
 from roles import by_role, call, end, plan, program, select
 
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals
+from restgpt.calling.journal import Journal
+from restgpt.calling.undo import reversals
 from restgpt.specs import Catalogue, load_api
 
 WRITES = ("ask", "allow", "deny", "dry-run")

@@ -18,7 +18,7 @@ from question import unmarked
 from roles import call, end, plan, program, select
 from scripted import ScriptedModel
 
-from restgpt.calling.journal.journal import Journal, journals
+from restgpt.calling.journal import Journal, journals
 from restgpt.calling.permissions import Permissions
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context

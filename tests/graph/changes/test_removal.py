@@ -7,7 +7,7 @@ import pytest
 from board import CALLS, Board
 from roles import by_role, call, end, plan, select
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import (
     AT_ONCE,

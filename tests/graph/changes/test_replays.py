@@ -13,7 +13,7 @@ from roles import call, end, plan, program, role_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 
 CODE = """a = create_task(project_id=1, body={"title": "Moss"})

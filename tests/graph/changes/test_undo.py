@@ -14,11 +14,11 @@ from wire.case import Canned
 from wire.echo import EchoServer
 
 from lab.kit.errand import Errand, ErrandModel, Step, board_errand
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.graph.build import build_graph
-from restgpt.graph.calls import build_calls
 from restgpt.graph.persistence import open_persistence, undo_thread
+from restgpt.graph.single import build_calls
 from restgpt.host.preview import preview
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services

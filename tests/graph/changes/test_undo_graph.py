@@ -12,7 +12,7 @@ from lab.kit.errand import ErrandModel, board_errand
 from restgpt.calling.record import NOTHING
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import undo_thread_id
-from restgpt.graph.undo import UndoGraph, WrongUndoThreadError, build_undo
+from restgpt.graph.single import UndoGraph, WrongUndoThreadError, build_undo
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 

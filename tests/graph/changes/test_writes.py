@@ -15,7 +15,7 @@ from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
 from lab.kit.port import held_port
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services

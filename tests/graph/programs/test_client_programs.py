@@ -13,7 +13,7 @@ from langgraph.types import Command
 from pair import Pair
 
 from restgpt.calling.origin.flow import api_record
-from restgpt.graph.program import build_program
+from restgpt.graph.single import build_program
 from restgpt.nodes.dialogue.conversation import TOLD_APIS
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Ran

@@ -8,7 +8,7 @@ from langgraph.types import Command
 from roles import program
 from scripted import ScriptedModel
 
-from restgpt.tools.sandbox.digest import call_text
+from restgpt.tools.sandbox.code import call_text
 
 CREATE = 'print("Made", create_project(body={"name": "Roof"})["name"])'
 ASKED = call_text("create_project", [], {"body": {"name": "Roof"}})

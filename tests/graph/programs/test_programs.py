@@ -12,12 +12,12 @@ from programs import actions, decide, programmer
 from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 
 MADE = "POST /projects/{project_id}/tasks 201"
 TWO = """

@@ -10,7 +10,7 @@ from roles import Reply, by_role, end, no_call, plan, program, prompts_of, selec
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.dialogue.look import MAX_LOOKS
+from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api, load_api
 
 

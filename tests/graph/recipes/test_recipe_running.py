@@ -14,13 +14,13 @@ from langgraph.runtime import RunControl
 from langgraph.types import Command
 
 from recipes import CREATED, LISTED, recipe
-from restgpt.calling.journal.claim import LostClaimError
+from restgpt.calling.claim import LostClaimError
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 SHOWN = "get_project"

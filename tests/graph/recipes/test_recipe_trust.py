@@ -10,8 +10,7 @@ from roles import by_role, end
 
 from recipes import operation_of, recipe
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipes.build import build_recipe
-from restgpt.graph.recipes.tools import load_recipes
+from restgpt.graph.recipe import build_recipe, load_recipes
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record

@@ -18,19 +18,18 @@ from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
 from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals
+from restgpt.calling.journal import Journal
+from restgpt.calling.undo import reversals
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipes.build import build_recipe
+from restgpt.graph.recipe import build_recipe
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.book import RecipeBook
-from restgpt.recipes.given import RecipeInputError
-from restgpt.recipes.recipe import Recipe
+from restgpt.recipes.recipe import Recipe, RecipeInputError
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Settings
 
 GIVEN = {"project": "Winter timetable", "title": "Buy soil"}

@@ -18,13 +18,13 @@ from roles import by_role, call, end, plan, select
 from scripted import Reply, ScriptedModel
 
 from lab.kit.errand import DONE, ErrandModel, board_errand, reading_errand
-from restgpt.calling.journal.journal import Journal
-from restgpt.calling.undo.reversal import reversals
+from restgpt.calling.journal import Journal
+from restgpt.calling.undo import reversals
 from restgpt.graph.build import build_graph
-from restgpt.graph.calls import build_calls, calls_input
+from restgpt.graph.single import build_calls, calls_input
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.tools.sandbox.tool import python_tool
+from restgpt.tools.sandbox.runner import python_tool
 from restgpt.tools.settings import Settings
 from restgpt_bench.methods.build import build_method
 from restgpt_functions.graph import build_functions_graph

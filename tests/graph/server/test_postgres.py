@@ -10,9 +10,9 @@ from scripted import ScriptedModel
 
 from lab.kills.postgres import NoPostgresError, postgres_server
 from lab.kit.errand import DONE, ErrandModel, board_errand
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.calling.shapes import NAMESPACE
-from restgpt.commands.failure import explain
+from restgpt.commands.terminal import explain
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence, remove_bodies, remove_thread
 from restgpt.nodes.run.context import Context

@@ -13,8 +13,8 @@ from roles import call as calls
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import StateError
-from restgpt.nodes.state.state import FORMAT, OtherFormatError
+from restgpt.nodes.state.records import FORMAT, StateError
+from restgpt.nodes.state.state import OtherFormatError
 from restgpt_bench.methods.build import build_method
 
 READER = {

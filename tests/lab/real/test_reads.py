@@ -9,7 +9,7 @@ from cli import Cli
 
 from lab.real.langgraph.server import LangGraph
 from lab.real.server import Running
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 
 pytestmark = pytest.mark.slow
 

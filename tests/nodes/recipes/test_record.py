@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.policy import Writes
+from restgpt.calling.decision import Writes
 from restgpt.nodes.recipes.choice import line_of
 from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
@@ -21,8 +21,7 @@ from restgpt.nodes.state.recipe_run import (
 )
 from restgpt.nodes.state.records import RecipeRun
 from restgpt.nodes.state.state import RecipeChannel
-from restgpt.recipes.given import RecipeInputError
-from restgpt.recipes.recipe import Recipe, RecipeFaultError
+from restgpt.recipes.recipe import Recipe, RecipeFaultError, RecipeInputError
 
 INPUTS = {
     "type": "object",

@@ -10,7 +10,8 @@ from restgpt.nodes.recipes.saved_run import FinishedCall, FinishedRun, NotSavabl
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import load_api
 from restgpt.specs.docs.arguments import arguments_of
-from restgpt.tools.sandbox.program import Entry, run_program
+from restgpt.tools.sandbox.result import Entry
+from restgpt.tools.sandbox.runner import run_program
 from restgpt.tools.text.redaction import Redactor
 
 KEY = {"name": "item_id", "in": "path", "required": True, "schema": {"type": "string"}}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import restgpt.community
-from restgpt.tools.extras import extra_command
+from restgpt.tools.errors import extra_command
 
 ABSENT = "import sys; sys.modules['langchain_community'] = None\n"
 

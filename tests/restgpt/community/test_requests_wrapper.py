@@ -13,8 +13,7 @@ from roles import by_role, program
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.community import services_of
-from restgpt.community.requests_wrapper import MOST_SEEN, client_of, entry_of
+from restgpt.community import MOST_SEEN, client_of, entry_of, services_of
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings

@@ -17,9 +17,7 @@ from restgpt.specs import Api, Catalogue, SpecError, load_api
 from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.overview.areas import areas
-from restgpt.specs.docs.overview.map import Map
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import Map, areas, summary_line
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.build import build_request

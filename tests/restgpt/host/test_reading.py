@@ -10,8 +10,7 @@ from bodies import body
 
 from restgpt.calling.record import CallRecord
 from restgpt.client import Client
-from restgpt.host.preview import Preview, preview, preview_ran
-from restgpt.host.reading import NoSuchAddressError, parse_uri, read, result_uri
+from restgpt.host.preview import NoSuchAddressError, Preview, parse_uri, preview, preview_ran, read, result_uri
 from restgpt.outcome import Called, Ran
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.page import NoSuchPartError

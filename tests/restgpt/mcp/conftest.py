@@ -9,12 +9,12 @@ import pytest
 from cli import TOY, Cli
 
 from recipes import recipe
-from restgpt.commands.serving.mcp import open_server
+from restgpt.commands.mcp import open_server
 from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 

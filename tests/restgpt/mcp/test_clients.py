@@ -23,9 +23,8 @@ from starlette.testclient import TestClient
 from uiserver import UiPlatform, running_ui
 
 from recipes import recipe
-from restgpt.commands.serving.mcp import open_server
-from restgpt.mcp.http import MOST_SESSIONS, make_app
-from restgpt.mcp.principal import Tokens
+from restgpt.commands.mcp import open_server
+from restgpt.mcp.http import MOST_SESSIONS, Tokens, make_app
 from restgpt.mcp.server import LISTS_HOLD_MS
 from restgpt.recipes.book import RecipeBook
 from restgpt.server.page import page_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.mcp.principal import Tokens, process_owner
+from restgpt.mcp.http import Tokens, process_owner
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import Secret
 from restgpt.tools.settings.environment import bearer_tokens

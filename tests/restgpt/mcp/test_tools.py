@@ -18,16 +18,16 @@ from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with
 from paths import openapi
 
 from restgpt.client import Client
-from restgpt.commands.serving.mcp import open_server
+from restgpt.commands.mcp import open_server
 from restgpt.graph.persistence import open_persistence
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools
 from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api
-from restgpt.tools.extras import extra_command
+from restgpt.tools.errors import extra_command
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 from restgpt_bench.worlds.server import WorldServer
 
 Opener = Callable[..., Any]

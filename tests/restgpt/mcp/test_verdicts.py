@@ -16,10 +16,9 @@ from mcp import Client as McpClient
 from mcp import types
 from mcpserver import MADE, MOSS, Person, changes, text_of, with_client
 
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.client import Client
-from restgpt.commands.failure import UsageError
-from restgpt.commands.screen.terminal import Terminal
+from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.commands.ui.runs import Runs
 from restgpt.commands.ui.threads import AGENT, PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config

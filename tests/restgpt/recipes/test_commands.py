@@ -8,9 +8,8 @@ from chatserver import ChatServer
 from cli import Cli, Ran, at, changes, names
 from plantrecipe import PROGRAM, plant_recipe, used
 
-from restgpt.recipes.book import RecipeBook
+from restgpt.recipes.book import RecipeBook, recipe_text
 from restgpt.recipes.recipe import Recipe
-from restgpt.recipes.recipe_file import recipe_text
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")

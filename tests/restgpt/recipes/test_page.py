@@ -12,7 +12,7 @@ import pytest
 from chatserver import ChatServer
 from cli import Cli, Ran
 
-from restgpt.tools.settings.folder import AllowedFolders
+from restgpt.tools.settings.environment import AllowedFolders
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 

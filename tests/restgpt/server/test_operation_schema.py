@@ -8,7 +8,7 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from starlette.applications import Starlette
 
 from restgpt import load_api
-from restgpt.server.operation_schema import schema_routes
+from restgpt.server.app import schema_routes
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import SettingsError
 

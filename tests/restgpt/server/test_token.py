@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from restgpt.server.access import NO_TOKEN, WRONG_TOKEN, TokenCheck
 from restgpt.server.app import STUDIO, GuardedApp
-from restgpt.server.token import NO_TOKEN, WRONG_TOKEN, TokenCheck
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess, Settings
 from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_TOKEN

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from starlette.applications import Starlette
 
 from restgpt import load_api
-from restgpt.calling.journal.journal import Journal
+from restgpt.calling.journal import Journal
 from restgpt.nodes.run.services import Services
 from restgpt.server.wire import UnreadableThreadError, wire_routes
 from restgpt.tools.response.store import ResponseStore

@@ -7,7 +7,7 @@ import pytest
 
 from restgpt.specs import Api, load_api
 from restgpt.specs.bundled import bundled_document
-from restgpt.specs.docs.overview.areas import areas
+from restgpt.specs.docs.map import areas
 
 
 def api(operations: Iterable[tuple[str, list[str]]]) -> Api:

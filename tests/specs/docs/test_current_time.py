@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.specs.docs.words.current_time import current_time
+from restgpt.specs.docs.prose import current_time
 
 
 @pytest.mark.parametrize(

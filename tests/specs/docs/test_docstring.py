@@ -2,7 +2,7 @@
 
 import pytest
 
-from restgpt.specs.docs.words.docstring import Docstring, docstring
+from restgpt.specs.docs.prose import Docstring, docstring
 
 GOOGLE = """Extend a loan.
 

@@ -8,8 +8,8 @@ import pytest
 
 from restgpt.specs import Operation, load_api
 from restgpt.specs.docs.documentation import documentation, response_documentation
+from restgpt.specs.docs.focus import DESCRIBED, NAMED, PARTLY, VALUED, Focus
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.docs.words.focus import DESCRIBED, NAMED, PARTLY, VALUED, Focus
 
 SUBJECTS = ("flows", "flow_runs", "task_runs", "deployments", "work_pools")
 FIELDS = ("id", "name", "tags", "state", "start_time", "version", "parent", "queue", "owner", "created")

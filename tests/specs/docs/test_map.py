@@ -9,7 +9,7 @@ import pytest
 
 from restgpt.specs import Api, Catalogue, UnknownOperationError, UnknownPartError, load_api
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.overview.map import LEGEND, MORE, Part, pieces
+from restgpt.specs.docs.map import LEGEND, MORE, Part, pieces
 
 SHOP = {
     "/v1/orders": "get post",

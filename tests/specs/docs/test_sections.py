@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.docs.words.prose import passages
-from restgpt.specs.docs.words.sections import Sections, Subject
+from restgpt.specs.docs.prose import passages
+from restgpt.specs.docs.sections import Sections, Subject
 
 PADDING = "\n\n".join(f"Paragraph {number} tells how pleasant it is to work with this service." for number in range(60))
 

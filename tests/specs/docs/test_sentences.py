@@ -8,9 +8,8 @@ import pytest
 from restgpt.specs import Api, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.docs.prose import beyond, chosen, docstring, is_common_rule, is_rule, sentences
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.docs.words.docstring import docstring
-from restgpt.specs.docs.words.sentences import beyond, chosen, is_common_rule, is_rule, sentences
 
 FILTERED = """
 openapi: 3.0.0

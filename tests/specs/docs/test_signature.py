@@ -10,7 +10,7 @@ from paths import api_of, read_paths
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.arguments import SignatureError, arguments_of
 from restgpt.specs.docs.signature import signature
-from restgpt.specs.keyword import identifier
+from restgpt.specs.operation import identifier
 from restgpt.tools.request.build import build_request
 
 SEARCH = """

@@ -12,7 +12,7 @@ import pytest
 from restgpt.specs import Api, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.specs.docs.overview.summary import summary_line
+from restgpt.specs.docs.map import summary_line
 from restgpt.specs.reading.disk_cache import DiskSlices
 
 YAML = """

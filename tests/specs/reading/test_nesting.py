@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from restgpt.specs.reading.text.nesting import MAX_DEPTH, is_too_deep
+from restgpt.specs.reading.json_text import MAX_DEPTH, is_too_deep
 
 
 @pytest.mark.parametrize(

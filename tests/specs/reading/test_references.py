@@ -13,8 +13,7 @@ from loopback import Server
 from restgpt.specs import Api, BrokenReference, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.references import follow, resolve
+from restgpt.specs.reading.document import Document, follow, resolve
 
 
 def read(text: str) -> Api:

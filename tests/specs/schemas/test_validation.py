@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Operation, load_api
-from restgpt.specs.schemas.pattern import is_found, is_quick
-from restgpt.specs.schemas.validation import first_fault
+from restgpt.specs.schemas.validation import first_fault, is_found, is_quick
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.build import build_request
 

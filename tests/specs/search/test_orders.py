@@ -7,9 +7,8 @@ import pytest
 from paths import read_paths
 
 from restgpt.specs import Api, Catalogue
-from restgpt.specs.search.acts import Act, act_of, acts_of
 from restgpt.specs.search.query import read_query
-from restgpt.specs.search.synonyms import methods_by_verb
+from restgpt.specs.search.words import Act, act_of, acts_of, methods_by_verb
 
 HOTEL = """
 /rooms:

@@ -10,8 +10,7 @@ from paths import api_of, read_paths
 from restgpt.specs import Api, Catalogue
 from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.search.stemmer import stem
-from restgpt.specs.search.synonyms import phrases, synonyms
+from restgpt.specs.search.words import phrases, stem, synonyms
 
 LIBRARY = """
 /books:

@@ -12,8 +12,7 @@ from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.http.pagination import follow_pages, merge_pages
 from restgpt.tools.request.build import build_request
-from restgpt.tools.response.content import read_content
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply, read_content
 
 
 class SkippingClock:

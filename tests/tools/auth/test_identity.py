@@ -10,8 +10,8 @@ from langgraph.store.memory import InMemoryStore
 from wire.echo import EchoServer
 
 from restgpt.calling.call import Call, OutdatedCallError, read_call
+from restgpt.calling.decision import Rules
 from restgpt.calling.permissions import Permissions
-from restgpt.calling.policy import Rules
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api, Catalogue, Operation, load_api
 from restgpt.specs.effect import effect_of

@@ -8,7 +8,7 @@ from paths import operation_of
 from restgpt.specs import Operation
 from restgpt.tools.auth.credentials import Credentials, refused_credential
 from restgpt.tools.errors import RefusedCredentialError
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}

@@ -34,8 +34,7 @@ from restgpt.tools.errors import (
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.network.connection import TlsOptions
 from restgpt.tools.request.build import build_request
-from restgpt.tools.response.content import read_content
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Reply, read_content
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 SECRET = "sk-very-secret-value"

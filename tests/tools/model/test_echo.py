@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.tools.model.echo import echo_of
+from restgpt.tools.model.reply import echo_of
 
 CALL = {"name": "delete_task", "arguments": {"task_id": 103, "why": "it's old"}}
 CODE = 'for t in [103]:\n    delete_task(task_id=t, why="it\'s old")'

@@ -11,10 +11,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 from scripted import ScriptedModel
 
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.errors import ModelUnavailableError, ModelUsage
 from restgpt.tools.model.reply import json_in, read_text, without_thoughts
 from restgpt.tools.model.structured import ask, read_tool_calls
-from restgpt.tools.model.usage import ModelUsage
 
 QUESTION = [HumanMessage("Which colour?")]
 TOOL = {"type": "function", "function": {"name": "Colour", "description": "", "parameters": {"type": "object"}}}

@@ -13,9 +13,8 @@ from pydantic import BaseModel, SecretStr
 from scripted import ScriptedModel
 
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError, ModelUsage
 from restgpt.tools.model.structured import ask
-from restgpt.tools.model.usage import ModelUsage
 
 
 class Colour(BaseModel):

@@ -18,7 +18,7 @@ from restgpt.tools.request.arguments import MOST_DEPTH
 from restgpt.tools.request.build import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.view import view
-from restgpt.tools.sandbox.digest import MOST_DEPTH as DIGEST_DEPTH
+from restgpt.tools.sandbox.code import MOST_DEPTH as DIGEST_DEPTH
 from restgpt.tools.text.redaction import Redactor
 
 BASE = "http://api.test/v1"

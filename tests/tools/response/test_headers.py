@@ -3,7 +3,7 @@
 import pytest
 
 from restgpt.specs import Operation, load_api
-from restgpt.tools.response.headers import useful_headers
+from restgpt.tools.response.content import useful_headers
 
 API = load_api(
     """

@@ -6,9 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from restgpt.calling.journal.journal import Journal
-from restgpt.tools.response.memory_store import BoundedMemory, locked
-from restgpt.tools.response.store import NAMESPACE, ResponseStore, UnknownHandleError
+from restgpt.calling.journal import Journal
+from restgpt.tools.response.store import NAMESPACE, BoundedMemory, ResponseStore, UnknownHandleError, locked
 
 
 def test_the_oldest_bodies_go_whole_and_can_be_kept_again() -> None:

@@ -11,8 +11,7 @@ from langgraph.store.sqlite import SqliteStore
 from paths import operation_of
 
 from restgpt.specs import Operation
-from restgpt.tools.response.content import Body
-from restgpt.tools.response.reply import Reply
+from restgpt.tools.response.content import Body, Reply
 from restgpt.tools.response.store import MOST_VALIDATED, BodyCache, ResponseStore, UnknownHandleError
 
 

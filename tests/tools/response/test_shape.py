@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.response.shape import MOST_FIELDS, MOST_NODES, Shape, merged, shape_of, text_of
+from restgpt.tools.response.sketch import MOST_FIELDS, SHAPE_NODES, Shape, merged, shape_of, text_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -133,7 +133,7 @@ def test_a_shape_is_bounded_whatever_the_value() -> None:
         } | {"note": "x"}
 
     shape: Shape = merged(shape_of({"a": wide(2, "p"), "b": "x"}), shape_of({"a": wide(2, "q"), "note": wide(1, "p")}))
-    assert nodes(shape) <= 3 * MOST_NODES
+    assert nodes(shape) <= 3 * SHAPE_NODES
     deep: Any = 1
     for _ in range(300):
         deep = {"in": deep, "n": 1}

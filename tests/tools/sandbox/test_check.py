@@ -20,7 +20,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from restgpt.tools.sandbox.check import problems
-from restgpt.tools.sandbox.gather import rewritten
+from restgpt.tools.sandbox.code import rewritten
 
 MOVIE = ["id", "title", "genres", "extra", "links"]
 

@@ -19,8 +19,8 @@ from typing import Literal, Self
 
 import pytest
 
-from restgpt.tools.sandbox.program import run_program
-from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, run_python
+from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
+from restgpt.tools.sandbox.runner import run_program, run_python
 
 pytestmark = pytest.mark.slow
 

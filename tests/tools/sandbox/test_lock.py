@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from restgpt.tools.sandbox.lock import ABSENT, ALLOW, ARCHITECTURES, DENY, KILL, launcher, lock_program
-from restgpt.tools.sandbox.pool import process
+from restgpt.tools.sandbox.pool import ABSENT, ALLOW, ARCHITECTURES, DENY, KILL, launcher, lock_program, process
 from restgpt.tools.sandbox.result import Limits
 
 REACHING = {

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from programrun import PATIENT, Failure, Host, once
 
-from restgpt.tools.sandbox.program import Entry, ProgramRun
-from restgpt.tools.sandbox.result import Limits, Status
+from restgpt.tools.sandbox.result import Entry, Limits, ProgramRun, Status
 from restgpt.tools.sandbox.runner import run_python
 
 pytest.importorskip("pydantic_monty")
@@ -278,7 +277,7 @@ for name in ("fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[name] = None
 del selectors.PollSelector, os.fork, os.register_at_fork, signal.SIGKILL
 sys.platform = sys.argv[1]
-from restgpt.tools.sandbox.program import run_program
+from restgpt.tools.sandbox.runner import run_program
 run = run_program("print(get(n=1))", functions=["get"], entries=[], clock=1.0, seed="x", most=3)
 print(run.kind, run.calls[0].keywords)
 """

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from programrun import CLOCK, Failure, Host, entry, once
 
-from restgpt.tools.sandbox.program import Entry
-from restgpt.tools.sandbox.result import Limits, Status
+from restgpt.tools.sandbox.result import Entry, Limits, Status
 
 # Positions and answers
 

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from restgpt.tools.sandbox.runner import Limits, SandboxResult, Status, run_python
-from restgpt.tools.sandbox.tool import python_tool
+from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
+from restgpt.tools.sandbox.runner import python_tool, run_python
 
 PATIENT = Limits(wall=30.0)
 

@@ -3,7 +3,7 @@
 import pytest
 from programrun import Host, in_cpython, once
 
-from restgpt.tools.sandbox.yields import LACKING
+from restgpt.tools.sandbox.code import LACKING
 
 TREE = "tree = {'n': 'a', 'of': [{'n': 'b', 'of': []}, {'n': 'c', 'of': [{'n': 'd', 'of': []}]}]}\n"
 WALK = (

@@ -13,13 +13,12 @@ import pytest
 from plantrecipe import plant_recipe
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipes.build import build_recipe
-from restgpt.tools.graphs.served_graph import ServedGraph
+from restgpt.graph.recipe import build_recipe
+from restgpt.tools.graphs.compiled_graph import ServedGraph
 from restgpt.tools.settings.environment import CAPTURE, captures_content
 from restgpt.tools.text.redaction import Redactor
-from restgpt.tools.tracing.content import set_content
 from restgpt.tools.tracing.span import NO_SPAN, span
-from restgpt.tools.tracing.telemetry import observed
+from restgpt.tools.tracing.telemetry import observed, set_content
 from restgpt_bench.worlds import CREDENTIAL
 
 ROOT = Path(__file__).parents[3]
@@ -320,7 +319,7 @@ def test_no_module_imports_opentelemetry_but_the_one_that_exports() -> None:
         for path in files
         if re.search(r"^\s*(from|import) opentelemetry", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert {path.removeprefix("restgpt/") for path in importing} <= {"tools/tracing/export.py"}
+    assert {path.removeprefix("restgpt/") for path in importing} <= {"tools/tracing/telemetry.py"}
 
 
 @pytest.mark.slow

@@ -1,1 +1,0 @@
-"""Recipes as graphs without a model, for hosts, servers and tools."""

@@ -1,1 +1,0 @@
-"""The journal of changes in the store: each change is sent once, also by several processes."""

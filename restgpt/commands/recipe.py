@@ -1,0 +1,181 @@
+"""`restgpt recipe`: save a finished run as a recipe, list the recipes, and run one again without a model."""
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from restgpt.commands.terminal import (
+    ApiNames,
+    AsJson,
+    BaseUrl,
+    Models,
+    MoreSettings,
+    Quiet,
+    Specs,
+    Terminal,
+    Thread,
+    UsageError,
+    Writes,
+    refuse_bytes,
+    reported,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from restgpt.recipes.recipe import Recipe
+
+SHOWN = 60
+"""The maximum number of characters of an example in the list of inputs."""
+
+MOST_DESCRIPTION = 120
+"""The maximum number of characters of a description in the list."""
+
+recipe = typer.Typer(
+    name="recipe",
+    help="Save a finished run as a recipe, and run it again with other inputs, without a model.",
+    no_args_is_help=True,
+)
+
+
+@recipe.command()
+def save(
+    thread: Annotated[str, typer.Argument(help="The id of the thread, as printed by `ask`.", metavar="THREAD")],
+    name: Annotated[
+        str, typer.Argument(help="The name of the recipe: lower-case letters, digits and hyphens.", metavar="NAME")
+    ],
+    description: Annotated[
+        str, typer.Option(help="What the recipe does. Default: the instruction.", metavar="TEXT")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Save the last run of a thread as a recipe."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        refuse_bytes(name, description)
+        _save(terminal, thread, name, description=description.strip())
+
+
+@recipe.command()
+def run(
+    target: Annotated[
+        str, typer.Argument(help="The name of the recipe, or the path of a recipe file.", metavar="NAME|FILE")
+    ],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", help="An input of the recipe. May be repeated.", metavar="NAME=VALUE"),
+    ] = None,
+    heal: Annotated[
+        bool,
+        typer.Option(
+            "--heal", help="If the recipe stops before its first change, let the agent go on; this needs a model."
+        ),
+    ] = False,
+    writes: Writes = None,
+    thread: Thread = None,
+    names: ApiNames = None,
+    specs: Specs = None,
+    base_url: BaseUrl = None,
+    models: Models = None,
+    more: MoreSettings = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a recipe with inputs, without a model: the same approvals, journal and trace as `ask`."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        from restgpt.commands.recipe_run import run_recipe
+        from restgpt.sources import Sources
+        from restgpt.tools.settings import Settings
+
+        refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
+        run_recipe(
+            terminal,
+            target,
+            inputs or (),
+            Sources.given(names, specs, base_url),
+            Settings.from_env(),
+            context=settings_of(more, models=models, writes=writes),
+            heals=heal,
+            thread=thread,
+        )
+
+
+@recipe.command(name="list")
+def list_recipes(as_json: AsJson = False) -> None:
+    """List the recipes with their inputs."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.recipes.book import RecipeBook
+        from restgpt.tools.settings import Settings
+
+        book = RecipeBook(Settings.from_env().recipes)
+        recipes, problems = book.all()
+        shown = [
+            {**_about(item), "apis": [api.name for api in item.apis], "file": str(book.path(item.name))}
+            for item in recipes
+        ]
+        terminal.document({"folder": str(book.folder), "recipes": shown, "problems": problems})
+        lines = [line for item in recipes for line in _lines(item)]
+        none = f"There are no recipes in {book.folder}. Save a finished run with `restgpt recipe save THREAD NAME`."
+        terminal.answer("\n".join(lines or [none]))
+        for problem in problems:
+            terminal.say(problem)
+
+
+def _lines(item: "Recipe") -> "Iterator[str]":
+    """Yield the lines of a recipe in the list: its name with its inputs, and what it does."""
+    from restgpt.tools.text.quotation import one_line
+
+    yield f"{item.name} ({', '.join(item.properties) or 'no inputs'})"
+    if description := one_line(" ".join(item.description.split())):
+        yield f"    {textwrap.shorten(description, MOST_DESCRIPTION, placeholder=' …')}"
+
+
+def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> None:
+    """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
+    from restgpt.commands.call import resources_of
+    from restgpt.graph.build import build_graph
+    from restgpt.graph.persistence import open_persistence, thread_config
+    from restgpt.nodes.recipes.saved_run import save_run
+    from restgpt.recipes.book import RecipeBook
+    from restgpt.recipes.recipe import NAME
+    from restgpt.threads import Threads
+    from restgpt.tools.settings import Settings
+
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name of a recipe. Use 1 to 64 lower-case letters, digits and hyphens.")
+    settings = Settings.from_env()
+    with open_persistence(settings) as persistence:
+        record = Threads(persistence.store).get(thread)
+        if record.turn == 0:
+            raise UsageError(
+                f"Thread {thread} is a single call, which has no run to save. Repeat it with `restgpt call`."
+            )
+        with persistence.lock(thread):
+            services = resources_of(record, settings, persistence)
+            values = build_graph(services=services, **persistence.saved).get_state(thread_config(thread)).values
+            given: Any = {"name": name, "store": persistence.store, "thread": thread, "description": description}
+            saved = save_run(values, services, **given)
+    path = RecipeBook(settings.recipes).save(saved)
+    fixed = [_json(value) for value in saved.constants]
+    terminal.document({**_about(saved), "file": str(path), "fixed": fixed})
+    lines = [f"Saved {path}.", "Inputs:" if saved.properties else "It has no inputs."]
+    examples = {key: f", saved with {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
+    lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
+    if fixed:
+        lines.append(f"Fixed, because the program decides by them or computes with them: {', '.join(fixed)}")
+    words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
+    inputs = [f"--input {shlex.quote(word)}" for word in words]
+    terminal.answer("\n".join([*lines, " ".join(["Run it with: restgpt recipe run", name, *inputs])]))
+
+
+def _about(item: "Recipe") -> dict[str, Any]:
+    return {"name": item.name, "description": item.description, "inputs": item.inputs}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

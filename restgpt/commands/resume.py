@@ -1,0 +1,277 @@
+"""`restgpt resume`: resume a run that is paused for approval, has failed, or was killed.
+
+`restgpt undo`: reverse the changes of a thread, newest first, if the OpenAPI document has an operation for that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from restgpt.commands.review import Verdict, ask_person, pending_text
+from restgpt.commands.terminal import (
+    AsJson,
+    Exit,
+    Models,
+    MoreSettings,
+    Quiet,
+    Terminal,
+    UsageError,
+    refuse_bytes,
+    reported,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from restgpt.calling.record import CallRecord
+    from restgpt.calling.undo import Reversal
+    from restgpt.commands.agent import Agent, Outcome
+    from restgpt.graph.persistence import Persistence
+    from restgpt.outcome import Pending
+    from restgpt.threads import ThreadRecord
+    from restgpt.tools.settings import Settings
+
+
+def resume(
+    thread: Annotated[
+        str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
+    ],
+    approve: Annotated[bool, typer.Option("--approve", help="Send the requests that wait for approval.")] = False,
+    only_reads: Annotated[
+        bool,
+        typer.Option(
+            "--only-reads",
+            help="With --approve: confirm the requests that seem only to read as reads, and do not ask about their "
+            "operations again.",
+        ),
+    ] = False,
+    reject: Annotated[
+        str | None, typer.Option(help="Do not send them, and tell the agent why.", metavar="TEXT")
+    ] = None,
+    respond: Annotated[
+        str | None, typer.Option(help="Do not send them, and give the agent this answer instead.", metavar="TEXT")
+    ] = None,
+    edit: Annotated[
+        str | None, typer.Option(help="Send the request with these arguments; for several, a list.", metavar="JSON")
+    ] = None,
+    models: Models = None,
+    more: MoreSettings = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Resume a paused, failed or killed run; a change that was sent is never sent again."""
+    terminal = Terminal(as_json=as_json, quiet=quiet)
+    with reported(terminal):
+        refuse_bytes(reject, respond, edit)
+        verdict = Verdict(approve, reject, respond, edit, only_reads)
+        _resume(terminal, thread, verdict, settings_of(more, models=models))
+
+
+def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
+    from restgpt.commands.agent import report, run_thread
+    from restgpt.commands.call import resume as resume_call
+    from restgpt.commands.recipe_run import settling
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.threads import Threads
+    from restgpt.tools.settings import Settings
+
+    settings = Settings.from_env()
+    is_decided = verdict.is_given
+    with open_persistence(settings) as persistence:
+        threads = Threads(persistence.store)
+        record = threads.get(thread)
+        record = replace(record, context={**record.context, **context})
+        with persistence.lock(thread):
+            if record.turn == 0:
+                resume_call(terminal, record, settings, persistence, verdict)
+            agent = open_agent(record, settings, persistence)
+            settle = settling(record.recipe, thread, terminal) if record.recipe else None
+            standing = agent.outcome(thread)
+            if is_decided:
+                standing = replace(standing, pending=agent.questions(thread))
+            if is_decided and not standing.pending:
+                rest = "Its run is over" if is_over(agent, record) else f"Resume it with `restgpt resume {thread}`"
+                raise UsageError(f"No request waits for a decision in thread {thread}. {rest}.")
+            if is_over(agent, record):
+                report(standing, terminal)
+            given = _given(agent, record, standing, verdict if is_decided else None, terminal)
+            if given is WAITING:
+                threads.mark(record, "paused")
+                report(standing, terminal)
+            run_thread(agent, record, given, threads=threads, terminal=terminal, settle=settle)
+
+
+def open_agent(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Agent":
+    """Return the agent of a thread, or the graph of its recipe, over the APIs of its record."""
+    from restgpt.commands.agent import Agent
+    from restgpt.commands.recipe_run import agent_of
+    from restgpt.nodes.run.context import Context
+    from restgpt.tools.settings.settings import checked_settings
+
+    context = checked_settings(Context, record.context)
+    apis = record.sources.load(settings)
+    opened: Any = {"context": context, "settings": settings, "persistence": persistence}
+    return Agent.over(apis, **opened) if record.recipe is None else agent_of(record.recipe, apis, **opened)
+
+
+WAITING = object()
+"""Returned instead of an input for the graph if no decision was given."""
+
+
+def is_over(agent: "Agent", record: "ThreadRecord") -> bool:
+    """Return whether a thread has nothing left to run: its last turn has begun, and has ended."""
+    return agent.turn(record.thread) >= record.turn and not agent.is_unfinished(record.thread)
+
+
+def _given(
+    agent: "Agent", record: "ThreadRecord", standing: "Outcome", verdict: Verdict | None, terminal: Terminal
+) -> Any:
+    """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
+    from langgraph.types import Command
+
+    from restgpt.commands.agent import decide_here
+
+    if standing.pending:
+        if verdict is not None:
+            return Command(resume=verdict.answers(standing.pending))
+        answers = decide_here(terminal, standing.pending)
+        return WAITING if answers is None else Command(resume=answers)
+    return rest_of(agent, record)
+
+
+def rest_of(agent: "Agent", record: "ThreadRecord") -> Any:
+    """Return the input of the graph that goes on with a thread: None, or the beginning without a checkpoint."""
+    from restgpt.commands.recipe_run import graph_input
+    from restgpt.threads import instruction_message
+
+    if agent.is_unfinished(record.thread):
+        return None
+    if record.recipe is not None:
+        return graph_input(record.recipe)
+    return {"messages": [instruction_message(record)]}
+
+
+def undo(
+    thread: Annotated[
+        str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
+    ],
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Undo only this many changes, the newest ones.", min=1, metavar="N", show_default=False),
+    ] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the reversing requests.")] = False,
+    more: MoreSettings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
+    terminal = Terminal(as_json=as_json)
+    with reported(terminal):
+        from restgpt.graph.persistence import open_persistence
+        from restgpt.threads import Threads
+        from restgpt.tools.settings import Settings
+
+        settings, chosen = Settings.from_env(), settings_of(more)
+        if "writes" in chosen:
+            raise UsageError("--set writes is not for undo, which asks about each request. Use --approve.")
+        with open_persistence(settings) as persistence:
+            record = Threads(persistence.store).get(thread)
+            record = replace(record, context={**record.context, **chosen})
+            with persistence.lock(thread):
+                _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
+
+
+class _Undoing:
+    """One run of the command on a thread that this process has locked."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        record: "ThreadRecord",
+        settings: "Settings",
+        persistence: "Persistence",
+        steps: int | None,
+    ) -> None:
+        from restgpt.commands.call import client_of
+
+        self._terminal = terminal
+        self._steps = steps
+        self._thread = record.thread
+        self._client = client_of(record, settings, persistence)
+
+    def run(self, *, approve: bool) -> None:
+        """Resume an interrupted undo, or start one; ends the command with its exit code."""
+        from restgpt.commands.call import decided
+        from restgpt.outcome import Pending
+
+        found: list[Reversal] = []
+        if self._client.is_undoing(self._thread):
+            if self._steps:
+                raise UsageError(f"An undo has begun and is not over. First finish it: restgpt undo {self._thread}")
+        else:
+            found = self._client.reversals(self._thread, steps=self._steps)
+            if not any(reversal.draft for reversal in found):
+                self._nothing(found)
+            for line in _left_lines(found):
+                self._terminal.say(line)
+        begun = self._client.undo(self._thread, steps=self._steps)
+        outcome = decided(self._client, begun, partial(self._decide, approve=approve))
+        if isinstance(outcome, Pending):
+            self._wait(outcome)
+        self._report(found, [call.record for call in outcome.calls])
+
+    def _decide(self, pending: "Pending", *, approve: bool) -> dict[str, Any] | None:
+        """Return the decisions; `--approve` does not decide whether to repeat a request of unknown outcome."""
+        if approve and pending.allows("edit"):
+            return Verdict(approve=True).answers([pending])
+        return ask_person(self._terminal, [pending]) if self._terminal.is_interactive else None
+
+    def _nothing(self, found: "Sequence[Reversal]") -> None:
+        self._terminal.document({"thread": self._thread, "status": "done", "undone": [], "left": _left(found)})
+        self._terminal.answer("\n".join([*_left_lines(found), "There is nothing to undo."]))
+        raise typer.Exit(Exit.UNFULFILLED if found else Exit.DONE)
+
+    def _wait(self, pending: "Pending") -> NoReturn:
+        self._terminal.document({"thread": self._thread, "status": "paused", "pending": [pending.to_dict()]})
+        where = "" if self._terminal.is_interactive else " on a terminal"
+        self._terminal.say(
+            f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run{where}: restgpt undo "
+            f"{self._thread}{f' --steps {self._steps}' if self._steps else ''}"
+        )
+        if pending.allows("edit"):
+            self._terminal.say("To send them without a question, add --approve.")
+        raise typer.Exit(Exit.PAUSED)
+
+    def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
+        from restgpt.calling.record import fault, succeeded, undo_report
+
+        undone = [request for request in requests if succeeded(request)]
+        failed = [request for request in requests if not succeeded(request)]
+        status = "failed" if failed or len(requests) < len(found) else "done"
+        reversed_calls = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
+        problems = [{"operation": item["operation"], "problem": fault(item)} for item in failed]
+        self._terminal.document(
+            {
+                "thread": self._thread,
+                "status": status,
+                "undone": reversed_calls,
+                "failed": problems,
+                "left": _left(found),
+            }
+        )
+        self._terminal.answer(undo_report([*undone, *failed]))
+        raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
+
+
+def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:
+    """Return the changes that cannot be undone, as JSON."""
+    return [
+        {"method": item.shown.get("method"), "url": item.shown.get("url"), "reason": item.reason}
+        for item in found
+        if item.draft is None
+    ]
+
+
+def _left_lines(found: "Sequence[Reversal]") -> list[str]:
+    return [f"Cannot be undone: {item['method']} {item['url']}: {item['reason']}." for item in _left(found)]

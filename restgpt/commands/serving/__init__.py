@@ -1,1 +1,0 @@
-"""The commands that serve something until Ctrl-C."""

@@ -1,1 +1,0 @@
-"""All operations of an API on few lines."""

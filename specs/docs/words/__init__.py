@@ -1,1 +1,0 @@
-"""The words of a document: which sentences and fields matter to a plan."""

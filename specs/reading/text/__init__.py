@@ -1,1 +1,0 @@
-"""The text of documents: JSON and YAML, and what is corrected in it."""
