@@ -9,7 +9,7 @@ import { Visible } from "./visible";
 const TOLD = 3;
 
 export function PermitForm({ action, offer, onClose }: { action: Action; offer: Offer; onClose: (decision: Decision | null) => void }) {
-  const pointers = Object.keys(offer.free);
+  const pointers = Object.keys(offer.lines);
   const [free, setFree] = useState<string[]>([]);
   const [times, setTimes] = useState(String(offer.times));
   const [hours, setHours] = useState(String(offer.hours));
@@ -32,7 +32,7 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
       {pointers.length > 0 && (
         <fieldset>
           <legend>May vary</legend>
-          {pointers.map((pointer, index) => (
+          {pointers.map((pointer) => (
             <label class="check" key={pointer}>
               <input
                 type="checkbox"
@@ -40,7 +40,7 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
                 onChange={(event) => setFree(event.currentTarget.checked ? [...free, pointer] : free.filter((other) => other !== pointer))}
               />
               <span>
-                <Visible text={lineOf(pointer, index, offer.lines)} most={400} />
+                <Visible text={offer.lines[pointer]!} most={400} />
               </span>
             </label>
           ))}
@@ -67,13 +67,6 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
       </div>
     </form>
   );
-}
-
-/** The line about an argument, by its name: a server that keeps JSON in a database may give the pointers in another order. */
-function lineOf(pointer: string, index: number, lines: string[]): string {
-  const name = pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
-  const isAbout = (line: string | undefined) => line?.startsWith(`${name}: `);
-  return (isAbout(lines[index]) ? lines[index] : lines.find(isAbout)) ?? name;
 }
 
 /** Which of the other requests of the thread such a permission would have covered, by the rule of the terminal's question. */

@@ -16,7 +16,7 @@ export interface RequestView {
 export interface Offer {
   free: Record<string, unknown>;
   /** A line for each pointer of `free`. */
-  lines: string[];
+  lines: Record<string, string>;
   times: number;
   hours: number;
   others: { differs: Record<string, unknown>; outside: string[] }[];

@@ -24,11 +24,11 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     from restgpt.tools.text.quotation import named
 
     offer = action["permit"]
-    open_ends = list(offer["free"])
+    open_ends = list(offer["lines"])
     terminal.say(f"\nFurther requests of {named(action['name'])} go out unasked if they have the same arguments, and")
     if open_ends:
         terminal.say("if each is the same, but for what may vary:")
-        terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"], 1)))
+        terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"].values(), 1)))
         said = terminal.ask(HINT).replace(",", " ").split()
         if any(not word.isdigit() or not 1 <= int(word) <= len(open_ends) for word in said):
             terminal.say(f"Give numbers from 1 to {len(open_ends)}.")

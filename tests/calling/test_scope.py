@@ -115,11 +115,11 @@ def test_what_is_free_is_told_by_origin_and_a_path_stays() -> None:
         },
         "times": 10,
         "hours": 24.0,
-        "lines": [
-            "body.mail: any value you said",
-            "body.trip_id: any value that you said, or data.id of get_trips",
-            "body.price: any value you said, from 0 to 300",
-        ],
+        "lines": {
+            MAIL: "body.mail: any value you said",
+            TRIP: "body.trip_id: any value that you said, or data.id of get_trips",
+            PRICE: "body.price: any value you said, from 0 to 300",
+        },
         "others": [],
         "of": 0,
     }

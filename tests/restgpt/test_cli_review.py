@@ -201,7 +201,10 @@ def test_the_editor_gets_the_arguments_as_a_file_and_a_broken_one_is_told(
 
 OFFER = {
     "free": {"/body/title": {"from": "user"}, "/body/seats": {"from": "get_seats", "field": "/data/*/free", "most": 4}},
-    "lines": ["body.title: any value you said", "body.seats: any value that you said, or data.free of get_seats"],
+    "lines": {
+        "/body/title": "body.title: any value you said",
+        "/body/seats": "body.seats: any value that you said, or data.free of get_seats",
+    },
     "times": 10,
     "hours": 24.0,
     "others": [

@@ -16,12 +16,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from restgpt.tools.graphs.thread_pool import SHARED
 from restgpt.tools.sandbox.code import clean_code, program_code
 from restgpt.tools.sandbox.result import (
     STANDARD,
@@ -36,6 +34,9 @@ from restgpt.tools.sandbox.result import (
 )
 from restgpt.tools.sandbox.session import Rounds, Session
 from restgpt.tools.tracing.span import tool_span
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 
 def run_python(
@@ -254,8 +255,12 @@ class PythonInput(BaseModel):
     code: str = Field(description="Python source that reads `data` and prints the answer.")
 
 
-def python_tool(data: object, *, media: Literal["json", "text"] = "json", limits: Limits = STANDARD) -> BaseTool:
+def python_tool(data: object, *, media: Literal["json", "text"] = "json", limits: Limits = STANDARD) -> "BaseTool":
     """Return the tool `python` over `data`; its content is the feedback text and its artifact the SandboxResult."""
+    # Programs run without it, on systems too on which it brings more.
+    from langchain_core.tools import StructuredTool
+
+    from restgpt.tools.graphs.thread_pool import SHARED
 
     def run(code: str) -> tuple[str, SandboxResult]:
         result = run_python(code, data, media=media, limits=limits)
