@@ -211,7 +211,13 @@ def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[
     hidden = session.redactor(call.operation.api).json(found)
     free = freedom(call)
     compare = {"others": storable_value(hidden), "of": len(changes), "key": key_of(call.operation)}
-    return {"free": free, "lines": {pointer: scope_lines({pointer: free[pointer]})[0] for pointer in free}, "times": TIMES, "hours": HOURS, **compare}
+    return {
+        "free": free,
+        "lines": {pointer: scope_lines({pointer: free[pointer]})[0] for pointer in free},
+        "times": TIMES,
+        "hours": HOURS,
+        **compare,
+    }
 
 
 def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:
