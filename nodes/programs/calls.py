@@ -25,7 +25,7 @@ from restgpt.nodes.state.records import Program
 from restgpt.nodes.state.state import State
 from restgpt.specs import Operation
 from restgpt.specs.docs.arguments import arguments_of, body_fields
-from restgpt.specs.effect import seems_to_read
+from restgpt.specs.effect import seems_to_read as operation_reads
 from restgpt.specs.effort import within
 from restgpt.specs.operation import BODY, PAGES
 from restgpt.specs.schemas.shape import Shape
@@ -46,7 +46,7 @@ OTHERWISE = "The document describes this operation otherwise than when the recip
 """Why a person is asked about a change of a recipe, whatever the rules say."""
 
 
-def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = seems_to_read) -> dict[str, Any]:
+def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = operation_reads) -> dict[str, Any]:
     """Describe the function of an operation: its keywords, the fields of its body and of its result.
 
     `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for.
