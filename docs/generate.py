@@ -22,11 +22,11 @@ from restgpt.commands.review import ask_person
 from restgpt.commands.terminal import Terminal
 from restgpt.graph.agent import graph
 from restgpt.graph.persistence import Persistence
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import ProgressEvent
+from restgpt.nodes.run.services import Context
 from restgpt.prompts import names, text_of
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.model.scripted import ScriptedModel
 from restgpt.tools.sandbox.result import Entry
 from restgpt.tools.sandbox.runner import run_program

@@ -12,15 +12,13 @@ from restgpt.graph.node import after_caller, after_parser, after_planner, make_p
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.answer import Form
 from restgpt.nodes.planner import intake, make_planner
-from restgpt.nodes.run.context import MAX_STEPS, Context
 from restgpt.nodes.run.run import check_store
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import MAX_STEPS, Context, Services
 from restgpt.nodes.selector import MAX_CALLS, select_operations
 from restgpt.nodes.state.results import MAX_REPAIRS
 from restgpt.nodes.state.state import FormedState, InputState, OutputState, State
 from restgpt.specs import Api
-from restgpt.tools.graphs.compiled_graph import DurableGraph
-from restgpt.tools.graphs.thread_pool import run_in_threads
+from restgpt.tools.graphs import DurableGraph, run_in_threads
 from restgpt.tools.model.provider import ChatModel
 from restgpt.tools.tracing.span import RunKind
 

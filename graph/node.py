@@ -40,19 +40,17 @@ from restgpt.nodes.approval import (
 from restgpt.nodes.dialogue.answer import proposed_end
 from restgpt.nodes.parser import parse
 from restgpt.nodes.programs.program import is_running
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import events_of, shown
 from restgpt.nodes.run.run import CLAIM, Run, run_claim
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import add_usage, merge_requests, spent_since, turn_usage
 from restgpt.nodes.state.results import is_asked, is_closed, of_round, of_turn
 from restgpt.nodes.state.state import State
 from restgpt.tools.errors import OutdatedDecisionError
-from restgpt.tools.graphs.compiled_graph import Reopened
-from restgpt.tools.graphs.thread_pool import on_loop
+from restgpt.tools.graphs import Reopened, on_loop
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.sandbox.runner import Live
-from restgpt.tools.text.exits import withholding
+from restgpt.tools.text.redaction import withholding
 from restgpt.tools.tracing.telemetry import observed
 
 Node = Callable[..., dict[str, Any]]

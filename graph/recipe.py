@@ -20,16 +20,15 @@ from typing_extensions import TypedDict
 from restgpt.graph.build import make_resources
 from restgpt.graph.single import compile_program_graph
 from restgpt.nodes.planner import intake
-from restgpt.nodes.recipes.choice import recipe_update
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.recipe import recipe_update
 from restgpt.nodes.run.run import Run, check_store
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.recipe_run import GivenRecipe, recipe_record
 from restgpt.nodes.state.state import Conversation, OutputState, State
 from restgpt.recipes.book import RecipeBook, read_recipe
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
-from restgpt.tools.graphs.compiled_graph import own_thread
+from restgpt.tools.graphs import own_thread
 from restgpt.tools.settings import Settings
 
 

@@ -2,6 +2,6 @@
 
 from restgpt.graph import agent
 from restgpt.nodes.state.state import SHOWN
-from restgpt.tools.graphs.compiled_graph import ServedGraph
+from restgpt.tools.graphs import ServedGraph
 
 restgpt = ServedGraph.of(agent.graph, shown=SHOWN)

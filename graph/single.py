@@ -28,14 +28,13 @@ from restgpt.graph.node import Node, after_parser, after_sending, make_last_pars
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.nodes.planner import opened_turn
 from restgpt.nodes.programs.program import client_update, corrected
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import FORMAT, Text, Usage, add_usage, merge_requests, no_usage
 from restgpt.nodes.state.state import Aggregate, Checked, Conversation, FormatChannel, OutputState, Requests, State
 from restgpt.specs import Api
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.graphs.compiled_graph import ServedGraph
+from restgpt.tools.graphs import ServedGraph
 
 
 class CallsState(TypedDict):

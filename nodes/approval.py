@@ -26,8 +26,8 @@ from restgpt.calling.record import Request, seems_to_read, succeeded, with_recor
 from restgpt.calling.session import Session
 from restgpt.nodes.state.records import Program
 from restgpt.tools.errors import HttpFault, StoppingError
-from restgpt.tools.text.exits import note_sent
 from restgpt.tools.text.quotation import named
+from restgpt.tools.text.redaction import note_sent
 
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 

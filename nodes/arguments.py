@@ -17,7 +17,7 @@ from restgpt.nodes.dialogue.conversation import (
     traced_draft,
 )
 from restgpt.nodes.dialogue.knowledge import rules_text
-from restgpt.nodes.programs.log import made_in_turn
+from restgpt.nodes.programs.calls import made_in_turn
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.records import PlannedCall, spent_since
 from restgpt.nodes.state.results import (
@@ -36,8 +36,8 @@ from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import documentation
+from restgpt.specs.docs.field import plain_text
 from restgpt.specs.docs.interface import interface
-from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.errors import ModelReplyError, UsedUpError

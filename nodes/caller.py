@@ -15,11 +15,11 @@ from restgpt.nodes.dialogue.answer import doubt, given_up, is_fulfilled, used_up
 from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
 from restgpt.nodes.dialogue.knowledge import ASK, MAX_LOOKS, apis_text, rules_text
+from restgpt.nodes.programs.calls import left
 from restgpt.nodes.programs.ending import Ending, close
-from restgpt.nodes.programs.log import left
 from restgpt.nodes.programs.program import may_write, program_text, written
 from restgpt.nodes.programs.reply import Alternatives, ProgramReply, remarks
-from restgpt.nodes.recipes.choice import RecipeReply, chosen, offer_of, offered_recipes, recipe_program
+from restgpt.nodes.recipe import RecipeReply, chosen, offer_of, offered_recipes, recipe_program
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import FunctionChoice, Look, PlannedCall, Proposal, Step

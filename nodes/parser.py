@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from restgpt.calling.record import Request, seems_to_read, succeeded
-from restgpt.nodes.programs.log import made_in_turn
+from restgpt.nodes.programs.calls import made_in_turn
 from restgpt.nodes.programs.program import advance, is_running
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.results import is_closed, is_over, latest, of_round, result_of, step_of

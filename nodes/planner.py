@@ -21,8 +21,8 @@ from restgpt.nodes.dialogue.conversation import answered_by, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
 from restgpt.nodes.programs.reply import changes, is_same, remarks, repeated
-from restgpt.nodes.run.context import allows_a_last_question, used_up
 from restgpt.nodes.run.run import CLAIM, Run
+from restgpt.nodes.run.services import allows_a_last_question, used_up
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, current, instruction_of
 from restgpt.nodes.state.records import (
     FORMAT,

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from restgpt.client import Client
     from restgpt.graph.build import build_graph
     from restgpt.graph.recipe import build_recipe, load_recipes
-    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.services import Context
     from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
 

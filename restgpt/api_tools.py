@@ -25,16 +25,13 @@ from restgpt.host.definitions import (
     calling_definitions,
     check_reads,
 )
-from restgpt.host.direct import direct_definitions
-from restgpt.host.operations import FOUND, described_text, found_text
+from restgpt.host.operations import FOUND, described_text, direct_definitions, found_text
 from restgpt.host.preview import Preview, preview, preview_ran, read
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.tools.errors import RepairableError
-from restgpt.tools.graphs.compiled_graph import own_thread
-from restgpt.tools.graphs.thread_pool import SHARED
+from restgpt.tools.graphs import SHARED, own_thread
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError
 
 STATE = ("requests", "steps", "program", "answer")

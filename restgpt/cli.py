@@ -12,20 +12,18 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from restgpt.commands.access import allow, login, read_folder
+from restgpt.commands.access import allow, login, memory, read_folder
 from restgpt.commands.api import api
 from restgpt.commands.ask import ask
 from restgpt.commands.call import call
-from restgpt.commands.mcp import mcp
-from restgpt.commands.memory import memory
 from restgpt.commands.recipe import recipe
 from restgpt.commands.resume import resume, undo
-from restgpt.commands.studio import STATE, studio
+from restgpt.commands.serving import STATE, mcp, studio
 from restgpt.commands.terminal import Exit, Terminal, UsageError, reported
 from restgpt.commands.threads import threads
 from restgpt.commands.ui.app import ui
 from restgpt.tools.errors import BENCH, FUNCTIONS, SettingsError, extra_command, name_and_place
-from restgpt.tools.text.exits import RedactingFormatter
+from restgpt.tools.text.redaction import RedactingFormatter
 
 log = logging.getLogger("restgpt.cli")
 

@@ -32,9 +32,8 @@ from restgpt.graph.persistence import open_persistence, thread_config, undo_thre
 from restgpt.graph.single import ProgramInput, build_calls, build_program, calls_input
 from restgpt.host.operations import description
 from restgpt.nodes.dialogue.conversation import answered, answered_apis, operations_by_handle, responses, seen_message
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run, check_store
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import REPORT, Called, Outcome, Pending, Ran, Undone, report_of, status_of
 from restgpt.sources import Sources
 from restgpt.specs import Api, Catalogue, Operation
@@ -42,7 +41,7 @@ from restgpt.specs.docs.interface import Learned
 from restgpt.specs.effect import Effect
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
-from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError, locked
 from restgpt.tools.settings import Settings

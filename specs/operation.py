@@ -23,7 +23,7 @@ from restgpt.specs.parameter import (
     read_parameters,
     read_responses,
 )
-from restgpt.specs.problem import BrokenReference, Problem, SpecError
+from restgpt.specs.problem import BrokenReference, Problem, SpecError, is_success
 from restgpt.specs.reading.document import Document, follow_safely
 from restgpt.specs.reading.format import convert_operation, type_problems
 from restgpt.specs.reading.index import Entry, UniqueNames, owner_of
@@ -42,7 +42,6 @@ from restgpt.specs.server import (
     requirement_problems,
     server_problems,
 )
-from restgpt.specs.status import is_success
 
 if TYPE_CHECKING:
     from restgpt.specs.api import Api

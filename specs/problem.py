@@ -1,4 +1,7 @@
-"""Problems of an API document, which are listed, and errors, which are raised."""
+"""Problems of an API document, which are listed, and errors, which are raised.
+
+HTTP status codes (RFC 9110, section 15).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,3 +53,8 @@ class UnknownPartError(LookupError):
         self.near = tuple(near)
         hint = f"; near: {', '.join(self.near)}" if self.near else ""
         super().__init__(f"the map has no part {part!r}{hint}; the whole map is /")
+
+
+def is_success(status: int) -> bool:
+    """Whether a status is a 2xx (section 15.3); a redirect has done nothing yet."""
+    return 200 <= status < 300

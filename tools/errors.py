@@ -37,7 +37,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from restgpt.specs.reading.coercion import marked
+from restgpt.specs.reading.tree import marked
 
 
 class RestgptError(RuntimeError):

@@ -3,7 +3,7 @@
 import json
 
 from restgpt import Called, Client, Pending, Undone, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 

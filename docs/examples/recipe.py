@@ -5,7 +5,7 @@ from langgraph.types import Command
 
 from restgpt import build_recipe, load_api, load_recipes
 from restgpt.recipes.recipe import Recipe
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 

@@ -7,7 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from restgpt import build_graph, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.model.scripted import ScriptedModel
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve

@@ -202,7 +202,7 @@ def _answer(operation: Any, value: Any) -> None:
 def _credentials(operation: Any) -> None:
     from restgpt.tools.auth.credentials import Credentials
     from restgpt.tools.errors import MissingCredentialError
-    from restgpt.tools.network.addresses import address_policy_of
+    from restgpt.tools.http.addresses import address_policy_of
     from restgpt.tools.settings import Settings
 
     try:

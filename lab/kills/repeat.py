@@ -9,9 +9,8 @@ from langgraph.store.memory import InMemoryStore
 
 from lab.kills.job import Job, JobModel, make_jobs
 from restgpt.graph.build import build_graph
-from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
+from restgpt.nodes.saved_run import save_run
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import open_world, served_api

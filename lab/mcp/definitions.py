@@ -19,11 +19,10 @@ from typing import Any
 from lab.kit.table import markdown
 from lab.speed.specs import DOCUMENTS, QUERIES
 from restgpt.host.definitions import BUDGET, definitions, tokens_of
-from restgpt.host.direct import MOST, direct_definitions
-from restgpt.host.operations import FOUND_BUDGET, found_text
+from restgpt.host.operations import FOUND_BUDGET, MOST, direct_definitions, found_text
 from restgpt.specs import Catalogue, Operation, SpecError, load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.packages import CACHE, named_document
 
 BUNDLED = ("toy", "tmdb", "spotify")

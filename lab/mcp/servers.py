@@ -24,9 +24,9 @@ from mcp import Client, types
 
 from lab.kit.table import markdown
 from lab.mcp.suite_server import PNG, Quiet, answering, served
-from restgpt.host.direct import MOST
-from restgpt.specs.bundled import bundled_document
+from restgpt.host.operations import MOST
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.reading.download import bundled_document
 from restgpt.specs.reading.tree import places_in
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve

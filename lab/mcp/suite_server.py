@@ -18,7 +18,7 @@ from mcp import Client
 
 from lab.kit.port import held_port
 from lab.kit.process import running
-from restgpt.host.direct import DIGEST
+from restgpt.host.operations import DIGEST
 from restgpt_bench.worlds import CREDENTIAL
 
 PROGRESS_S = 3.5

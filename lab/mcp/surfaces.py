@@ -18,7 +18,7 @@ from fastmcp.client.transports import StdioTransport
 from fastmcp.experimental.transforms.code_mode import CodeMode
 
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL
 
 

@@ -17,8 +17,7 @@ from lab.real.person import Person
 from lab.real.server import Running, Server
 from lab.real.task import Task
 from restgpt.graph.build import Graph, build_graph, recursion_limit
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.settings import ApiEntry, Settings

@@ -12,11 +12,10 @@ from langgraph.store.memory import InMemoryStore
 from lab.recipes.written import Written, programs
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipe import build_recipe
-from restgpt.nodes.recipes.saved_run import save_run
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
+from restgpt.nodes.saved_run import save_run
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.tools.settings import Settings

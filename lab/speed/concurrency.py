@@ -28,8 +28,7 @@ from lab.kit.board import board_agent, board_resources
 from lab.kit.errand import DONE, Errand, ErrandModel, Step
 from lab.kit.table import markdown
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve
 

@@ -26,7 +26,7 @@ from lab.kit.board import board_agent, board_resources
 from lab.kit.table import markdown
 from lab.speed.timing import p95
 from restgpt.graph.build import Graph
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve

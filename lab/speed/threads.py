@@ -20,7 +20,7 @@ from langchain_core.messages import BaseMessage
 from lab.kit.board import board_agent, board_resources
 from lab.kit.table import markdown
 from restgpt.graph.persistence import FILE, thread_config
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve

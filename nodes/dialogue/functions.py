@@ -15,8 +15,7 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.map import function_line
-from restgpt.specs.search.query import read_query
-from restgpt.specs.search.words import stems, synonyms
+from restgpt.specs.search.query import read_query, stems, synonyms
 
 MOST_SHOWN = 8
 """The maximum number of functions that one look shows with their signatures."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from restgpt.calling.record import MAX_PAGES, Request, is_done, seems_to_read, succeeded
 from restgpt.nodes.dialogue.answer import may_be_fulfilled, rests_on_nothing
-from restgpt.nodes.programs.log import changes_of, left, made_in_task, made_in_turn, stop_text, to_planner
+from restgpt.nodes.programs.calls import changes_of, left, made_in_task, made_in_turn, stop_text, to_planner
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import functions_in, of_program
 from restgpt.nodes.state.records import Program, ProgramEnd, Proposal, Step

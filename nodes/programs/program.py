@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from restgpt.calling.record import Request
 from restgpt.nodes.dialogue.conversation import answered_apis
-from restgpt.nodes.programs.calls import WORD, functions_of, maker, stub
+from restgpt.nodes.programs.calls import WORD, entries, functions_of, left, made_in_turn, maker, offered, stub
 from restgpt.nodes.programs.ending import Ending, as_read, changes_text, close, failure, program_of, report, shapes
-from restgpt.nodes.programs.log import entries, left, made_in_turn, offered
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import of_program
 from restgpt.nodes.state.records import Program, Writer, spent_since

@@ -29,7 +29,7 @@ from langgraph.graph.message import push_message
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.nodes.state.records import RoleUsage
 from restgpt.prompts import render
 from restgpt.tools.model import Role

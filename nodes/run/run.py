@@ -22,16 +22,15 @@ from restgpt.calling.permissions import Permissions
 from restgpt.calling.record import CallRecord, Request
 from restgpt.calling.session import Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
-from restgpt.nodes.run.context import Context, today_text
 from restgpt.nodes.run.events import request_reporter
 from restgpt.nodes.run.model_calls import AnswerStream, ModelCalls
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services, today_text
 from restgpt.nodes.state.recipe_run import has_reader, stricter
 from restgpt.nodes.state.records import Usage, tokens
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.docs.prose import current_time
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt.tools.model import Role
 from restgpt.tools.model.reply import echo_of
 from restgpt.tools.response.store import MOST_CACHED, ResponseStore, UnknownHandleError

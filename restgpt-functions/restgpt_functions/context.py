@@ -7,7 +7,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from restgpt.nodes.run.context import Day
+from restgpt.nodes.run.services import Day
 from restgpt.nodes.state.records import Text
 from restgpt.tools.model.structured import Method
 

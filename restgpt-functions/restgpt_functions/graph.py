@@ -14,9 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 
-from restgpt.tools.graphs.compiled_graph import ServedGraph, TracedGraph
-from restgpt.tools.graphs.thread_pool import on_loop, run_in_threads
-from restgpt.tools.text.exits import withholding
+from restgpt.tools.graphs import ServedGraph, TracedGraph, on_loop, run_in_threads
+from restgpt.tools.text.redaction import withholding
 from restgpt.tools.tracing.telemetry import observed
 from restgpt_functions.context import FunctionContext, FunctionInput, FunctionOutput, FunctionState
 from restgpt_functions.docs.loading import Source, load_functions

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from restgpt.nodes.run.context import today_text
+from restgpt.nodes.run.services import today_text
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.model.errors import ModelReplyError, ModelUsage
 from restgpt.tools.tracing.telemetry import redacted_with

@@ -22,11 +22,11 @@ from restgpt.calling.record import UNSENT, CallRecord, End, FlowRecord, Provenan
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.build import PreparedRequest, settle
-from restgpt.tools.request.files import FilePolicy
+from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.response.content import Reply
 from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value

@@ -21,7 +21,7 @@ from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
 from restgpt.tools.request.build import PAGE, PreparedRequest, settle
 from restgpt.tools.response.content import Reply
-from restgpt.tools.text.exits import note_sent
+from restgpt.tools.text.redaction import note_sent
 from restgpt.tools.text.storable import storable_value
 from restgpt.tools.tracing.span import Span, tool_span
 from restgpt.tools.tracing.telemetry import MOST_CONTENT, set_content

@@ -15,8 +15,8 @@ from langgraph.store.base import BaseStore
 from restgpt.calling.permissions import about, key_of
 from restgpt.specs import Operation
 from restgpt.specs.effort import within
+from restgpt.specs.problem import is_success
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.status import is_success
 from restgpt.tools.text.storable import storable_value, stored_items
 
 NAMESPACE = ("restgpt", "notes")

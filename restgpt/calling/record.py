@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""

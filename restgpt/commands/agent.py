@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
     from restgpt.graph.recipe import RecipeGraph
-    from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.services import Services
+    from restgpt.nodes.run.services import Context, Services
     from restgpt.recipes.recipe import Recipe
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings

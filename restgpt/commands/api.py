@@ -147,9 +147,8 @@ def functions(
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.arguments import functions_of
         from restgpt.nodes.dialogue.functions import functions_text, select
-        from restgpt.nodes.run.context import Context
         from restgpt.nodes.run.run import Run
-        from restgpt.nodes.run.services import Services
+        from restgpt.nodes.run.services import Context, Services
         from restgpt.sources import Sources, find_operation
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings

@@ -52,8 +52,7 @@ REDIRECTED = (
 
 def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Services":
     """Return the APIs and settings of a thread; raises `UsageError`, `SpecError`."""
-    from restgpt.nodes.run.context import Context
-    from restgpt.nodes.run.services import Services
+    from restgpt.nodes.run.services import Context, Services
     from restgpt.tools.settings.settings import checked_settings
 
     if record.sources.is_empty:
@@ -277,11 +276,10 @@ def call(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.client import Client
-        from restgpt.nodes.run.context import Context
-        from restgpt.nodes.run.services import Services
+        from restgpt.nodes.run.services import Context, Services
         from restgpt.outcome import Called
         from restgpt.sources import Sources
-        from restgpt.tools.request.files import FilePolicy
+        from restgpt.tools.request.serialization import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings

@@ -140,7 +140,7 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     from restgpt.commands.call import resources_of
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence, thread_config
-    from restgpt.nodes.recipes.saved_run import save_run
+    from restgpt.nodes.saved_run import save_run
     from restgpt.recipes.book import RecipeBook
     from restgpt.recipes.recipe import NAME
     from restgpt.threads import Threads

@@ -34,7 +34,7 @@ def run_recipe(
     """
     from restgpt.commands.agent import run_thread
     from restgpt.graph.persistence import open_persistence
-    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.services import Context
     from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.book import RecipeBook, read_recipe
     from restgpt.recipes.recipe import given_inputs

@@ -107,7 +107,7 @@ def open_agent(record: "ThreadRecord", settings: "Settings", persistence: "Persi
     """Return the agent of a thread, or the graph of its recipe, over the APIs of its record."""
     from restgpt.commands.agent import Agent
     from restgpt.commands.recipe_run import agent_of
-    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.services import Context
     from restgpt.tools.settings.settings import checked_settings
 
     context = checked_settings(Context, record.context)

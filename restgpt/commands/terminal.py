@@ -189,7 +189,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
 
 def _lost(error: BaseException) -> str:
     """Return what was sent before the database failed, and how to go on without repeating it."""
-    from restgpt.tools.text.exits import sent_before
+    from restgpt.tools.text.redaction import sent_before
 
     if not (sent := sent_before(error)):
         return ""
@@ -197,7 +197,7 @@ def _lost(error: BaseException) -> str:
 
 
 def _sentence(error: BaseException) -> str:
-    from restgpt.tools.text.exits import sentence
+    from restgpt.tools.text.redaction import sentence
 
     return sentence(str(error).strip() or type(error).__name__, error)
 

@@ -16,14 +16,13 @@ from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
 from restgpt.specs.docs.arguments import arguments_schema
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.field import plain_text
 from restgpt.specs.docs.map import first_sentence
-from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.effect import Effect
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
-from restgpt.specs.reading.coercion import is_hidden
 from restgpt.specs.reading.index import UniqueNames
-from restgpt.specs.reading.tree import places_in
+from restgpt.specs.reading.tree import is_hidden, places_in
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RepairableError
 
 STEPS_MOST = 15_000

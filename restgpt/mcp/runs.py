@@ -5,32 +5,44 @@ What a client gives was written by a model of its host, so nothing of it counts 
 The watch over one request: its client hears that it goes on, and it ends when the client is gone.
 
 Commands of `restgpt` for the shell of a person, which has neither the folder nor the environment of the server.
+
+The result of a tool, without the protocol: as a text, and as data.
+
+Foreseen errors as texts of a tool, which a model can act on or pass on to a person.
 """
 
+import json
 import shlex
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 import anyio.from_thread
 from langchain_core.messages import AnyMessage
+from langgraph.errors import GraphRecursionError
 from mcp.server.context import ServerRequestContext
 
 from restgpt.client import begun_state, resuming
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence, thread_config
 from restgpt.graph.recipe import build_recipe, narrowed
+from restgpt.host.preview import Preview, result_uri
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending
 from restgpt.recipes.recipe import recipe_of_json
+from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.threads import ThreadRecord, instruction_message
+from restgpt.tools.errors import ArgumentError, RestgptError, name_and_place
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
+from restgpt.tools.request.arguments import validate
 from restgpt.tools.settings import Settings
+from restgpt.tools.text.redaction import sent_before, sentence, text_without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +236,76 @@ class Shell:
     def line(self, *words: str) -> str:
         """Return a command, to be pasted into a shell."""
         return shlex.join([*self.words, *words])
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The result of a tool: a text, whether it is an error, and facts for programs.
+
+    `seen` is the preview that the text was made of, if it was: it has the result as data, its image, and where it goes
+    on.
+    """
+
+    text: str
+    is_error: bool = False
+    seen: Preview | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def link(self) -> str:
+        """The URI at which a result goes on that its preview does not show whole; empty without one."""
+        seen = self.seen
+        return (
+            "" if seen is None or seen.is_whole or not seen.handle else result_uri(seen.handle, seen.pointer, seen.page)
+        )
+
+    def structured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result as data; the body is in it only if it is whole and fits the schema, else the text."""
+        found = {"status": "done", **(self.seen.structured if self.seen else {}), **self.facts}
+        if "body" in found and not validate(found["body"], answer, ""):
+            return found
+        return {**{name: item for name, item in found.items() if name != "body"}, "text": self.text}
+
+
+MOST_CHARACTERS = 4_000
+"""The most characters of an error's text, which may repeat an argument."""
+
+
+def foreseen() -> tuple[type[BaseException], ...]:
+    """Return the errors that `explained` has a text for; those of PostgreSQL's driver only if it is in use."""
+    driver = sys.modules.get("psycopg")
+    lost = () if driver is None else (driver.Error,)
+    return (RestgptError, SpecError, UnknownOperationError, GraphRecursionError, sqlite3.Error, *lost)
+
+
+def explained(error: BaseException) -> str:
+    """Return what happened and what to do; never the text of a driver's error, which may name a password."""
+    if isinstance(error, UnknownOperationError):
+        return f"{_sentence(error)} Search operations with `find_operations`."
+    if isinstance(error, ArgumentError):
+        example = f" Valid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
+        return f"{_sentence(error)} Nothing was sent.{example if error.example else ''}"
+    if isinstance(error, GraphRecursionError):
+        return "The run reached the recursion limit of its graph. Give a smaller instruction."
+    if isinstance(error, RestgptError | SpecError):
+        return _sentence(error)
+    sent = sent_before(error)
+    return (
+        f"The database of the threads failed ({type(error).__name__}). Check that it can be reached and has space. "
+        f"Call `pending` without a handle to see the state of your calls.{f' {sent}' if sent else ''}"
+    )
+
+
+def unforeseen(error: BaseException) -> str:
+    """Return the text about an error that nobody foresaw, with its type and place; its own text stays here."""
+    return (
+        f"restgpt failed with an unforeseen error, {name_and_place(error)}: a bug in restgpt. Call `pending` without a "
+        "handle to see the state of your calls."
+    )
+
+
+def _sentence(error: BaseException) -> str:
+    text = text_without_secrets(str(error)).strip() or type(error).__name__
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}…"
+    return sentence(text, error)

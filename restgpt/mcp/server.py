@@ -28,8 +28,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from restgpt.host.definitions import Definition
 from restgpt.host.preview import TEMPLATE, ResultPage
 from restgpt.mcp.http import KEY, decision_of, elicitations
-from restgpt.mcp.result import Said, foreseen, unforeseen
-from restgpt.mcp.runs import LOOK_S, Context, RequestWatch, cancel_without_client, watched
+from restgpt.mcp.runs import LOOK_S, Context, RequestWatch, Said, cancel_without_client, foreseen, unforeseen, watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import RUNNING, Service, UnknownToolError
 from restgpt.mcp.threads import Left

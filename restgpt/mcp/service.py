@@ -11,12 +11,10 @@ from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
 from restgpt.host.arguments import in_types, taken_arguments
 from restgpt.host.definitions import CHANGE, READ, Definition, call_arguments, check_reads, definitions, tools_of
-from restgpt.host.direct import MOST, direct_definitions
-from restgpt.host.operations import FOUND, described_text, found_text
+from restgpt.host.operations import FOUND, MOST, described_text, direct_definitions, found_text
 from restgpt.host.preview import ResultPage, parse_uri, preview, preview_ran, read
 from restgpt.mcp.http import TOKEN
-from restgpt.mcp.result import Said, explained, foreseen, unforeseen
-from restgpt.mcp.runs import Answer, Shell
+from restgpt.mcp.runs import Answer, Said, Shell, explained, foreseen, unforeseen
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.threads import Answered, Left, ServedThreads
 from restgpt.nodes.state.recipe_run import filled

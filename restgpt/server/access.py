@@ -20,8 +20,8 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
 from typing import Any
 
-from restgpt.tools.network.addresses import PORTS, Origin
-from restgpt.tools.network.authority import Authority, address_of, authority_of, web_origin_of
+from restgpt.tools.http.addresses import PORTS, Origin
+from restgpt.tools.http.authority import Authority, address_of, authority_of, web_origin_of
 from restgpt.tools.settings import ServerAccess
 
 Scope = MutableMapping[str, Any]

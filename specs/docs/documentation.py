@@ -14,17 +14,16 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from restgpt.specs.docs.field import NOTE_MOST, RULE_NOTE, written
+from restgpt.specs.docs.field import NOTE_MOST, RULE_NOTE, plain_text, written
 from restgpt.specs.docs.focus import Relevance, focus_of, fold
-from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.prose import prose
 from restgpt.specs.docs.value import Value, argument, argument_type
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import Parameter, Response
-from restgpt.specs.reading.coercion import marks
+from restgpt.specs.reading.tree import marks
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.words import STOP_STEMS, stems
+from restgpt.specs.search.query import STOP_STEMS, stems
 
 # How many steps the documentation of one operation may take; what is below the schemas read by then is `any`.
 STEPS_MOST = 25_000

@@ -8,9 +8,8 @@ from restgpt.specs.effort import spend, within
 from restgpt.specs.operation import Operation
 from restgpt.specs.parameter import MediaType, Parameter
 from restgpt.specs.problem import Problem, TooComplex
-from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import Document
-from restgpt.specs.reading.tree import values_in
+from restgpt.specs.reading.tree import coerce, values_in
 from restgpt.specs.schemas.json_schema import json_schema
 from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.schemas.validation import first_fault, has_type, unique_texts

@@ -15,7 +15,7 @@ from typing import Any
 from restgpt.specs.effort import can_spend
 from restgpt.specs.operation import Keyword
 from restgpt.specs.reading.document import Document, follow_safely
-from restgpt.specs.search.words import STOP_STEMS, stems
+from restgpt.specs.search.query import STOP_STEMS, stems
 
 ENDINGS = """
 eq ne n neq not gt gte ge lt lte le in not_in any all contains icontains ncontains ic nic ie nie isw nisw

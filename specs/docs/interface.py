@@ -14,18 +14,17 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import shares
+from restgpt.specs.docs.field import plain_text, shares
 from restgpt.specs.docs.focus import Relevance, focus_of
-from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.prose import Sentence, docstring, is_common_rule, says_more, sentences
 from restgpt.specs.docs.signature import CONDITIONS, NO_TYPES, Types, signature
 from restgpt.specs.docs.value import type_text
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.reading.coercion import marks
+from restgpt.specs.reading.tree import marks
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.words import stems
+from restgpt.specs.search.query import stems
 
 # How many levels of a result, and how many fields of a level, are searched for types.
 DEEPEST, FIELDS_MOST = 4, 80

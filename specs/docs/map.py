@@ -17,8 +17,8 @@ from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.prose import IDLE, says_more
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError
-from restgpt.specs.reading.coercion import marks
-from restgpt.specs.search.words import stems
+from restgpt.specs.reading.tree import marks
+from restgpt.specs.search.query import stems
 
 MOST_AREAS = 24
 """The maximum number of areas in the list."""

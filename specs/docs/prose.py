@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from restgpt.specs.search.words import STOP_STEMS, stems
+from restgpt.specs.search.query import STOP_STEMS, stems
 
 MOST_READ = 200_000
 """The maximum number of characters of a description that are read."""

@@ -13,17 +13,16 @@ from itertools import islice
 from typing import NamedTuple
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.docs.field import MEASURED, Note, note_of, type_of, values_note, written
+from restgpt.specs.docs.field import MEASURED, Note, note_of, plain_text, type_of, values_note, written
 from restgpt.specs.docs.focus import Relevance, focus_of, fold
 from restgpt.specs.docs.map import first_sentence
-from restgpt.specs.docs.plain_text import plain_text
 from restgpt.specs.docs.prose import beyond, chosen, docstring
 from restgpt.specs.docs.value import FIELD_VALUES, NEEDED, UNNAMED, Names, Value, argument, argument_type
 from restgpt.specs.effect import seems_to_read
 from restgpt.specs.effort import within
 from restgpt.specs.operation import BODY, PAGES, Keyword, Operation
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.words import STOP_STEMS, stems, words
+from restgpt.specs.search.query import STOP_STEMS, stems, words
 
 # How many steps one signature may take; the types of what is left by then are not known.
 STEPS_MOST = 15_000

@@ -30,7 +30,7 @@ from restgpt.specs.docs.focus import ALWAYS, PARTLY, VALUED, Relevance, focus_of
 from restgpt.specs.effort import within
 from restgpt.specs.reading.tree import values_in
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.words import words
+from restgpt.specs.search.query import words
 
 # How many steps one value may take; the types of what is left by then are not known.
 STEPS_MOST = 15_000

@@ -17,10 +17,18 @@ import msgspec
 
 from restgpt.specs.effort import Allowance, spend
 from restgpt.specs.problem import BrokenReference, SpecError
-from restgpt.specs.reading.coercion import coerce_keywords, has_string_boolean, has_string_booleans, take_out_hidden
 from restgpt.specs.reading.download import fetch_url, read_source
 from restgpt.specs.reading.json_text import cut_deep_levels, encode_json, json_bytes
-from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer, values_in
+from restgpt.specs.reading.tree import (
+    coerce_keywords,
+    format_pointer,
+    has_string_boolean,
+    has_string_booleans,
+    parse_fragment,
+    parse_pointer,
+    take_out_hidden,
+    values_in,
+)
 
 Tokens = tuple[str, ...]
 

@@ -19,10 +19,9 @@ from typing import Any
 import msgspec
 
 from restgpt.specs.problem import BrokenReference, Problem, cut_problems
-from restgpt.specs.reading.coercion import without_hidden
 from restgpt.specs.reading.document import Document, follow, slice_object
 from restgpt.specs.reading.json_text import REPEATED
-from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer
+from restgpt.specs.reading.tree import format_pointer, parse_fragment, parse_pointer, without_hidden
 
 
 class UniqueNames:

@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import BrokenReference, TooComplex
-from restgpt.specs.reading.coercion import coerce
 from restgpt.specs.reading.document import LONGEST_CHAIN, Document, follow_safely, resolve
 from restgpt.specs.reading.faults import ENUM_MOST
 from restgpt.specs.reading.index import UniqueNames
+from restgpt.specs.reading.tree import coerce
 from restgpt.specs.schemas.shape import merge_all_of
 from restgpt.specs.schemas.validation import (
     fit_values,

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.effort import spend, within
 from restgpt.specs.problem import TooComplex
-from restgpt.specs.reading.coercion import coerce
-from restgpt.specs.reading.tree import values_in
+from restgpt.specs.reading.tree import coerce, values_in
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

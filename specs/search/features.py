@@ -16,7 +16,7 @@ from restgpt.specs.problem import BrokenReference
 from restgpt.specs.reading.document import Document, follow_safely, resolve
 from restgpt.specs.schemas.shape import merge_all_of
 from restgpt.specs.schemas.validation import is_true, schema_types
-from restgpt.specs.search.words import STOP_STEMS, opposites, phrases_in, stems
+from restgpt.specs.search.query import STOP_STEMS, opposites, phrases_in, stems
 
 # How much one occurrence of a stem counts, by its field.
 WEIGHTS = {

@@ -23,7 +23,7 @@ from restgpt.specs.operation import Operation
 from restgpt.specs.reading.disk_cache import DiskSlices
 from restgpt.specs.reading.document import Document
 from restgpt.specs.search.features import WEIGHTS, Features, FieldNames, Need, has_no_entity, read_features
-from restgpt.specs.search.words import Act, acts_of
+from restgpt.specs.search.query import Act, acts_of
 
 # The parameter k1: a stem counts less with every further occurrence.
 SATURATION = 1.2

@@ -22,8 +22,7 @@ from math import exp
 from operator import itemgetter
 
 from restgpt.specs.search.index import CHANGES, Facts, SearchIndex, rarity
-from restgpt.specs.search.query import PEOPLE_STEMS, Query, read_query
-from restgpt.specs.search.words import SAID, Act, phrases, synonyms
+from restgpt.specs.search.query import PEOPLE_STEMS, SAID, Act, Query, phrases, read_query, synonyms
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from chatserver import ChatServer
 from langgraphserver import Platform, running_server
 from pair import Pair, served_pair
 
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 

@@ -22,8 +22,7 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.planner import EmptyInstructionError
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.content import Reply
 

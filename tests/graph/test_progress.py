@@ -18,9 +18,8 @@ from scripted import ScriptedModel
 
 from lab.speed.stream import measure, table
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.events import ProgressEvent, events_of
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.errors import TimeoutFault
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.response.content import Reply

@@ -9,7 +9,7 @@ from roles import by_role, call, end, plan, program, prompts_of, role_of, select
 
 from recipes import recipe
 from restgpt.graph.agent import graph
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.nodes.state.recipe_run import recipe_record
 
 WISH = "Add the task Buy soil to Winter timetable"

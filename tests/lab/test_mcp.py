@@ -16,7 +16,7 @@ from lab.mcp.loop import MOST_ROUNDS
 from lab.mcp.servers import METHODS, first, limits
 from lab.mcp.suite_server import Quiet, answering, proxied
 from lab.mcp.surfaces import Person
-from restgpt.host.direct import MOST
+from restgpt.host.operations import MOST
 from restgpt_bench.restbench.suite import open_suite
 
 

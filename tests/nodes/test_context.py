@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from restgpt.commands.terminal import settings_of
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.tools.model import ROLES
 from restgpt_functions.context import FunctionContext
 

@@ -12,8 +12,7 @@ from roles import call, plan, program, role_of, select
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Operation, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import PreparedRequest

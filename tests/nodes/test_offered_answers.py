@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from restgpt.nodes.programs.log import offered
+from restgpt.nodes.programs.calls import offered
 from restgpt.tools.sandbox.result import Entry
 
 

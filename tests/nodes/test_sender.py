@@ -14,8 +14,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request
 from restgpt.graph.node import make_parser
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import no_usage
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient, HttpLimits

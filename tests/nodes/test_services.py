@@ -7,9 +7,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.store.memory import InMemoryStore
 from pydantic import SecretStr
 
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import MOST_LEARNED, Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.response.content import Reply

@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from restgpt.nodes.run.context import dated, today_text
+from restgpt.nodes.run.services import dated, today_text
 
 
 def test_a_day_is_named_with_its_weekday() -> None:

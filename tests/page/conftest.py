@@ -14,7 +14,7 @@ from planted import planted_document
 from playwright.sync_api import Browser
 from uiserver import admitted, running_ui
 
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 

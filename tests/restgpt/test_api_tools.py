@@ -318,7 +318,7 @@ def test_an_argument_is_placed_or_refused_and_never_left_out(board: Board) -> No
 
 def test_too_many_direct_tools_are_refused() -> None:
     from restgpt import load_api
-    from restgpt.specs.bundled import bundled_document
+    from restgpt.specs.reading.download import bundled_document
 
     with pytest.raises(SettingsError, match="at most 40"):
         as_tools([load_api(bundled_document("tmdb").read_bytes())], direct=True)

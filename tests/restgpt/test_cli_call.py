@@ -16,7 +16,7 @@ from lab.kit.port import held_port
 from restgpt.client import Client
 from restgpt.outcome import Called
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds.faults import Fault, FaultKind
 from restgpt_bench.worlds.server import WorldServer
 

@@ -21,12 +21,12 @@ from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.commands.terminal import explain
 from restgpt.earlier import MOST_EARLIER
-from restgpt.mcp.result import explained
+from restgpt.mcp.runs import explained
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.specs.reading.download import bundled_document
 from restgpt.threads import UnknownThreadError
 from restgpt.tools.errors import ArgumentError, MissingCredentialError, OutdatedDecisionError
 from restgpt.tools.settings import Settings

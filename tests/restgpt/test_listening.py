@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from restgpt.commands.studio import listen
+from restgpt.commands.serving import listen
 from restgpt.commands.terminal import UsageError
 
 

@@ -45,7 +45,7 @@ EXTRA_OF = {
     "restgpt/calling/claim.py": "postgres",
     "graph/persistence.py": "postgres",
     "restgpt/commands/api.py": "lint",
-    "restgpt/commands/mcp.py": "mcp",
+    "restgpt/commands/serving.py": "mcp",
     "restgpt/mcp/": "mcp",
     "restgpt/commands/ui/": "ui",
     # LangGraph's server brings the package.

@@ -15,10 +15,10 @@ from chatserver import ChatServer
 from cli import Cli
 from langgraphserver import PATIENCE_S, ROOT, Platform, running_server
 
-from restgpt.commands.studio import MODEL, configuration, model_variables, with_port
+from restgpt.commands.serving import MODEL, configuration, model_variables, with_port
 from restgpt.commands.terminal import Terminal
 from restgpt.server.app import STUDIO, GuardedApp
-from restgpt.tools.graphs.compiled_graph import ServedGraph
+from restgpt.tools.graphs import ServedGraph
 from restgpt.tools.settings import Settings
 
 BASELINES = {"react", "offline", "deps", "reflexion"}

@@ -27,7 +27,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.sources import Sources
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.settings import Secret, Settings
 from restgpt_bench.worlds import CREDENTIAL

@@ -8,7 +8,7 @@ import pytest
 from paths import api_of
 
 from restgpt.calling.idempotency import identity_of
-from restgpt.host.direct import direct_definitions
+from restgpt.host.operations import direct_definitions
 from restgpt.specs import Api, Catalogue
 from restgpt.specs.reading.index import short_name
 from restgpt.tools.settings.entry import PolicyRule

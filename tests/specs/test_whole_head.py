@@ -7,7 +7,7 @@ from http.client import HTTPResponse, IncompleteRead
 
 import pytest
 
-from restgpt.specs.whole_head import WholeHeadResponse
+from restgpt.specs.reading.download import WholeHeadResponse
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -12,7 +12,7 @@ from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
 from restgpt.specs import Api, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, World, open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 

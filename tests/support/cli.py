@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from restgpt.cli import app
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import World
 from restgpt_bench.worlds.server import WorldServer
 

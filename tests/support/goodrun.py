@@ -10,8 +10,8 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, program
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.recipes.saved_run import save_run
 from restgpt.nodes.run.services import Services
+from restgpt.nodes.saved_run import save_run
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api
 from restgpt_bench.worlds import open_world, served_api

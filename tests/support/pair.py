@@ -13,8 +13,7 @@ from loopback import Handler, served
 from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, Settings

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.tools.settings.settings import offering_apis
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.graphs.thread_pool import ThreadPool
+from restgpt.tools.graphs import ThreadPool
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.settings.environment import CONCURRENCY, concurrency_from_env
 

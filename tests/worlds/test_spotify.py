@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.restbench.judges.spotify.changes import changes
 from restgpt_bench.restbench.judges.spotify.tasks import own, published
 from restgpt_bench.worlds.exchange import Reply, Request

@@ -25,7 +25,7 @@ from restgpt.specs.server import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials, login_name
 from restgpt.tools.auth.token import Token, TokenFile, read_discovery, read_token_answer
 from restgpt.tools.errors import AddressFault, BoundFault, HttpFault, LoginError, TimeoutFault
-from restgpt.tools.network.addresses import (
+from restgpt.tools.http.addresses import (
     Exchange,
     GuardedAdapter,
     Origin,
@@ -35,7 +35,7 @@ from restgpt.tools.network.addresses import (
     origins_of,
     resolve,
 )
-from restgpt.tools.network.connection import fault_of
+from restgpt.tools.http.connection import fault_of
 from restgpt.tools.settings import Settings
 from restgpt.tools.tracing.span import answered, http_span
 

@@ -22,7 +22,7 @@ from requests.adapters import BaseAdapter
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt.tools.auth.credentials import LEAST_TOKEN, Credentials, TokenSource
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import (
@@ -37,9 +37,7 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
-from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
-from restgpt.tools.http.pagination import next_link
-from restgpt.tools.network.addresses import (
+from restgpt.tools.http.addresses import (
     Exchange,
     GuardedAdapter,
     Origin,
@@ -49,7 +47,8 @@ from restgpt.tools.network.addresses import (
     origin_of,
     resolve,
 )
-from restgpt.tools.network.connection import (
+from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
+from restgpt.tools.http.connection import (
     Decoder,
     RateLimit,
     SessionAdapter,
@@ -57,6 +56,7 @@ from restgpt.tools.network.connection import (
     fault_of,
     filter_urllib3_logs,
 )
+from restgpt.tools.http.pagination import next_link
 from restgpt.tools.request.build import PreparedRequest
 from restgpt.tools.response.content import Reply, utf8_version
 from restgpt.tools.settings import Settings

@@ -3,7 +3,7 @@
 The roles of the agent that ask a chat model, as section 3 of the paper names them.
 
 A role may have a model of its own: by `RESTGPT_MODEL_<ROLE>` (`tools/settings/`), or by the setting `<role>_model` of
-a run (`nodes/run/context.py`); `nodes/run/services.py` looks both up.
+a run (`nodes/run/services.py`); `nodes/run/services.py` looks both up.
 """
 
 from typing import Literal, get_args

@@ -23,8 +23,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.specs.reading.tree import values_in
-from restgpt.tools.model.chat_span import chat_span
-from restgpt.tools.model.dialect import spoken
+from restgpt.tools.model.chat import chat_span, spoken
 from restgpt.tools.model.errors import ModelUnavailableError, ModelUsage, cut_off, model_failures, unavailable, usage_of
 from restgpt.tools.request.arguments import exact_float
 from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree

@@ -20,8 +20,7 @@ from langchain_core.messages.utils import convert_to_messages
 from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
 
-from restgpt.tools.model.chat_span import chat_span
-from restgpt.tools.model.dialect import dialect_of, is_refusal, spoken
+from restgpt.tools.model.chat import chat_span, dialect_of, is_refusal, spoken
 from restgpt.tools.model.errors import (
     REPAIRS,
     ModelReplyError,

@@ -23,8 +23,16 @@ from restgpt.specs.parameter import MediaType, RequestBody
 from restgpt.specs.reading.document import follow_safely
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of, validate
-from restgpt.tools.request.files import OCTETS, Blob
-from restgpt.tools.request.serialization import Style, XmlEncodingError, joined, query_pairs, scalar, write_xml
+from restgpt.tools.request.serialization import (
+    OCTETS,
+    Blob,
+    Style,
+    XmlEncodingError,
+    joined,
+    query_pairs,
+    scalar,
+    write_xml,
+)
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"

@@ -45,8 +45,9 @@ from restgpt.tools.request.body import (
     kind_of,
     unknown_fields,
 )
-from restgpt.tools.request.files import Blob, FilePolicy, read_files, with_contents
 from restgpt.tools.request.serialization import (
+    Blob,
+    FilePolicy,
     Style,
     breaks_cookie,
     breaks_header,
@@ -55,7 +56,9 @@ from restgpt.tools.request.serialization import (
     joined,
     path_text,
     query_pairs,
+    read_files,
     scalar,
+    with_contents,
 )
 from restgpt.tools.text.redaction import Redactor
 

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from restgpt.specs.operation import Operation
+from restgpt.specs.problem import is_success
 from restgpt.specs.reading.json_text import BYTE_ORDER_MARKS, MAX_DEPTH, is_too_deep
-from restgpt.specs.status import is_success
 from restgpt.tools.request.body import essence, kind_of
 
 # How many characters of a value are shown.

@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Any
 
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.specs.search.words import STOP_STEMS, stems
+from restgpt.specs.search.query import STOP_STEMS, stems
 from restgpt.tools.response.content import Body
 from restgpt.tools.text.storable import storable_text
 

@@ -260,7 +260,7 @@ def python_tool(data: object, *, media: Literal["json", "text"] = "json", limits
     # Programs run without it, on systems too on which it brings more.
     from langchain_core.tools import StructuredTool
 
-    from restgpt.tools.graphs.thread_pool import SHARED
+    from restgpt.tools.graphs import SHARED
 
     def run(code: str) -> tuple[str, SandboxResult]:
         result = run_python(code, data, media=media, limits=limits)

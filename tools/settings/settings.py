@@ -18,7 +18,7 @@ from restgpt.specs.reading.download import public_url
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.model import ROLES
 from restgpt.tools.settings.apis_file import load_apis, references
-from restgpt.tools.settings.entry import ApiEntry
+from restgpt.tools.settings.entry import ApiEntry, ServerAccess
 from restgpt.tools.settings.environment import (
     APIS_FILE,
     AUTH_PREFIX,
@@ -30,7 +30,6 @@ from restgpt.tools.settings.environment import (
     home_of,
     read_dotenv,
 )
-from restgpt.tools.settings.servers import ServerAccess
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ WORLD = "toy"
 @contextmanager
 def board() -> Iterator[dict[str, Any]]:
     """Serve the board until the block ends, and yield its entry for apis.yaml."""
-    from restgpt.specs.bundled import bundled_document
+    from restgpt.specs.reading.download import bundled_document
     from restgpt_bench.worlds import CREDENTIAL, open_world
     from restgpt_bench.worlds.server import serve
 

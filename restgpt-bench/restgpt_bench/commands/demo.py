@@ -127,7 +127,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
 
     from restgpt.commands.agent import Agent
     from restgpt.graph.persistence import Persistence
-    from restgpt.nodes.run.context import Context
+    from restgpt.nodes.run.services import Context
     from restgpt.tools.settings import Settings
     from restgpt.tools.settings.settings import checked_settings
 

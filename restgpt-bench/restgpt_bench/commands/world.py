@@ -29,7 +29,7 @@ def serve(
     """Serve a simulated API on 127.0.0.1 until Ctrl-C, and its control API on another port."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        from restgpt.specs.bundled import bundled_document
+        from restgpt.specs.reading.download import bundled_document
         from restgpt_bench.worlds import CREDENTIAL, NAMES, open_world
         from restgpt_bench.worlds.server import serve as serve_world
 

@@ -11,12 +11,11 @@ from langgraph.store.base import BaseStore
 from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, compiled, make_resources
 from restgpt.graph.node import after_sending, make_parser, node_of
 from restgpt.nodes.planner import intake
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import check_store
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.state import InputState, OutputState, State
 from restgpt.specs import Api
-from restgpt.tools.graphs.thread_pool import on_loop
+from restgpt.tools.graphs import on_loop
 from restgpt_bench.methods.deps import make_deps
 from restgpt_bench.methods.offline import make_answer, make_offline
 from restgpt_bench.methods.react import make_react

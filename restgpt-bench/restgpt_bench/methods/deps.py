@@ -7,9 +7,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import Field
 
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.selector import Selection, api_plan_of
 from restgpt.nodes.state.records import ApiPlan
 from restgpt.nodes.state.state import State

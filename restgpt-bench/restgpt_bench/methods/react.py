@@ -6,9 +6,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.selector import Selection, api_plan_of
 from restgpt.nodes.state.state import State
 from restgpt_bench.methods.turns import (

@@ -8,9 +8,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt_bench.methods.turns import exhausted, trial_steps

@@ -1,7 +1,7 @@
 """The baselines as a LangGraph server loads them, if it is started with `restgpt studio --baselines`."""
 
 from restgpt.nodes.state.state import SHOWN
-from restgpt.tools.graphs.compiled_graph import ServedGraph
+from restgpt.tools.graphs import ServedGraph
 from restgpt_bench.methods.build import build_method
 
 react = ServedGraph.of(build_method("react"), shown=SHOWN)

@@ -11,10 +11,9 @@ from langgraph.runtime import Runtime
 from restgpt.calling.origin.flow import api_record
 from restgpt.calling.record import Request, request_of, succeeded
 from restgpt.nodes.dialogue.conversation import answered, known_words, responses, said, traced_draft
-from restgpt.nodes.programs.log import made_in_turn
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.programs.calls import made_in_turn
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import ApiPlan, Step, ToolCall, spent_since
 from restgpt.nodes.state.results import next_calls, result_of, shortened, step_of
 from restgpt.nodes.state.state import State

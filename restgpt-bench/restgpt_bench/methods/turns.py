@@ -6,8 +6,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from restgpt.nodes.dialogue.conversation import answer_message
-from restgpt.nodes.run.context import used_up
 from restgpt.nodes.run.run import Run
+from restgpt.nodes.run.services import used_up
 from restgpt.nodes.selector import Selection, check, list_operations, plan_message
 from restgpt.nodes.state.records import ApiPlan, Step, spent_since
 from restgpt.nodes.state.results import bounded_results

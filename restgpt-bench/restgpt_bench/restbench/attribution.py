@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt.tools.model import ROLES, Role
 from restgpt_bench.restbench.check import is_change
 from restgpt_bench.restbench.judges.task import shape

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.restbench.judges.task import shape
 from restgpt_bench.restbench.suite import SuiteError
 from restgpt_bench.worlds import CREDENTIAL, NAMES

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.file_lock import file_lock
 

@@ -16,8 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from restgpt.graph.build import Graph, recursion_limit
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.model.provider import PATIENCE_S, resolve_model

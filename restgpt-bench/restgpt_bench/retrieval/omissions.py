@@ -25,19 +25,18 @@ from typing import Any, NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from restgpt.nodes.dialogue.functions import functions_text, look, look_text, select
-from restgpt.nodes.run.context import Context
 from restgpt.nodes.run.run import Run
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import Look
 from restgpt.specs import Api, Operation, SpecError, load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import FORMATS, SENT_FORMATS
 from restgpt.specs.docs.prose import sentences
 from restgpt.specs.effort import Allowance, within
 from restgpt.specs.operation import BODY
+from restgpt.specs.reading.download import bundled_document
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.search.words import STOP_STEMS, stems
+from restgpt.specs.search.query import STOP_STEMS, stems
 from restgpt.tools.settings import Settings
 from restgpt_bench.packages import CACHE, FILES, named_path
 from restgpt_bench.retrieval.function_text import Entry, FunctionText, read_function

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 from restgpt_bench.worlds.faults import Fault
 
 Json: TypeAlias = Any

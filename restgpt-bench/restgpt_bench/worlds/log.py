@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, overload
 
-from restgpt.specs.status import is_success
+from restgpt.specs.problem import is_success
 
 
 @dataclass(frozen=True, slots=True)

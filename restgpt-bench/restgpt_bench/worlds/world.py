@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.specs.reading.json_text import is_too_deep
 from restgpt_bench.worlds.exchange import Call, Json, RefusalError, Reply, Request
 from restgpt_bench.worlds.faults import Fault, FaultKind, FaultPlan

@@ -48,7 +48,7 @@ def ui(
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.terminal import say_address_of_dotenv
-        from restgpt.nodes.run.context import Context
+        from restgpt.nodes.run.services import Context
         from restgpt.server.page import FOLDER, INDEX
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
@@ -74,7 +74,7 @@ def _serve(
 ) -> None:
     import secrets
 
-    from restgpt.commands.studio import listen
+    from restgpt.commands.serving import listen
     from restgpt.commands.ui.runs import Runs
     from restgpt.commands.ui.server import make_app, serve
     from restgpt.commands.ui.threads import PageThreads

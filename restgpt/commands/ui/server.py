@@ -28,8 +28,7 @@ from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
 from restgpt.graph.persistence import Persistence, ThreadBusyError, undo_thread
 from restgpt.server.access import AccessCheck, TokenCheck
 from restgpt.server.app import exchange_route, recipe_routes, schema_routes, undo_routes
-from restgpt.server.page import OPEN_PATHS, page_routes
-from restgpt.server.wire import wire_routes
+from restgpt.server.page import OPEN_PATHS, page_routes, wire_routes
 from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.settings import Secret, ServerAccess

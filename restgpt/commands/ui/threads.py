@@ -30,7 +30,7 @@ from restgpt.nodes.state.recipe_run import filled
 from restgpt.nodes.state.records import StateError
 from restgpt.outcome import Ran
 from restgpt.recipes.recipe import Recipe
-from restgpt.server.wire import UnreadableThreadError
+from restgpt.server.page import UnreadableThreadError
 from restgpt.sources import Sources
 from restgpt.specs import Operation
 from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from restgpt.nodes.dialogue.functions import MOST
-from restgpt.nodes.run.context import Context
+from restgpt.nodes.run.services import Context
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.interface import interface
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.retrieval.function_text import read_function
 from restgpt_bench.retrieval.omissions import BUNDLED, DECISION, PROMPT, Fact, documents, facts, measure, share, table
 

@@ -18,7 +18,7 @@ from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, OutdatedDecisionError, RefusedCredentialError, StoppingError
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import Secret, Settings
-from restgpt.tools.text.exits import sent_before
+from restgpt.tools.text.redaction import sent_before
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.faults import Fault
 

@@ -7,8 +7,7 @@ from board import CALLS, Agent, Board, served_board
 from roles import by_role, call, end, plan, prompts_of, select
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

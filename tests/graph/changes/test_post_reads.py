@@ -21,8 +21,7 @@ from scripted import ScriptedModel
 from restgpt.calling.journal import Journal, journals
 from restgpt.calling.permissions import Permissions
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 PROGRAM = """

@@ -26,16 +26,14 @@ from requests.adapters import BaseAdapter
 from lab.kit.errand import Errand, ErrandModel, Step
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
 from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.settings import ApiEntry, Secret, Settings
-from restgpt.tools.text.exits import RedactingFormatter, without_secrets
-from restgpt.tools.text.redaction import MARK, Redactor
+from restgpt.tools.text.redaction import MARK, RedactingFormatter, Redactor, without_secrets
 
 BEARER = "planted/bearer+secret=01"
 KEY = "planted key&secret?02"

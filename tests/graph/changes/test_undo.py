@@ -20,8 +20,7 @@ from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence, undo_thread
 from restgpt.graph.single import build_calls
 from restgpt.host.preview import preview
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called, Ran
 from restgpt.sources import Sources
 from restgpt.threads import ThreadRecord, Threads

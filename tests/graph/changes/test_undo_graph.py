@@ -13,8 +13,7 @@ from restgpt.calling.record import NOTHING
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.single import UndoGraph, WrongUndoThreadError, build_undo
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 
 THREAD = "errand-1"
 CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}

@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 from lab.kit.port import held_port
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings

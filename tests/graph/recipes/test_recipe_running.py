@@ -15,8 +15,7 @@ from langgraph.types import Command
 
 from recipes import CREATED, LISTED, recipe
 from restgpt.calling.claim import LostClaimError
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.http.client import HttpClient

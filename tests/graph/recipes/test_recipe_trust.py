@@ -11,7 +11,7 @@ from roles import by_role, end
 from recipes import operation_of, recipe
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipe import build_recipe, load_recipes
-from restgpt.nodes.recipes.choice import line_of
+from restgpt.nodes.recipe import line_of
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.recipe import Recipe, RecipeFaultError

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.graph.persistence import Persistence, open_persistence
-from restgpt.tools.graphs.compiled_graph import DurableGraph, continue_after
+from restgpt.tools.graphs import DurableGraph, continue_after
 from restgpt.tools.settings import Secret, Settings
 
 AN_HOUR = 3600 * 10**7 >> 12

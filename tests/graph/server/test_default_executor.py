@@ -22,8 +22,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.undo import reversals
 from restgpt.graph.build import build_graph
 from restgpt.graph.single import build_calls, calls_input
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.sandbox.runner import python_tool
 from restgpt.tools.settings import Settings
 from restgpt_bench.methods.build import build_method

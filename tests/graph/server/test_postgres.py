@@ -15,8 +15,7 @@ from restgpt.calling.shapes import NAMESPACE
 from restgpt.commands.terminal import explain
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import PersistenceError, ThreadBusyError, open_persistence, remove_bodies, remove_thread
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.settings import Secret, Settings
 from restgpt_functions.graph import build_functions_graph
 

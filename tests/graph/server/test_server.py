@@ -19,7 +19,7 @@ from langgraph.types import Command
 from langgraph_sdk.errors import BadRequestError, PermissionDeniedError
 from langgraphserver import APPROVE, PATIENCE_S, ROOT, Platform, running_server
 
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 

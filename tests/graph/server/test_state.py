@@ -11,8 +11,7 @@ from roles import by_role, end, plan, select
 from roles import call as calls
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import FORMAT, StateError
 from restgpt.nodes.state.state import OtherFormatError
 from restgpt_bench.methods.build import build_method

@@ -22,8 +22,7 @@ from lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt import __version__
 from restgpt.commands.agent import Agent
 from restgpt.graph.build import build_graph
-from restgpt.nodes.run.context import Context
-from restgpt.nodes.run.services import Services
+from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.settings import Settings
 
 JOBS = make_jobs(2)

@@ -20,7 +20,7 @@ from lab.kills.postgres import NoPostgresError, postgres_server
 from lab.kills.scale import Change, Plan, Verdict, arrivals, judge, scale
 from lab.kit.port import held_port
 from restgpt.server.app import STUDIO
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, World, open_world
 from restgpt_bench.worlds.server import serve
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.nodes.recipes.saved_run import Input, inputs_of, is_entity
+from restgpt.nodes.saved_run import Input, inputs_of, is_entity
 
 SAID = (
     'Add "pack bags" and Buy Soil to list 12 for the Grüne Woche on 2024-05-17, sorted by newest, by Ada and Bo, draft.'

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.nodes.recipes.saved_run import FinishedCall, FinishedRun, NotSavableError, saved
+from restgpt.nodes.saved_run import FinishedCall, FinishedRun, NotSavableError, saved
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import load_api
 from restgpt.specs.docs.arguments import arguments_of

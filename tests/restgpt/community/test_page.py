@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from roles import by_role, program
 from scripted import Reply, ScriptedModel
 
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL
 
 pytest.importorskip("langchain_community", reason="langchain-community, of the extra `community`, is not installed")

@@ -11,13 +11,12 @@ from paths import api_of
 
 from recipes import recipe
 from restgpt.host.definitions import BUDGET, Definition, definitions, size_of, tokens_of
-from restgpt.host.direct import MOST, TooManyToolsError, direct_definitions
-from restgpt.host.operations import description
+from restgpt.host.operations import MOST, TooManyToolsError, description, direct_definitions
 from restgpt.specs import Api, Catalogue, SpecError, load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.map import Map, areas, summary_line
+from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.build import build_request

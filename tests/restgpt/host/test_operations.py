@@ -6,13 +6,19 @@ import pytest
 from paths import api_of
 
 from restgpt.client import Client
-from restgpt.host.direct import direct_definitions
-from restgpt.host.operations import DESCRIBED_BUDGET, FOUND_BUDGET, MOST_DESCRIBED, described_text, found_text
+from restgpt.host.operations import (
+    DESCRIBED_BUDGET,
+    FOUND_BUDGET,
+    MOST_DESCRIBED,
+    described_text,
+    direct_definitions,
+    found_text,
+)
 from restgpt.specs import Api, Catalogue, Operation, load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.interface import Learned
 from restgpt.specs.effect import Effect
 from restgpt.specs.problem import UnknownOperationError
+from restgpt.specs.reading.download import bundled_document
 
 
 def bundled(name: str = "toy") -> Api:

@@ -9,7 +9,7 @@ import pytest
 from cli import TOY, Cli
 
 from recipes import recipe
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving import open_server
 from restgpt.recipes.book import RecipeBook
 from restgpt.sources import Sources
 from restgpt.specs import load_api

@@ -14,7 +14,7 @@ from mcp import types
 from mcpserver import Person, connected, facts_of, text_of
 from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
 
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving import open_server
 from restgpt.sources import Sources
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.environment import AllowedFolders

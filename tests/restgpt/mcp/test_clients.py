@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from uiserver import UiPlatform, running_ui
 
 from recipes import recipe
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving import open_server
 from restgpt.mcp.http import MOST_SESSIONS, Tokens, make_app
 from restgpt.mcp.server import LISTS_HOLD_MS
 from restgpt.recipes.book import RecipeBook
@@ -31,7 +31,7 @@ from restgpt.server.page import page_of
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
-from restgpt.tools.settings.servers import ServerAccess
+from restgpt.tools.settings.entry import ServerAccess
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 

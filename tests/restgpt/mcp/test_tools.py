@@ -18,7 +18,7 @@ from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with
 from paths import openapi
 
 from restgpt.client import Client
-from restgpt.commands.mcp import open_server
+from restgpt.commands.serving import open_server
 from restgpt.graph.persistence import open_persistence
 from restgpt.mcp.seal import Seals
 from restgpt.mcp.service import MOST_LISTS, Offer, Service, Tools

@@ -18,7 +18,7 @@ from restgpt.server.access import IN_PROCESS, AccessCheck
 from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess
-from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_ORIGINS
+from restgpt.tools.settings.entry import SERVER_HOSTS, SERVER_ORIGINS
 
 HERE = "http://127.0.0.1:2024"
 CONTAINER = "http://172.17.0.2:8000"

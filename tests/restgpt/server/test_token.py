@@ -14,7 +14,7 @@ from restgpt.server.access import NO_TOKEN, WRONG_TOKEN, TokenCheck
 from restgpt.server.app import STUDIO, GuardedApp
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess, Settings
-from restgpt.tools.settings.servers import SERVER_HOSTS, SERVER_TOKEN
+from restgpt.tools.settings.entry import SERVER_HOSTS, SERVER_TOKEN
 
 HERE, CONTAINER = "http://127.0.0.1:2024", "http://172.17.0.2:8000"
 TOKEN = "b3b0c442-98fc.1c14_9a~f+/=="

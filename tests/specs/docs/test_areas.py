@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from restgpt.specs import Api, load_api
-from restgpt.specs.bundled import bundled_document
 from restgpt.specs.docs.map import areas
+from restgpt.specs.reading.download import bundled_document
 
 
 def api(operations: Iterable[tuple[str, list[str]]]) -> Api:

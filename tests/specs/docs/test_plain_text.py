@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from restgpt.specs.docs.plain_text import plain_text
+from restgpt.specs.docs.field import plain_text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from paths import read_paths
 
 from restgpt.specs import Api, Catalogue
-from restgpt.specs.search.query import read_query
-from restgpt.specs.search.words import Act, act_of, acts_of, methods_by_verb
+from restgpt.specs.search.query import Act, act_of, acts_of, methods_by_verb, read_query
 
 HOTEL = """
 /rooms:

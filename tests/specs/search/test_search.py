@@ -8,9 +8,17 @@ import pytest
 from paths import api_of, read_paths
 
 from restgpt.specs import Api, Catalogue
-from restgpt.specs.search.query import LONGEST, asked_methods, mentions_name, mentions_person, read_query
+from restgpt.specs.search.query import (
+    LONGEST,
+    asked_methods,
+    mentions_name,
+    mentions_person,
+    phrases,
+    read_query,
+    stem,
+    synonyms,
+)
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.search.words import phrases, stem, synonyms
 
 LIBRARY = """
 /books:

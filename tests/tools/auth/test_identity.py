@@ -19,8 +19,8 @@ from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token import TokenFile
 from restgpt.tools.errors import MissingCredentialError, SettingsError
+from restgpt.tools.http.addresses import address_policy_of, origin_of
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.network.addresses import address_policy_of, origin_of
 from restgpt.tools.request.build import build_request
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Secret, Settings
 

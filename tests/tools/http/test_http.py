@@ -32,7 +32,7 @@ from restgpt.tools.errors import (
     TlsFault,
 )
 from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.network.connection import TlsOptions
+from restgpt.tools.http.connection import TlsOptions
 from restgpt.tools.request.build import build_request
 from restgpt.tools.response.content import Reply, read_content
 from restgpt.tools.settings import ApiEntry, Secret, Settings

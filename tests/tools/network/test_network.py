@@ -13,8 +13,8 @@ from wire.echo import EchoServer
 
 from restgpt.specs import Operation
 from restgpt.tools.errors import AddressFault, ResolveFault
+from restgpt.tools.http.addresses import AddressPolicy, Exchange, address_policy_of, classify, origin_of
 from restgpt.tools.http.client import HttpClient
-from restgpt.tools.network.addresses import AddressPolicy, Exchange, address_policy_of, classify, origin_of
 from restgpt.tools.request.build import PreparedRequest, build_request
 
 

@@ -14,7 +14,7 @@ from plantrecipe import plant_recipe
 
 from restgpt.graph.build import build_graph
 from restgpt.graph.recipe import build_recipe
-from restgpt.tools.graphs.compiled_graph import ServedGraph
+from restgpt.tools.graphs import ServedGraph
 from restgpt.tools.settings.environment import CAPTURE, captures_content
 from restgpt.tools.text.redaction import Redactor
 from restgpt.tools.tracing.span import NO_SPAN, span

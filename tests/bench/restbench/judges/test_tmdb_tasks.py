@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from restgpt.specs import load_api
-from restgpt.specs.bundled import bundled_document
+from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.http.client import HttpClient
 from restgpt.tools.request.build import build_request
 from restgpt_bench.restbench.judges.task import PlannedCall, follows, shape

@@ -24,7 +24,7 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
-from restgpt.tools.network.addresses import Exchange, Origin
+from restgpt.tools.http.addresses import Exchange, Origin
 from restgpt.tools.settings import ApiEntry
 
 LONGEST_ENCODING = 40

@@ -7,7 +7,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from restgpt.tools.network.addresses import PORTS, Address, Origin
+from restgpt.tools.http.addresses import PORTS, Address, Origin
 
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
 

@@ -19,7 +19,7 @@ from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import is_literal, literals
 from restgpt.calling.record import CallSite, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
-from restgpt.nodes.programs.log import entry_of
+from restgpt.nodes.programs.calls import entry_of
 from restgpt.nodes.run.run import kept_answers
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by

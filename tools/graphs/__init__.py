@@ -1,1 +1,0 @@
-"""Graphs as hosts run them: traced, durable, served, in threads of their own."""

@@ -1,1 +1,0 @@
-"""Network connections: allowed addresses, TLS, decompression, exceptions."""
