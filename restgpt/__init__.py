@@ -34,7 +34,7 @@ MODULES = {
     "load_api": "specs.api",
     "Called": "outcome",
     "Client": "client",
-    "Context": "nodes.run.context",
+    "Context": "nodes.run.services",
     "Pending": "outcome",
     "Ran": "outcome",
     "Undone": "outcome",

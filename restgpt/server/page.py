@@ -147,7 +147,7 @@ def _read(path: Path, modified: int) -> _File:
 Values = Callable[[str], Mapping[str, Any]]
 
 WIRE_PATH = "/debug/wire"
-BODY_PATH = f"{PATH}/body"
+BODY_PATH = f"{WIRE_PATH}/body"
 SHOWN = ("id", "operation", "safe", "status", "note", "description", "pages", "place", "api")
 """The keys of a call that are shown as they are, with secrets hidden."""
 
