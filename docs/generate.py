@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from rich.console import CONSOLE_SVG_FORMAT, Console
 
-from restgpt.commands.agent import Agent
+from restgpt.commands.agent_run import Agent
 from restgpt.commands.review import ask_person
 from restgpt.commands.terminal import Terminal
 from restgpt.graph.agent import graph

@@ -14,9 +14,9 @@ from restgpt.specs import Operation, Problem, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.specs.docs.map import summary_line
-from restgpt.specs.server import absolute_url
+from restgpt.specs.servers import absolute_url
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_bench.packages import CACHE, directory_documents
 
 BASE_URL = "https://api.example.com"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from math import exp, sqrt
 from pathlib import Path
 
-from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import WEIGHTS, Search, Weights
+from restgpt.specs.search.search_index import SearchIndex
 from restgpt_bench.packages import CACHE
 from restgpt_bench.retrieval.instructions import WORLDS, Part, Task, read_part, read_world
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from restgpt.nodes.arguments import functions_of, next_requests, operations_of, sub_task, without_requests
+from restgpt.nodes.argument_writer import functions_of, next_requests, operations_of, sub_task, without_requests
 from restgpt.nodes.dialogue.answer import doubt, given_up, is_fulfilled, used_up_text
 from restgpt.nodes.dialogue.conversation import answered_apis, topic, turn_message
 from restgpt.nodes.dialogue.functions import functions_text, look_text
@@ -18,8 +18,8 @@ from restgpt.nodes.dialogue.knowledge import ASK, MAX_LOOKS, apis_text, rules_te
 from restgpt.nodes.programs.calls import left
 from restgpt.nodes.programs.ending import Ending, close
 from restgpt.nodes.programs.program import may_write, program_text, written
-from restgpt.nodes.programs.reply import Alternatives, ProgramReply, remarks
-from restgpt.nodes.recipe import RecipeReply, chosen, offer_of, offered_recipes, recipe_program
+from restgpt.nodes.programs.program_reply import Alternatives, ProgramReply, remarks
+from restgpt.nodes.recipe_choice import RecipeReply, chosen, offer_of, offered_recipes, recipe_program
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import current
 from restgpt.nodes.state.records import FunctionChoice, Look, PlannedCall, Proposal, Step
@@ -34,7 +34,7 @@ from restgpt.nodes.state.results import (
 )
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.model_errors import ModelReplyError, UsedUpError
 from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.text.storable import storable_text
 

@@ -18,7 +18,7 @@ from restgpt.nodes.state.results import is_closed, is_over, latest, of_round, re
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs.docs.documentation import described_status, response_documentation
-from restgpt.tools.model.errors import UsedUpError
+from restgpt.tools.model.model_errors import UsedUpError
 from restgpt.tools.response.content import Body, useful_headers
 from restgpt.tools.response.sketch import sketch
 from restgpt.tools.response.store import UnknownHandleError

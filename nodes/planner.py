@@ -20,7 +20,7 @@ from restgpt.nodes.dialogue.answer import Form, doubt, ended, found_text, is_ful
 from restgpt.nodes.dialogue.conversation import answered_by, topic, turn_message
 from restgpt.nodes.dialogue.knowledge import apis_text
 from restgpt.nodes.programs.ending import MAX_PROGRAMS
-from restgpt.nodes.programs.reply import changes, is_same, remarks, repeated
+from restgpt.nodes.programs.program_reply import changes, is_same, remarks, repeated
 from restgpt.nodes.run.run import CLAIM, Run
 from restgpt.nodes.run.services import allows_a_last_question, used_up
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, current, instruction_of
@@ -39,7 +39,7 @@ from restgpt.nodes.state.results import bounded_results, decision_message, of_tu
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.model_errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
 

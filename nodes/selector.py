@@ -23,7 +23,7 @@ from restgpt.nodes.state.results import RESULT_BUDGET, attempts, background, is_
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
 from restgpt.specs import Operation, UnknownOperationError
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.model_errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
 MAX_CALLS = 12

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from restgpt.api_tools import as_tools
     from restgpt.client import Client
     from restgpt.graph.build import build_graph
-    from restgpt.graph.recipe import build_recipe, load_recipes
+    from restgpt.graph.recipe_graph import build_recipe, load_recipes
     from restgpt.nodes.run.services import Context
     from restgpt.outcome import Called, Pending, Ran, Undone
     from restgpt.specs.api import Api, load_api
@@ -40,8 +40,8 @@ MODULES = {
     "Undone": "outcome",
     "as_tools": "api_tools",
     "build_graph": "graph.build",
-    "build_recipe": "graph.recipe",
-    "load_recipes": "graph.recipe",
+    "build_recipe": "graph.recipe_graph",
+    "load_recipes": "graph.recipe_graph",
 }
 
 

@@ -15,7 +15,6 @@ from restgpt.calling.call import Call
 from restgpt.client import Client
 from restgpt.earlier import Earlier
 from restgpt.graph.build import make_resources
-from restgpt.host.arguments import CallPlace, CallPlaces, taken_arguments
 from restgpt.host.definitions import (
     CHANGE,
     READ,
@@ -25,6 +24,7 @@ from restgpt.host.definitions import (
     calling_definitions,
     check_reads,
 )
+from restgpt.host.named_arguments import CallPlace, CallPlaces, taken_arguments
 from restgpt.host.operations import FOUND, described_text, direct_definitions, found_text
 from restgpt.host.preview import Preview, preview, preview_ran, read
 from restgpt.nodes.run.services import Context, Services

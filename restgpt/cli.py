@@ -12,16 +12,16 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from restgpt.commands.access import allow, login, memory, read_folder
-from restgpt.commands.api import api
 from restgpt.commands.ask import ask
-from restgpt.commands.call import call
-from restgpt.commands.recipe import recipe
+from restgpt.commands.documents import api
+from restgpt.commands.recipe_book import recipe
 from restgpt.commands.resume import resume, undo
 from restgpt.commands.serving import STATE, mcp, studio
+from restgpt.commands.single_call import call
 from restgpt.commands.terminal import Exit, Terminal, UsageError, reported
-from restgpt.commands.threads import threads
-from restgpt.commands.ui.app import ui
+from restgpt.commands.thread_list import threads
+from restgpt.commands.trust import allow, login, memory, read_folder
+from restgpt.commands.ui.command import ui
 from restgpt.tools.errors import BENCH, FUNCTIONS, SettingsError, extra_command, name_and_place
 from restgpt.tools.text.redaction import RedactingFormatter
 

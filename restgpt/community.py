@@ -23,7 +23,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.specs.api import Api, load_api
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.http.addresses import GuardedAdapter, Origin, origin_of, origins_of
-from restgpt.tools.http.client import USER_AGENT, HttpClient
+from restgpt.tools.http.http_client import USER_AGENT, HttpClient
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 Sign = Callable[[requests.PreparedRequest], requests.PreparedRequest]

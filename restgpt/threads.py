@@ -251,7 +251,7 @@ class SavedStates:
 
     def _built(self, kind: Kind, recipe: RecipeOfThread | None) -> Any:
         from restgpt.graph.build import build_graph
-        from restgpt.graph.recipe import build_recipe
+        from restgpt.graph.recipe_graph import build_recipe
         from restgpt.graph.single import build_calls, build_program
         from restgpt.nodes.run.services import Services
         from restgpt.recipes.recipe import Recipe

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from restgpt.specs.operation import Operation
     from restgpt.specs.parameter import MediaType, Parameter, RequestBody, Response
     from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError, UnknownPartError
-    from restgpt.specs.server import SecurityScheme, Server
+    from restgpt.specs.servers import SecurityScheme, Server
 
 __all__ = [
     "Api",
@@ -42,8 +42,8 @@ HOMES = {
     "SpecError": "problem",
     "UnknownOperationError": "problem",
     "UnknownPartError": "problem",
-    "SecurityScheme": "server",
-    "Server": "server",
+    "SecurityScheme": "servers",
+    "Server": "servers",
 }
 
 

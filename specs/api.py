@@ -17,9 +17,9 @@ from restgpt.specs.reading.faults import slice_problems
 from restgpt.specs.reading.format import open_document, server_entries, type_problems
 from restgpt.specs.reading.index import Index, build_index
 from restgpt.specs.reading.tree import format_pointer
-from restgpt.specs.search.index import SearchIndex, load_search_index
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.server import (
+from restgpt.specs.search.search_index import SearchIndex, load_search_index
+from restgpt.specs.servers import (
     KINDS,
     ROOT,
     Requirement,

@@ -31,7 +31,7 @@ from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.schemas.validation import only_value
-from restgpt.specs.server import (
+from restgpt.specs.servers import (
     Requirement,
     SecurityScheme,
     Server,

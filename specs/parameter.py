@@ -11,7 +11,7 @@ from typing import Any
 from restgpt.specs.problem import BrokenReference, Problem
 from restgpt.specs.reading.document import Document, follow, follow_safely
 from restgpt.specs.reading.index import ALL, ONE, Variable, variable, variables
-from restgpt.specs.server import HEADERS_OF_CLIENT
+from restgpt.specs.servers import HEADERS_OF_CLIENT
 
 BYTES = frozenset(
     {"avro", "bson", "cbor", "gzip", "msgpack", "octet-stream", "parquet", "pdf", "protobuf", "tar", "thrift"}

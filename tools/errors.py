@@ -22,8 +22,8 @@
         ├── UnfinishedProgramError a thread was given a program while another one waits
         └── UnforeseenError        takes the place of an error that nobody foresaw and whose text holds a secret
 
-`tools/model/errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this module,
-so SpecError and UnknownOperationError stand outside the tree.
+`tools/model/model_errors.py` draws the branch of chat models below StoppingError. `restgpt.specs` cannot import this
+module, so SpecError and UnknownOperationError stand outside the tree.
 
 The command that installs an extra, or a distribution beside RestGPT, from where RestGPT was installed (PEP 610).
 """

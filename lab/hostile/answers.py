@@ -35,7 +35,7 @@ from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.tools.settings import Settings
 

@@ -30,7 +30,7 @@ from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
 from restgpt.tools.http.addresses import GuardedAdapter, resolve
-from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import open_world, served_api
 from restgpt_bench.worlds.faults import Fault, FaultKind

@@ -137,8 +137,8 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
     from restgpt.calling.shapes import differs
     from restgpt.calling.target import reader_of
     from restgpt.calling.undo import outlook
-    from restgpt.specs.docs.arguments import SignatureError, arguments_of
     from restgpt.specs.docs.example import example_problems, minimal_arguments
+    from restgpt.specs.docs.function_arguments import SignatureError, arguments_of
     from restgpt.tools.response.content import has_conditions
 
     place = f"{operation.method} {operation.path[:30]}"
@@ -179,7 +179,7 @@ def _calls(operation: Any, values: Sequence[Any]) -> Iterator[Stage]:
 def _request(operation: Any, arguments: dict[str, Any]) -> None:
     from restgpt.specs import SpecError
     from restgpt.tools.errors import ArgumentError
-    from restgpt.tools.request.build import build_request
+    from restgpt.tools.request.prepared_request import build_request
 
     try:
         _ = build_request(operation, arguments).fingerprint

@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from restgpt.graph.build import Graph, build_graph
 from restgpt.graph.persistence import open_persistence
 from restgpt.nodes.run.services import Context, Services
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.store import BoundedMemory
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import served_api

@@ -22,7 +22,7 @@ from lab.real.run import REPLY_S, Outcome, run_task
 from lab.real.server import Running, Server
 from lab.real.task import Task
 from restgpt.specs.docs.documentation import TOKEN
-from restgpt.tools.model.errors import ModelError
+from restgpt.tools.model.model_errors import ModelError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.scripted import Recorder
 

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from lab.recipes.written import Written, programs
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.saved_run import save_run
 from restgpt.specs import load_api

@@ -17,7 +17,7 @@ from restgpt.nodes.state.records import Decision, Proposal, Step
 from restgpt.nodes.state.results import bounded_results, told_results
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.model_errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import json_in
 
 

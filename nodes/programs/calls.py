@@ -30,7 +30,7 @@ from restgpt.nodes.state.records import Program, RecipeRun, spent_since
 from restgpt.nodes.state.results import result_of
 from restgpt.nodes.state.state import State
 from restgpt.specs import Operation
-from restgpt.specs.docs.arguments import arguments_of, body_fields
+from restgpt.specs.docs.function_arguments import arguments_of, body_fields
 from restgpt.specs.effect import seems_to_read as operation_reads
 from restgpt.specs.effort import within
 from restgpt.specs.operation import BODY, PAGES

@@ -32,7 +32,7 @@ from restgpt.nodes.state.records import (
 )
 from restgpt.nodes.state.results import shortened
 from restgpt.specs import Operation
-from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.sandbox.code import clean_code, program_code
 
 RESULT_SHOWN = 2000

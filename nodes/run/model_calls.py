@@ -33,7 +33,7 @@ from restgpt.nodes.run.services import Context
 from restgpt.nodes.state.records import RoleUsage
 from restgpt.prompts import render
 from restgpt.tools.model import Role
-from restgpt.tools.model.errors import ModelReplyError, ModelUsage, OutOfTimeError, OutOfTokensError
+from restgpt.tools.model.model_errors import ModelReplyError, ModelUsage, OutOfTimeError, OutOfTokensError
 from restgpt.tools.model.reply import ECHO, read_text, without_thoughts
 from restgpt.tools.model.structured import ask, read_tool_calls
 from restgpt.tools.text.redaction import Redactor

@@ -25,8 +25,8 @@ from restgpt.specs import Api, Catalogue
 from restgpt.specs.api import slug
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import FolderError, SettingsError
-from restgpt.tools.http.client import HttpClient
 from restgpt.tools.http.connection import SessionAdapter
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.model import Role
 from restgpt.tools.model.provider import ChatModel, bounded, chat_model, resolve_model
 from restgpt.tools.model.structured import Method

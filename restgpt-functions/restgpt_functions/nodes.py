@@ -11,7 +11,7 @@ from langgraph.types import interrupt
 
 from restgpt.nodes.run.services import today_text
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.model.errors import ModelReplyError, ModelUsage
+from restgpt.tools.model.model_errors import ModelReplyError, ModelUsage
 from restgpt.tools.tracing.telemetry import redacted_with
 from restgpt_functions.calls.call import Call, to_plain
 from restgpt_functions.calls.rendering import render_calls, to_tool_calls

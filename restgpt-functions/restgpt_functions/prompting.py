@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from restgpt.specs.docs.documentation import documentation as operation_documentation
 from restgpt.specs.reading.tree import marks
-from restgpt.tools.model.errors import REPAIRS, ModelReplyError, ModelUnavailableError, ModelUsage, usage_of
+from restgpt.tools.model.model_errors import REPAIRS, ModelReplyError, ModelUnavailableError, ModelUsage, usage_of
 from restgpt.tools.model.reply import read_text, reply_to, text_of
 from restgpt.tools.model.structured import ask
 from restgpt_functions.calls.call import Call

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from restgpt.specs.search.index import impacts, rarity
 from restgpt.specs.search.query import STOP_STEMS, stem
+from restgpt.specs.search.search_index import impacts, rarity
 from restgpt_functions.docs.function import Function
 
 # How much a long description is damped (the parameter b of BM25).

@@ -19,7 +19,7 @@ from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
-from restgpt.tools.request.build import PAGE, PreparedRequest, settle
+from restgpt.tools.request.prepared_request import PAGE, PreparedRequest, settle
 from restgpt.tools.response.content import Reply
 from restgpt.tools.text.redaction import note_sent
 from restgpt.tools.text.storable import storable_value

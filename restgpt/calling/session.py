@@ -22,8 +22,8 @@ from restgpt.tools.errors import (
     RefusedCredentialError,
     ResolveFault,
 )
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 from restgpt.tools.response.content import Reply
 from restgpt.tools.response.store import ResponseStore
 from restgpt.tools.text.redaction import Redactor

@@ -22,7 +22,7 @@ from restgpt.specs import Catalogue, Operation
 from restgpt.specs.reading.index import VARIABLE, variables
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import properties_of
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.text.quotation import named, quoted
 from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value

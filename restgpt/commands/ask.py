@@ -25,7 +25,7 @@ from restgpt.commands.terminal import (
 )
 
 if TYPE_CHECKING:
-    from restgpt.commands.agent import Agent
+    from restgpt.commands.agent_run import Agent
     from restgpt.sources import Sources
     from restgpt.threads import ThreadRecord, Threads
 
@@ -60,7 +60,7 @@ def _ask(
     context: dict[str, Any],
     thread: str | None,
 ) -> None:
-    from restgpt.commands.agent import run_thread
+    from restgpt.commands.agent_run import run_thread
     from restgpt.commands.resume import open_agent
     from restgpt.graph.persistence import open_persistence
     from restgpt.sources import Sources

@@ -27,7 +27,7 @@ from restgpt.commands.terminal import (
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
     from restgpt.calling.undo import Reversal
-    from restgpt.commands.agent import Agent, Outcome
+    from restgpt.commands.agent_run import Agent, Outcome
     from restgpt.graph.persistence import Persistence
     from restgpt.outcome import Pending
     from restgpt.threads import ThreadRecord
@@ -70,9 +70,9 @@ def resume(
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
-    from restgpt.commands.agent import report, run_thread
-    from restgpt.commands.call import resume as resume_call
-    from restgpt.commands.recipe_run import settling
+    from restgpt.commands.agent_run import report, run_thread
+    from restgpt.commands.saved_recipe import settling
+    from restgpt.commands.single_call import resume as resume_call
     from restgpt.graph.persistence import open_persistence
     from restgpt.threads import Threads
     from restgpt.tools.settings import Settings
@@ -105,8 +105,8 @@ def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[
 
 def open_agent(record: "ThreadRecord", settings: "Settings", persistence: "Persistence") -> "Agent":
     """Return the agent of a thread, or the graph of its recipe, over the APIs of its record."""
-    from restgpt.commands.agent import Agent
-    from restgpt.commands.recipe_run import agent_of
+    from restgpt.commands.agent_run import Agent
+    from restgpt.commands.saved_recipe import agent_of
     from restgpt.nodes.run.services import Context
     from restgpt.tools.settings.settings import checked_settings
 
@@ -131,7 +131,7 @@ def _given(
     """Return the input of the graph: the decisions, None after a kill, or the beginning without a checkpoint."""
     from langgraph.types import Command
 
-    from restgpt.commands.agent import decide_here
+    from restgpt.commands.agent_run import decide_here
 
     if standing.pending:
         if verdict is not None:
@@ -143,7 +143,7 @@ def _given(
 
 def rest_of(agent: "Agent", record: "ThreadRecord") -> Any:
     """Return the input of the graph that goes on with a thread: None, or the beginning without a checkpoint."""
-    from restgpt.commands.recipe_run import graph_input
+    from restgpt.commands.saved_recipe import graph_input
     from restgpt.threads import instruction_message
 
     if agent.is_unfinished(record.thread):
@@ -193,7 +193,7 @@ class _Undoing:
         persistence: "Persistence",
         steps: int | None,
     ) -> None:
-        from restgpt.commands.call import client_of
+        from restgpt.commands.single_call import client_of
 
         self._terminal = terminal
         self._steps = steps
@@ -202,7 +202,7 @@ class _Undoing:
 
     def run(self, *, approve: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
-        from restgpt.commands.call import decided
+        from restgpt.commands.single_call import decided
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []

@@ -118,11 +118,11 @@ def open_server(
     from restgpt.client import Client
     from restgpt.graph.persistence import open_persistence
     from restgpt.mcp.http import fixed, principal_of, process_owner
-    from restgpt.mcp.runs import Shell, agent_runs, recipe_runs
+    from restgpt.mcp.protocol import Works, make_server
     from restgpt.mcp.seal import Seals, key_of_text
-    from restgpt.mcp.server import Works, make_server
     from restgpt.mcp.service import Offer, Service
-    from restgpt.mcp.threads import ServedThreads
+    from restgpt.mcp.tool_runs import Shell, agent_runs, recipe_runs
+    from restgpt.mcp.tool_threads import ServedThreads
     from restgpt.nodes.run.services import Context, Services
     from restgpt.tools.settings.settings import checked_settings
 
@@ -153,7 +153,7 @@ def open_server(
 def _has_model(services: "Services", context: "Context", *, is_named: bool) -> bool:
     """Return whether all roles have a model; raises `ModelError` if the command line names one that cannot be used."""
     from restgpt.tools.model import ROLES
-    from restgpt.tools.model.errors import ModelError
+    from restgpt.tools.model.model_errors import ModelError
 
     try:
         for role in ROLES:

@@ -127,7 +127,7 @@ def expected_errors() -> tuple[type[BaseException], ...]:
     """Return the exceptions that `explain` has messages for; a function, because importing their modules is slow."""
     from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import RestgptError
-    from restgpt.tools.model.errors import ModelError
+    from restgpt.tools.model.model_errors import ModelError
 
     return (
         UsageError,
@@ -151,7 +151,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     """Return the message and the exit code of an expected error."""
     from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
     from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
-    from restgpt.tools.model.errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
+    from restgpt.tools.model.model_errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
     if isinstance(error, _loaded("langgraph.errors", "GraphRecursionError")):
         return (

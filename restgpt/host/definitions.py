@@ -14,9 +14,9 @@ from restgpt.calling.record import MAX_PAGES
 from restgpt.prompts import render
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Operation
-from restgpt.specs.docs.arguments import arguments_schema
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.field import plain_text
+from restgpt.specs.docs.function_arguments import arguments_schema
 from restgpt.specs.docs.map import first_sentence
 from restgpt.specs.effect import Effect
 from restgpt.specs.effort import spend, within

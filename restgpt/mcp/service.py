@@ -9,19 +9,19 @@ from typing import Any
 
 from restgpt.client import Client
 from restgpt.graph.persistence import ThreadBusyError
-from restgpt.host.arguments import in_types, taken_arguments
 from restgpt.host.definitions import CHANGE, READ, Definition, call_arguments, check_reads, definitions, tools_of
+from restgpt.host.named_arguments import in_types, taken_arguments
 from restgpt.host.operations import FOUND, MOST, described_text, direct_definitions, found_text
 from restgpt.host.preview import ResultPage, parse_uri, preview, preview_ran, read
 from restgpt.mcp.http import TOKEN
-from restgpt.mcp.runs import Answer, Said, Shell, explained, foreseen, unforeseen
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.threads import Answered, Left, ServedThreads
+from restgpt.mcp.tool_runs import Answer, Said, Shell, explained, foreseen, unforeseen
+from restgpt.mcp.tool_threads import Answered, Left, ServedThreads
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.outcome import Called, Pending, Ran, Undone
 from restgpt.prompts import fenced
 from restgpt.recipes.recipe import Recipe
-from restgpt.server.page import page_of
+from restgpt.server.page_routes import page_of
 from restgpt.specs import Api, Operation
 from restgpt.tools.errors import RestgptError, SettingsError
 from restgpt.tools.response.content import Body

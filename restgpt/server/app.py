@@ -41,9 +41,9 @@ from restgpt.nodes.saved_run import save_run
 from restgpt.recipes.book import recipe_text
 from restgpt.recipes.recipe import NAME
 from restgpt.server.access import IN_PROCESS, AccessCheck, Receive, Scope, Send, TokenCheck, refuse
-from restgpt.server.page import Values
+from restgpt.server.page_routes import Values
 from restgpt.specs import Operation, SpecError, UnknownOperationError
-from restgpt.specs.docs.arguments import arguments_schema
+from restgpt.specs.docs.function_arguments import arguments_schema
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.authority import web_origin_of
 from restgpt.tools.settings import Secret, ServerAccess

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 
-from restgpt.specs.docs.arguments import argument_names
 from restgpt.specs.docs.documentation import TOKEN
+from restgpt.specs.docs.function_arguments import argument_names
 from restgpt.specs.docs.prose import IDLE, says_more
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import UnknownPartError

@@ -12,8 +12,8 @@ from itertools import groupby, islice
 
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.prose import MOST_READ, Passage, is_aside, is_rule_passage, passages
-from restgpt.specs.search.index import impacts, rarity
 from restgpt.specs.search.query import STOP_STEMS, stems, synonyms
+from restgpt.specs.search.search_index import impacts, rarity
 
 SHORT = 300
 """The maximum number of characters of a description that is given whole."""

@@ -21,8 +21,8 @@ from itertools import accumulate
 from math import exp
 from operator import itemgetter
 
-from restgpt.specs.search.index import CHANGES, Facts, SearchIndex, rarity
 from restgpt.specs.search.query import PEOPLE_STEMS, SAID, Act, Query, phrases, read_query, synonyms
+from restgpt.specs.search.search_index import CHANGES, Facts, SearchIndex, rarity
 
 
 @dataclass(frozen=True, slots=True)

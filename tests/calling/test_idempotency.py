@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from restgpt.calling.call import Call, draft, edited
 from restgpt.calling.idempotency import identity_of, key_header, with_key
 from restgpt.specs import Operation, load_api
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 
 def operation(method: str = "post", name: str = "Idempotency-Key", **schema: Any) -> Operation:

@@ -15,7 +15,7 @@ from restgpt.outcome import Called, Pending
 from restgpt.specs import Operation, load_api
 from restgpt.specs.effect import effect_of
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 TEXT = {"type": "string"}

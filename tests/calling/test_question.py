@@ -22,7 +22,7 @@ from restgpt.calling.record import Provenance
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, Target
 from restgpt.specs import Api, Catalogue, load_api
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings

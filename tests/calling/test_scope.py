@@ -17,7 +17,7 @@ from restgpt.calling.question import answered, decided_on, present
 from restgpt.calling.scope import is_within
 from restgpt.calling.session import Session
 from restgpt.specs import Catalogue, load_api
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

@@ -18,7 +18,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.question import answered, present
 from restgpt.calling.session import Session
 from restgpt.specs import Api, Catalogue, load_api
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.request.view import whole_view
 from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings

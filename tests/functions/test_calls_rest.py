@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from restgpt.specs import load_api
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_functions.calls.call import Call
 from restgpt_functions.calls.parsing import parse_calls
 from restgpt_functions.calls.rendering import render_calls

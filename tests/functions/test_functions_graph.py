@@ -11,7 +11,7 @@ from langgraph.types import Command
 from loopback import Handler, served
 from scripted import Reply, ScriptedModel
 
-from restgpt.tools.model.errors import ModelError, NoModelError
+from restgpt.tools.model.model_errors import ModelError, NoModelError
 from restgpt_functions.context import FunctionContext
 from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.function import Function

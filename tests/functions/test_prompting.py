@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from scripted import ScriptedModel
 
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 from restgpt_functions.prompting import ask_with_tools
 
 REQUEST = httpx.Request("POST", "https://models.example.com/v1/chat/completions")

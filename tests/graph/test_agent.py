@@ -13,7 +13,7 @@ from lab.kit.port import held_port
 from restgpt.graph.build import build_graph
 from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 from restgpt_bench.worlds.server import serve
 
 COUNT = "print('There are', data['total'], 'tasks; the first is', data['items'][0]['title'])"

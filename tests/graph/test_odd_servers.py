@@ -16,7 +16,7 @@ from roles import program
 from wrongserver import chunk
 
 from restgpt.graph.build import build_graph
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 
 REPLY = program("print(len(rows(list_projects())), 'projects')")
 TEXT = json.dumps(REPLY)

@@ -15,7 +15,7 @@ from roles import end, program
 from wrongserver import chunk
 
 from restgpt.graph.build import build_graph
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 
 QUESTION = "How many projects are there?"
 PROGRAM = json.dumps(program("print(len(rows(list_projects())), 'projects')"))

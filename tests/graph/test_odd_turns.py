@@ -23,7 +23,7 @@ from restgpt.nodes.planner import EmptyInstructionError
 from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import Step, Usage, add_steps
 from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 from restgpt_bench.worlds.faults import Fault, FaultKind
 
 DOWN = ModelUnavailableError("It is down.")

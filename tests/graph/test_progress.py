@@ -21,7 +21,7 @@ from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.events import ProgressEvent, events_of
 from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.errors import TimeoutFault
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply
 from restgpt_bench.worlds import CREDENTIAL
 

@@ -15,7 +15,7 @@ from scripted import Reply, ScriptedModel
 
 from restgpt import Client, as_tools
 from restgpt.nodes.run.services import Services
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.model_errors import ModelReplyError
 from restgpt.tools.model.reply import ECHO
 from restgpt.tools.settings import Settings
 from restgpt_bench.methods.build import build_method

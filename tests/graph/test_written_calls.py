@@ -8,7 +8,7 @@ from board import Board
 from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 
-from restgpt.nodes.programs.reply import ProgramReply
+from restgpt.nodes.programs.program_reply import ProgramReply
 from restgpt.tools.model.structured import ask
 
 DELETE = {"name": "delete_task", "arguments": {"task_id": 103}}

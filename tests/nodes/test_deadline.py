@@ -14,8 +14,8 @@ from scripted import Reply, ScriptedModel
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Operation, load_api
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply as HttpReply
 from restgpt.tools.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from restgpt.nodes.programs.reply import remarks, repeated, times
+from restgpt.nodes.programs.program_reply import remarks, repeated, times
 
 
 def request(operation: str = "find_tasks", *, handle: str = "h1", status: int = 200, **more: Any) -> dict[str, Any]:

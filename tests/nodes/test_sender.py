@@ -17,8 +17,8 @@ from restgpt.graph.node import make_parser
 from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import no_usage
 from restgpt.specs import Api, load_api
-from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}

@@ -10,7 +10,7 @@ from pagescript import PageScript
 from playwright.sync_api import Browser, expect
 from uiserver import started
 
-from restgpt.commands.ui.server import REFUSED
+from restgpt.commands.ui.web import REFUSED
 
 pytestmark = pytest.mark.slow
 

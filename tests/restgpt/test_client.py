@@ -21,7 +21,7 @@ from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.commands.terminal import explain
 from restgpt.earlier import MOST_EARLIER
-from restgpt.mcp.runs import explained
+from restgpt.mcp.tool_runs import explained
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
 from restgpt.specs import load_api

@@ -20,7 +20,7 @@ from wire.echo import EchoServer
 from recipes import recipe
 from restgpt import Client, build_graph, load_api
 from restgpt.commands.serving import open_server
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.sources import Sources
 from restgpt.specs import Api
 from restgpt.tools.errors import RestgptError

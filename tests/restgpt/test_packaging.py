@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from restgpt.server.page import MEDIA_TYPES
+from restgpt.server.page_routes import MEDIA_TYPES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "page" / "dist"
@@ -44,7 +44,7 @@ DATA = {".md", ".yaml", ".json", ".jsonl", ".typed", ".txt"}
 EXTRA_OF = {
     "restgpt/calling/claim.py": "postgres",
     "graph/persistence.py": "postgres",
-    "restgpt/commands/api.py": "lint",
+    "restgpt/commands/documents.py": "lint",
     "restgpt/commands/serving.py": "mcp",
     "restgpt/mcp/": "mcp",
     "restgpt/commands/ui/": "ui",
@@ -408,7 +408,7 @@ def test_the_commands_of_the_readme_install_the_project_elsewhere(
         "pip wheel", f"{pip} wheel --no-build-isolation"
     )
     subprocess.run(line, shell=True, cwd=tmp_path, env=env, check=True, timeout=300)
-    code = "import restgpt, restgpt.mcp.server; print(restgpt.__file__)"
+    code = "import restgpt, restgpt.mcp.protocol; print(restgpt.__file__)"
     found = subprocess.run([bins / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert found.stdout.startswith(str(tmp_path))
     said = subprocess.run([bins / "restgpt", "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer
 
-from restgpt.commands.agent import Agent, Outcome, run_thread
+from restgpt.commands.agent_run import Agent, Outcome, run_thread
 from restgpt.commands.terminal import Terminal
 from restgpt.graph.persistence import open_persistence
 from restgpt.sources import Sources

@@ -20,9 +20,9 @@ from uiserver import UiPlatform, running_ui, started
 
 from restgpt.calling.permissions import Permissions
 from restgpt.commands.terminal import Terminal
-from restgpt.commands.ui.runs import Runs
-from restgpt.commands.ui.server import REFUSED, make_app
-from restgpt.commands.ui.threads import MOST_HISTORY, PageThreads
+from restgpt.commands.ui.page_runs import Runs
+from restgpt.commands.ui.page_threads import MOST_HISTORY, PageThreads
+from restgpt.commands.ui.web import REFUSED, make_app
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.sources import Sources

@@ -9,7 +9,7 @@ from restgpt.specs import Api, Operation, Problem, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.example import example_problems, minimal_arguments
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 HOST = "https://api.example.com"
 

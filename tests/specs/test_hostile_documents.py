@@ -17,7 +17,7 @@ from restgpt.specs.reading.download import DOCUMENT_MOST
 from restgpt.specs.reading.index import OPERATIONS_MOST
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX
 from restgpt.specs.schemas.shape import merge_all_of
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import response_warnings
 

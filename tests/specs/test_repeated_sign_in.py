@@ -6,11 +6,11 @@ import pytest
 from paths import api_of
 
 from restgpt.specs import Operation
-from restgpt.specs.docs.arguments import arguments_of, arguments_schema
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.docs.function_arguments import arguments_of, arguments_schema
 from restgpt.specs.docs.signature import signature
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 OAUTH = {"type": "oauth2", "flows": {}}
 KEY = {"type": "apiKey", "in": "header", "name": "X-Ferry-Key"}

@@ -7,7 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from restgpt.graph.recipe import RecipeGraph, build_recipe
+from restgpt.graph.recipe_graph import RecipeGraph, build_recipe
 from restgpt.recipes.recipe import Recipe
 
 

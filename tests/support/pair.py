@@ -15,7 +15,7 @@ from scripted import ScriptedModel
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Api, load_api
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.settings import ApiEntry, Settings
 
 SECRET = "DE89370400440532013000"

@@ -36,8 +36,8 @@ from restgpt.client import Client
 from restgpt.graph.single import build_calls, build_program, calls_input
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_functions.graph import build_functions_graph
 

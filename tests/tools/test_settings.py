@@ -16,7 +16,7 @@ from restgpt.specs import load_api
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import ArgumentError, SettingsError
 from restgpt.tools.model import ROLES
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.environment import AllowedFolders, auth_variable, load_dotenv

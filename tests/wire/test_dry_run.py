@@ -10,7 +10,7 @@ from wire.cases import CASES
 
 from restgpt.cli import app
 from restgpt.specs import load_api
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.request.view import view
 from restgpt.tools.settings.environment import auth_variable
 from restgpt.tools.text.redaction import Redactor

@@ -12,7 +12,7 @@ from wire.ours import RestgptAdapter
 from wire.table import page
 
 from restgpt.specs import load_api
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,9 @@ from urllib.parse import quote, unquote_plus
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
-from restgpt.specs.server import Requirement, SecurityScheme
+from restgpt.specs.servers import Requirement, SecurityScheme
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, SettingsError
-from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.environment import variable_part

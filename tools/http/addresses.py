@@ -27,7 +27,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.effort import Watchdog
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import WholeHeadResponse
-from restgpt.specs.server import absolute_url
+from restgpt.specs.servers import absolute_url
 from restgpt.tools.errors import AddressFault, ConnectFault, ResolveFault, TimeoutFault
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

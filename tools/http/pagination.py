@@ -19,10 +19,10 @@ from restgpt.specs import SpecError
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
 from restgpt.specs.schemas.shape import Shape
-from restgpt.specs.server import absolute_url
+from restgpt.specs.servers import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
 from restgpt.tools.http.addresses import joined_url, origin_of
-from restgpt.tools.request.build import PAGE, ServerPage, build_request
+from restgpt.tools.request.prepared_request import PAGE, ServerPage, build_request
 from restgpt.tools.response.content import Reply, memory_of
 from restgpt.tools.text.redaction import MARK, is_secret_name
 

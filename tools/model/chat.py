@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
 
-from restgpt.tools.model.errors import ModelError, is_unreadable, model_failures, status_of
+from restgpt.tools.model.model_errors import ModelError, is_unreadable, model_failures, status_of
 from restgpt.tools.tracing.span import note_provider, span, type_name
 from restgpt.tools.tracing.telemetry import set_content
 

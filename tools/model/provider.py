@@ -18,7 +18,14 @@ from langchain_core.runnables.base import RunnableBindingBase
 from pydantic import PrivateAttr
 
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation
-from restgpt.tools.model.errors import UNREADABLE, ModelError, NoModelError, first_line, provider_errors, unavailable
+from restgpt.tools.model.model_errors import (
+    UNREADABLE,
+    ModelError,
+    NoModelError,
+    first_line,
+    provider_errors,
+    unavailable,
+)
 from restgpt.tools.model.scripted import RecordedModel
 from restgpt.tools.settings import Settings
 

@@ -24,7 +24,14 @@ from langgraph.constants import TAG_NOSTREAM
 
 from restgpt.specs.reading.tree import values_in
 from restgpt.tools.model.chat import chat_span, spoken
-from restgpt.tools.model.errors import ModelUnavailableError, ModelUsage, cut_off, model_failures, unavailable, usage_of
+from restgpt.tools.model.model_errors import (
+    ModelUnavailableError,
+    ModelUsage,
+    cut_off,
+    model_failures,
+    unavailable,
+    usage_of,
+)
 from restgpt.tools.request.arguments import exact_float
 from restgpt.tools.sandbox.code import UNPARSABLE, syntax_tree
 from restgpt.tools.text.quotation import unfenced

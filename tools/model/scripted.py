@@ -26,7 +26,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, PrivateAttr
 
-from restgpt.tools.model.errors import ModelError, NotRecordedError
+from restgpt.tools.model.model_errors import ModelError, NotRecordedError
 from restgpt.tools.model.reply import json_in
 
 Reply = str | Mapping[str, Any] | AIMessage

@@ -21,7 +21,7 @@ from langchain_core.runnables import Runnable, RunnableSequence
 from pydantic import BaseModel, ValidationError
 
 from restgpt.tools.model.chat import chat_span, dialect_of, is_refusal, spoken
-from restgpt.tools.model.errors import (
+from restgpt.tools.model.model_errors import (
     REPAIRS,
     ModelReplyError,
     ModelUsage,

@@ -1,5 +1,5 @@
 """Building the request of an operation from its arguments."""
 
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 
 __all__ = ["PreparedRequest", "build_request"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from restgpt.specs.docs.arguments import SignatureError, grouped
+from restgpt.specs.docs.function_arguments import SignatureError, grouped
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.json_text import is_too_deep

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.request.build import MOST_SHOWN, PreparedRequest, json_or_text
+from restgpt.tools.request.prepared_request import MOST_SHOWN, PreparedRequest, json_or_text
 from restgpt.tools.text.quotation import excerpt, named, quotation, remark, section, visible
 from restgpt.tools.text.redaction import MARK, Redactor
 from restgpt.tools.text.storable import storable_text

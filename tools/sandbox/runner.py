@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from restgpt.tools.sandbox.code import clean_code, program_code
+from restgpt.tools.sandbox.monty_session import Rounds, Session
 from restgpt.tools.sandbox.result import (
     STANDARD,
     CodeError,
@@ -32,7 +33,6 @@ from restgpt.tools.sandbox.result import (
     Status,
     WantedCall,
 )
-from restgpt.tools.sandbox.session import Rounds, Session
 from restgpt.tools.tracing.span import tool_span
 
 if TYPE_CHECKING:

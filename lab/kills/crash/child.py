@@ -21,14 +21,14 @@ from lab.kills.repeat import Repeat
 from lab.kit.errand import ErrandModel
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import open_persistence
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.graph.single import build_program
 from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Ran
 from restgpt.specs.problem import is_success
 from restgpt.tools.errors import StoppingError
 from restgpt.tools.http.addresses import GuardedAdapter, resolve
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.model.scripted import ScriptedChatModel
 from restgpt.tools.settings import Secret, Settings
 from restgpt_bench.worlds import served_api

@@ -156,7 +156,7 @@ def run(
     """Run a method on a suite; the same command continues a stopped run."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.tools.model.errors import NoModelError
+        from restgpt.tools.model.model_errors import NoModelError
         from restgpt.tools.settings import Settings
 
         environment = Settings.from_env()

@@ -14,7 +14,7 @@ from restgpt.commands.terminal import AsJson, Exit, Quiet, Terminal, UsageError,
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from restgpt.commands.agent import Agent, Outcome
+    from restgpt.commands.agent_run import Agent, Outcome
     from restgpt.outcome import Pending
     from restgpt.specs import Api
 
@@ -125,7 +125,7 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.store.memory import InMemoryStore
 
-    from restgpt.commands.agent import Agent
+    from restgpt.commands.agent_run import Agent
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.services import Context
     from restgpt.tools.settings import Settings

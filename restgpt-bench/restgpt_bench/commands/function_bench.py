@@ -108,7 +108,7 @@ def _need_functions() -> None:
 
 
 def _model(given: str | None, configured: str | None) -> str:
-    from restgpt.tools.model.errors import NoModelError
+    from restgpt.tools.model.model_errors import NoModelError
 
     if not (given or configured):
         raise NoModelError()

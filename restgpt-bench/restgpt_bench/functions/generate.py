@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from restgpt.tools.model.errors import ModelReplyError
+from restgpt.tools.model.model_errors import ModelReplyError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.structured import ask
 from restgpt_bench.functions.filters import Rejected, accept

@@ -12,7 +12,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelReplyError, ModelUnavailableError
 from restgpt_bench.functions.grading import Grade, Mode, Outcome, Said, Score, grade, report, score
 from restgpt_bench.functions.matcher import MatchRules
 from restgpt_bench.functions.tasks import (

@@ -6,8 +6,8 @@ import msgspec
 
 from restgpt.nodes.run.services import Services
 from restgpt.specs import Catalogue, Operation
-from restgpt.specs.search.index import SearchIndex
 from restgpt.specs.search.ranking import Search
+from restgpt.specs.search.search_index import SearchIndex
 
 
 class UnclosedCatalogue(Catalogue):

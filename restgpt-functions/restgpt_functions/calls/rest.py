@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote
 from restgpt.specs.operation import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.body import kind_of
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 from restgpt.tools.request.serialization import scalar
 from restgpt_functions.calls.call import Call, to_plain
 from restgpt_functions.docs.function import Function

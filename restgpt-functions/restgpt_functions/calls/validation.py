@@ -6,7 +6,7 @@ from typing import Any
 
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import coerce, nearest, pointer_part, validate
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_functions.calls.call import Call, Variable, to_plain
 from restgpt_functions.calls.parsing import find_function
 from restgpt_functions.docs.function import Function

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from scripted import Reply, ScriptedModel
 
-from restgpt.tools.model.errors import ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelUnavailableError
 from restgpt_bench.functions.grading import Outcome, Said, grade, read_answer, report, score
 from restgpt_bench.functions.matcher import LEADERBOARD, MatchRules
 from restgpt_bench.functions.run import result_path, run_suite, said_in

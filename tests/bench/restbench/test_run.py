@@ -14,7 +14,7 @@ from scripted import ScriptedModel
 
 from restgpt.specs import Catalogue
 from restgpt.tools.model import ROLES
-from restgpt.tools.model.errors import ModelUnavailableError, NoModelError
+from restgpt.tools.model.model_errors import ModelUnavailableError, NoModelError
 from restgpt_bench.methods.build import METHODS
 from restgpt_bench.restbench.attribution import attribute
 from restgpt_bench.restbench.documents import ELSEWHERE

@@ -26,7 +26,7 @@ from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence
 from restgpt.specs import Catalogue, load_api
-from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.response.store import BoundedMemory, ResponseStore, locked
 from restgpt.tools.settings import Secret, Settings
 

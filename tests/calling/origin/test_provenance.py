@@ -8,7 +8,7 @@ import pytest
 
 from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, trace, with_operations
 from restgpt.specs import Operation, load_api
-from restgpt.tools.request.build import settle
+from restgpt.tools.request.prepared_request import settle
 
 OPERATION = load_api(
     {

@@ -8,7 +8,7 @@ from board import Agent, Board
 from roles import by_role, end, program
 
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt_bench.worlds.faults import Fault, FaultKind
 
 ADD = program("for title in ('Moss', 'Fern'):\n    print(create_task(project_id=1, body={'title': title})['title'])")

@@ -16,7 +16,7 @@ from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.errors import MissingCredentialError, OutdatedDecisionError, RefusedCredentialError, StoppingError
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.settings import Secret, Settings
 from restgpt.tools.text.redaction import sent_before
 from restgpt_bench.worlds import CREDENTIAL

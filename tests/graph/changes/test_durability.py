@@ -12,7 +12,7 @@ from roles import by_role, program
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.graphs import ServedGraph
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import Settings
 

@@ -31,7 +31,7 @@ from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.threads import ThreadRecord, Threads
 from restgpt.tools.errors import LoginError, RestgptError, UnforeseenError
-from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.text.redaction import MARK, RedactingFormatter, Redactor, without_secrets
 

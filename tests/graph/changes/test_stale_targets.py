@@ -11,7 +11,7 @@ from roles import by_role, call, end, plan, select
 from lab.kit.port import held_port
 from restgpt.nodes.state.records import StateError
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt_bench.worlds.server import serve
 
 RENAME = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}

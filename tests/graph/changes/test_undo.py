@@ -24,7 +24,7 @@ from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called, Ran
 from restgpt.sources import Sources
 from restgpt.threads import ThreadRecord, Threads
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 

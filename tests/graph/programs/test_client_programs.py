@@ -20,7 +20,7 @@ from restgpt.outcome import Ran
 from restgpt.specs import load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.tools.errors import UnfinishedProgramError
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}

@@ -16,7 +16,7 @@ from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply
 
 MADE = "POST /projects/{project_id}/tasks 201"

@@ -18,7 +18,7 @@ from restgpt.calling.claim import LostClaimError
 from restgpt.nodes.run.services import Context, Services
 from restgpt.recipes.recipe import Recipe
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 

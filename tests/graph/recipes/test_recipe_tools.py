@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 import restgpt
 from recipes import ADD, INPUTS, LISTED, recipe
-from restgpt.graph.recipe import load_recipes
+from restgpt.graph.recipe_graph import load_recipes
 from restgpt.nodes.approval import UnapprovedCallError
 from restgpt.recipes.book import RecipeBook, RecipeFileError
 

@@ -10,12 +10,12 @@ from roles import by_role, end
 
 from recipes import operation_of, recipe
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipe import build_recipe, load_recipes
-from restgpt.nodes.recipe import line_of
+from restgpt.graph.recipe_graph import build_recipe, load_recipes
+from restgpt.nodes.recipe_choice import line_of
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.recipe import Recipe, RecipeFaultError
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}

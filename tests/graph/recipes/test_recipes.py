@@ -21,14 +21,14 @@ from recipes import ADD, CREATED, INPUTS, LISTED, operation_of, recipe
 from restgpt.calling.journal import Journal
 from restgpt.calling.undo import reversals
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import recipe_record
 from restgpt.recipes.book import RecipeBook
 from restgpt.recipes.recipe import Recipe, RecipeInputError
 from restgpt.specs import Catalogue, load_api
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.http.client import HttpClient
+from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Settings
 

@@ -20,7 +20,7 @@ from lab.kills.postgres import NoPostgresError, postgres_server
 from lab.kills.repeat import SIZES, make_repeats
 from lab.kit.errand import DONE, ErrandModel, board_errand
 from restgpt import __version__
-from restgpt.commands.agent import Agent
+from restgpt.commands.agent_run import Agent
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.settings import Settings

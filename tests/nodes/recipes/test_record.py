@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from restgpt.calling.decision import Writes
-from restgpt.nodes.recipe import line_of
+from restgpt.nodes.recipe_choice import line_of
 from restgpt.nodes.state.recipe_run import (
     GivenRecipe,
     begun,

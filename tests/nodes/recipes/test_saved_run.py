@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from programs import decide, programmer, worker
 from roles import by_role, call, end, no_call, plan, select
 
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.saved_run import NotSavableError, save_run
 from restgpt.recipes.recipe import Recipe

@@ -9,7 +9,7 @@ import pytest
 from restgpt.nodes.saved_run import FinishedCall, FinishedRun, NotSavableError, saved
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import load_api
-from restgpt.specs.docs.arguments import arguments_of
+from restgpt.specs.docs.function_arguments import arguments_of
 from restgpt.tools.sandbox.result import Entry
 from restgpt.tools.sandbox.runner import run_program
 from restgpt.tools.text.redaction import Redactor

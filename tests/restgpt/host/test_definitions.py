@@ -19,7 +19,7 @@ from restgpt.specs.docs.map import Map, areas, summary_line
 from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import by_place
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 SERVING = ["describe_operation", "read_result", "pending", "undo"]
 

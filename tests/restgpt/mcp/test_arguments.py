@@ -10,7 +10,7 @@ from chatserver import ChatServer
 from mcpserver import changes, connected, text_of
 
 from restgpt.graph.persistence import open_persistence
-from restgpt.host.arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
+from restgpt.host.named_arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
 from restgpt.recipes.book import RecipeBook
 from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer

@@ -25,9 +25,9 @@ from uiserver import UiPlatform, running_ui
 from recipes import recipe
 from restgpt.commands.serving import open_server
 from restgpt.mcp.http import MOST_SESSIONS, Tokens, make_app
-from restgpt.mcp.server import LISTS_HOLD_MS
+from restgpt.mcp.protocol import LISTS_HOLD_MS
 from restgpt.recipes.book import RecipeBook
-from restgpt.server.page import page_of
+from restgpt.server.page_routes import page_of
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings

@@ -9,8 +9,8 @@ from langgraph.store.memory import InMemoryStore
 from mcp import MCPError
 from mcpserver import ERAS, connected
 
+from restgpt.mcp.protocol import Works, make_server
 from restgpt.mcp.seal import Seals
-from restgpt.mcp.server import Works, make_server
 from restgpt.mcp.service import Service, _or_error
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.text.redaction import Redactor

@@ -19,8 +19,8 @@ from mcpserver import MADE, MOSS, Person, changes, text_of, with_client
 from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.commands.terminal import Terminal, UsageError
-from restgpt.commands.ui.runs import Runs
-from restgpt.commands.ui.threads import AGENT, PageThreads
+from restgpt.commands.ui.page_runs import Runs
+from restgpt.commands.ui.page_threads import AGENT, PageThreads
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending

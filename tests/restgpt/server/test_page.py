@@ -10,7 +10,7 @@ from pathlib import Path
 from httpx2 import ASGITransport, AsyncClient, Response
 from starlette.applications import Starlette
 
-from restgpt.server.page import MEDIA_TYPES, NOT_BUILT, findable, page_of, page_routes
+from restgpt.server.page_routes import MEDIA_TYPES, NOT_BUILT, findable, page_of, page_routes
 from restgpt.tools.file_lock import file_lock
 
 

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from restgpt import load_api
 from restgpt.calling.journal import Journal
 from restgpt.nodes.run.services import Services
-from restgpt.server.page import UnreadableThreadError, wire_routes
+from restgpt.server.page_routes import UnreadableThreadError, wire_routes
 from restgpt.tools.response.store import ResponseStore
 
 DOCUMENT = """

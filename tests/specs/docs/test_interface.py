@@ -3,7 +3,7 @@
 from paths import api_of
 
 from restgpt.specs import Catalogue, load_api
-from restgpt.specs.docs.arguments import arguments_of
+from restgpt.specs.docs.function_arguments import arguments_of
 from restgpt.specs.docs.interface import Learned, interface
 from restgpt_bench.worlds import open_world
 

@@ -8,10 +8,10 @@ import pytest
 from paths import api_of, read_paths
 
 from restgpt.specs import Catalogue, Operation
-from restgpt.specs.docs.arguments import SignatureError, arguments_of
+from restgpt.specs.docs.function_arguments import SignatureError, arguments_of
 from restgpt.specs.docs.signature import signature
 from restgpt.specs.operation import identifier
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 SEARCH = """
 /movies:

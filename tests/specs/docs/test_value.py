@@ -8,7 +8,7 @@ from paths import api_of, read_paths
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.field import Note, written
 from restgpt.specs.docs.signature import signature
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 LOANS = """
 /loans:

@@ -15,7 +15,7 @@ from wire.raw import DRIPPED, drip, raw_server
 from restgpt.specs import SpecError, load_api
 from restgpt.specs.reading.download import _is_same_host, fetch_url
 from restgpt.specs.reading.json_text import decode_yaml, json_bytes
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 MINIMAL = {"openapi": "3.0.0", "info": {"title": "Small", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}}
 

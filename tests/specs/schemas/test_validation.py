@@ -7,7 +7,7 @@ import pytest
 from restgpt.specs import Operation, load_api
 from restgpt.specs.schemas.validation import first_fault, is_found, is_quick
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 
 ENDLESS = ("^(a+)+$", "(a|a)*$", "(a|aa)+$", r"^(\w*)*$", "(a+a+)+b", "^(?:a?){40}$", "^(?=(a+)+$)", r"\w*\w*\w*\w*!$")
 

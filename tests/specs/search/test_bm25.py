@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from restgpt.specs.search.index import impacts, rarity
+from restgpt.specs.search.search_index import impacts, rarity
 
 
 def texts(*documents: str) -> list[dict[str, Counter[str]]]:

@@ -9,9 +9,9 @@ from wire.case import Case, Outcome
 
 from restgpt.specs import SpecError, load_api
 from restgpt.tools.errors import RestgptError
-from restgpt.tools.http.client import HttpClient, HttpLimits
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.http.pagination import follow_pages, merge_pages
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Reply, read_content
 
 

@@ -6,10 +6,10 @@ import pytest
 from paths import api_of, operation_of
 
 from restgpt.specs import Api
-from restgpt.specs.server import SCHEMES_OF_PROOF
+from restgpt.specs.servers import SCHEMES_OF_PROOF
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import MissingCredentialError, SettingsError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 
 BEARER = {"type": "http", "scheme": "bearer"}

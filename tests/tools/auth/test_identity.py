@@ -20,8 +20,8 @@ from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.auth.token import TokenFile
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.http.addresses import address_policy_of, origin_of
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Secret, Settings
 
 BEARER = {"type": "http", "scheme": "bearer"}

@@ -44,8 +44,8 @@ from restgpt.tools.errors import (
     SettingsError,
     TimeoutFault,
 )
-from restgpt.tools.http.client import HttpClient, HttpLimits
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, Settings
 from restgpt.tools.text.redaction import Redactor
 

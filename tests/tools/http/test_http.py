@@ -31,9 +31,9 @@ from restgpt.tools.errors import (
     TimeoutFault,
     TlsFault,
 )
-from restgpt.tools.http.client import HttpClient, HttpLimits
 from restgpt.tools.http.connection import TlsOptions
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient, HttpLimits
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Reply, read_content
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 

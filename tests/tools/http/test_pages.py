@@ -9,7 +9,7 @@ from paths import operation_of
 
 from restgpt.specs import Operation
 from restgpt.tools.http.pagination import follow_pages, merge_pages, next_link, next_request, unfollowed
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Reply
 
 

@@ -3,7 +3,7 @@
 import pytest
 from scripted import ScriptedModel
 
-from restgpt.tools.model.errors import ModelError, NoModelError
+from restgpt.tools.model.model_errors import ModelError, NoModelError
 from restgpt.tools.model.provider import resolve_model
 
 

@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel
 from scripted import ScriptedModel
 
-from restgpt.tools.model.errors import ModelError, NotRecordedError
+from restgpt.tools.model.model_errors import ModelError, NotRecordedError
 from restgpt.tools.model.provider import resolve_model
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.scripted import Recorder, key_of

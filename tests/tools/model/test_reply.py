@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 from scripted import ScriptedModel
 
-from restgpt.tools.model.errors import ModelUnavailableError, ModelUsage
+from restgpt.tools.model.model_errors import ModelUnavailableError, ModelUsage
 from restgpt.tools.model.reply import json_in, read_text, without_thoughts
 from restgpt.tools.model.structured import ask, read_tool_calls
 

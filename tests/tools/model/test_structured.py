@@ -13,7 +13,7 @@ from pydantic import BaseModel, SecretStr
 from scripted import ScriptedModel
 
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError, ModelUsage
+from restgpt.tools.model.model_errors import ModelReplyError, ModelUnavailableError, ModelUsage
 from restgpt.tools.model.structured import ask
 
 

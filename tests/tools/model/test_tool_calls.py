@@ -9,7 +9,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from scripted import Reply, ScriptedModel
 
-from restgpt.tools.model.errors import ModelReplyError, ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelReplyError, ModelUnavailableError
 from restgpt.tools.model.structured import read_tool_calls
 
 TOOL = {"type": "function", "function": {"name": "paint", "description": "", "parameters": {"type": "object"}}}

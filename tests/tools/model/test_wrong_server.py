@@ -9,7 +9,7 @@ from pydantic import BaseModel, SecretStr
 from wrongserver import CUT, UNFIT, WRONG, chunk, stream, wrong_server
 
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
-from restgpt.tools.model.errors import ModelError, ModelUnavailableError
+from restgpt.tools.model.model_errors import ModelError, ModelUnavailableError
 from restgpt.tools.model.provider import CompletionModel, resolve_model
 from restgpt.tools.model.reply import read_text
 from restgpt.tools.model.structured import ask, read_tool_calls

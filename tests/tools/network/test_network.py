@@ -14,8 +14,8 @@ from wire.echo import EchoServer
 from restgpt.specs import Operation
 from restgpt.tools.errors import AddressFault, ResolveFault
 from restgpt.tools.http.addresses import AddressPolicy, Exchange, address_policy_of, classify, origin_of
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 
 
 def operation(server: str | None, *, base_url: str | None = None, variables: Any = None) -> Operation:

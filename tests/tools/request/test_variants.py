@@ -6,7 +6,7 @@ import pytest
 from paths import api_of
 
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import settle
+from restgpt.tools.request.prepared_request import settle
 
 CAT = {
     "type": "object",

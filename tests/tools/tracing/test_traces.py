@@ -13,7 +13,7 @@ import pytest
 from plantrecipe import plant_recipe
 
 from restgpt.graph.build import build_graph
-from restgpt.graph.recipe import build_recipe
+from restgpt.graph.recipe_graph import build_recipe
 from restgpt.tools.graphs import ServedGraph
 from restgpt.tools.settings.environment import CAPTURE, captures_content
 from restgpt.tools.text.redaction import Redactor

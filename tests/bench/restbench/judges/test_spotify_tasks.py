@@ -10,7 +10,7 @@ import pytest
 
 from restgpt.specs import load_api
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.build import build_request
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_bench.restbench.judges.spotify.judges import Says
 from restgpt_bench.restbench.judges.spotify.tasks import SpotifyTask, own, published
 from restgpt_bench.restbench.judges.task import PlannedCall, follows, perform, shape

@@ -9,8 +9,8 @@ import pytest
 
 from restgpt.specs import load_api
 from restgpt.specs.reading.download import bundled_document
-from restgpt.tools.http.client import HttpClient
-from restgpt.tools.request.build import build_request
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.request.prepared_request import build_request
 from restgpt_bench.restbench.judges.task import PlannedCall, follows, shape
 from restgpt_bench.restbench.judges.tasks import open_tasks
 from restgpt_bench.worlds import CREDENTIAL, World, open_world

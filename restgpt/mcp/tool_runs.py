@@ -31,7 +31,7 @@ from mcp.server.context import ServerRequestContext
 from restgpt.client import begun_state, resuming
 from restgpt.graph.build import build_graph, recursion_limit
 from restgpt.graph.persistence import Persistence, thread_config
-from restgpt.graph.recipe import build_recipe, narrowed
+from restgpt.graph.recipe_graph import build_recipe, narrowed
 from restgpt.host.preview import Preview, result_uri
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Pending

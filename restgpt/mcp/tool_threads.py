@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from restgpt.client import Client
 from restgpt.graph.persistence import Persistence, undo_thread
-from restgpt.mcp.runs import Answer, RunKind, Watch, watching
 from restgpt.mcp.seal import digest_of
+from restgpt.mcp.tool_runs import Answer, RunKind, Watch, watching
 from restgpt.outcome import Called, Pending, Ran, Undone, status_of
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError

@@ -23,12 +23,12 @@ from starlette.types import ASGIApp
 
 from restgpt.calling.permissions import Permissions
 from restgpt.commands.terminal import Exit, Terminal, UsageError, expected_errors, explain, refuse_bytes
-from restgpt.commands.ui.runs import Run, Runs, text_of
-from restgpt.commands.ui.threads import AGENT, MOST_LISTED, PageThreads
+from restgpt.commands.ui.page_runs import Run, Runs, text_of
+from restgpt.commands.ui.page_threads import AGENT, MOST_LISTED, PageThreads
 from restgpt.graph.persistence import Persistence, ThreadBusyError, undo_thread
 from restgpt.server.access import AccessCheck, TokenCheck
 from restgpt.server.app import exchange_route, recipe_routes, schema_routes, undo_routes
-from restgpt.server.page import OPEN_PATHS, page_routes, wire_routes
+from restgpt.server.page_routes import OPEN_PATHS, page_routes, wire_routes
 from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.tools.errors import OutdatedDecisionError
 from restgpt.tools.settings import Secret, ServerAccess

@@ -145,7 +145,7 @@ def functions(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.arguments import functions_of
+        from restgpt.nodes.argument_writer import functions_of
         from restgpt.nodes.dialogue.functions import functions_text, select
         from restgpt.nodes.run.run import Run
         from restgpt.nodes.run.services import Context, Services
@@ -194,7 +194,7 @@ def permit(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.client import Client
-        from restgpt.commands.call import arguments_of
+        from restgpt.commands.single_call import arguments_of
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.run.services import Services
         from restgpt.sources import Sources

@@ -40,7 +40,7 @@ from restgpt.specs.docs.field import plain_text
 from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.signature import NOTED_MOST
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.model.errors import ModelReplyError, UsedUpError
+from restgpt.tools.model.model_errors import ModelReplyError, UsedUpError
 from restgpt.tools.model.reply import written_calls
 
 MOST_NAMED = 4

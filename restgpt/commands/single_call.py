@@ -80,7 +80,7 @@ def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[s
 
 def answering(terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], dict[str, Any] | None]:
     """Return what answers questions: options the first one only, not a later one, such as about a changed target."""
-    from restgpt.commands.agent import decide_here
+    from restgpt.commands.agent_run import decide_here
 
     verdicts = iter([verdict] if verdict else [])
 
@@ -114,7 +114,7 @@ def report(
 
     `request` is the request as it is shown, and `output` the file for the body of the response.
     """
-    from restgpt.commands.agent import waiting_text
+    from restgpt.commands.agent_run import waiting_text
 
     about: dict[str, Any] = {"thread": standing.thread} if standing.thread else {}
     about |= {"request": request} if request else {}

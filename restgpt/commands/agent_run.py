@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from restgpt.graph.build import Graph
     from restgpt.graph.persistence import Persistence
-    from restgpt.graph.recipe import RecipeGraph
+    from restgpt.graph.recipe_graph import RecipeGraph
     from restgpt.nodes.run.services import Context, Services
     from restgpt.recipes.recipe import Recipe
     from restgpt.specs import Api
@@ -127,7 +127,7 @@ class Agent:
         With `is_tool` the inputs are not the user's words.
         """
         from restgpt.graph.build import build_graph
-        from restgpt.graph.recipe import build_recipe
+        from restgpt.graph.recipe_graph import build_recipe
         from restgpt.nodes.run.services import Services
 
         services = Services(apis, settings=settings)

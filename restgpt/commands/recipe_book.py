@@ -87,7 +87,7 @@ def run(
     """Run a recipe with inputs, without a model: the same approvals, journal and trace as `ask`."""
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
-        from restgpt.commands.recipe_run import run_recipe
+        from restgpt.commands.saved_recipe import run_recipe
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
@@ -137,7 +137,7 @@ def _lines(item: "Recipe") -> "Iterator[str]":
 
 def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> None:
     """Save a run of a thread under a name, and print the file, the inputs and what is fixed in the program."""
-    from restgpt.commands.call import resources_of
+    from restgpt.commands.single_call import resources_of
     from restgpt.graph.build import build_graph
     from restgpt.graph.persistence import open_persistence, thread_config
     from restgpt.nodes.saved_run import save_run

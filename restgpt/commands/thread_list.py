@@ -163,7 +163,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
 
 def _shown(record: "ThreadRecord", status: str) -> dict[str, Any]:
     """Return a record as JSON, with the name and inputs of its recipe but not its content."""
-    from restgpt.commands.recipe_run import shown_run
+    from restgpt.commands.saved_recipe import shown_run
 
     values = {name: value for name, value in asdict(record).items() if name in SHOWN_OF_RECORD}
     recipe = {"recipe": shown_run(record.recipe)} if record.recipe is not None else {}
@@ -221,7 +221,7 @@ def _print_remedy(
     terminal: Terminal, record: "ThreadRecord", status: str, interrupts: Sequence[Any], unused: Sequence[str]
 ) -> None:
     """Print the waiting requests, or the operations whose approval is unused, and the command that goes on."""
-    from restgpt.commands.agent import resume_line, waiting_text
+    from restgpt.commands.agent_run import resume_line, waiting_text
     from restgpt.outcome import Pending
     from restgpt.tools.text.quotation import named
 

@@ -28,10 +28,19 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from restgpt.host.definitions import Definition
 from restgpt.host.preview import TEMPLATE, ResultPage
 from restgpt.mcp.http import KEY, decision_of, elicitations
-from restgpt.mcp.runs import LOOK_S, Context, RequestWatch, Said, cancel_without_client, foreseen, unforeseen, watched
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import RUNNING, Service, UnknownToolError
-from restgpt.mcp.threads import Left
+from restgpt.mcp.tool_runs import (
+    LOOK_S,
+    Context,
+    RequestWatch,
+    Said,
+    cancel_without_client,
+    foreseen,
+    unforeseen,
+    watched,
+)
+from restgpt.mcp.tool_threads import Left
 from restgpt.outcome import Pending
 from restgpt.tools.errors import RestgptError, SettingsError
 

@@ -21,14 +21,7 @@ import pydantic_monty as monty
 from restgpt.tools.sandbox import library
 from restgpt.tools.sandbox.check import problems
 from restgpt.tools.sandbox.code import UNPARSABLE, digest_of, name_of, plain_arguments, plain_text, syntax_tree
-from restgpt.tools.sandbox.dialect import (
-    GIVEN,
-    LIBRARY,
-    Translation,
-    hidden_name,
-    lacks,
-    translation,
-)
+from restgpt.tools.sandbox.dialect import GIVEN, LIBRARY, Translation, hidden_name, lacks, translation
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
 from restgpt.tools.sandbox.prelude import prelude

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from restgpt.commands.agent import Agent, Outcome
+from restgpt.commands.agent_run import Agent, Outcome
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.recipes.recipe import Recipe, recipe_of_json
 from restgpt.sources import Sources
@@ -32,7 +32,7 @@ def run_recipe(
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
-    from restgpt.commands.agent import run_thread
+    from restgpt.commands.agent_run import run_thread
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.services import Context
     from restgpt.nodes.state.recipe_run import filled

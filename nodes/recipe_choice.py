@@ -12,7 +12,7 @@ from pydantic import Field
 
 from restgpt.nodes.dialogue.conversation import answered_apis
 from restgpt.nodes.programs.program import written
-from restgpt.nodes.programs.reply import Alternatives, ProgramReply
+from restgpt.nodes.programs.program_reply import Alternatives, ProgramReply
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.state.recipe_run import recipe_of, recipe_record, signature
 from restgpt.nodes.state.records import Decision, RecipeRun

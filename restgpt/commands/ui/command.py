@@ -49,7 +49,7 @@ def ui(
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.terminal import say_address_of_dotenv
         from restgpt.nodes.run.services import Context
-        from restgpt.server.page import FOLDER, INDEX
+        from restgpt.server.page_routes import FOLDER, INDEX
         from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings
@@ -75,11 +75,11 @@ def _serve(
     import secrets
 
     from restgpt.commands.serving import listen
-    from restgpt.commands.ui.runs import Runs
-    from restgpt.commands.ui.server import make_app, serve
-    from restgpt.commands.ui.threads import PageThreads
+    from restgpt.commands.ui.page_runs import Runs
+    from restgpt.commands.ui.page_threads import PageThreads
+    from restgpt.commands.ui.web import make_app, serve
     from restgpt.graph.persistence import open_persistence
-    from restgpt.server.page import HOST, PATH, findable
+    from restgpt.server.page_routes import HOST, PATH, findable
     from restgpt.tools.settings import Secret
 
     once, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)

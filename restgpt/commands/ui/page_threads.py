@@ -17,20 +17,20 @@ from pydantic import ValidationError
 
 from restgpt.calling.record import undo_report
 from restgpt.client import Client, check_open
-from restgpt.commands.agent import Agent
+from restgpt.commands.agent_run import Agent
 from restgpt.commands.ask import numbered, record_of_turn
-from restgpt.commands.call import resources_of
-from restgpt.commands.recipe_run import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
 from restgpt.commands.resume import is_over, open_agent, rest_of
+from restgpt.commands.saved_recipe import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
+from restgpt.commands.single_call import resources_of
 from restgpt.commands.terminal import Terminal, UsageError, refuse_bytes
-from restgpt.commands.ui.runs import Part, Runs, Work, text_of
+from restgpt.commands.ui.page_runs import Part, Runs, Work, text_of
 from restgpt.graph.persistence import Persistence, history_of, thread_config, undo_thread, undone_by
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import filled
 from restgpt.nodes.state.records import StateError
 from restgpt.outcome import Ran
 from restgpt.recipes.recipe import Recipe
-from restgpt.server.page import UnreadableThreadError
+from restgpt.server.page_routes import UnreadableThreadError
 from restgpt.sources import Sources
 from restgpt.specs import Operation
 from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable

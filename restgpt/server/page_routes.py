@@ -30,7 +30,7 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.file_lock import file_lock
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.request.build import PreparedRequest, build_request
+from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.page import Page, read_page
 from restgpt.tools.response.store import BodyCache, ResponseStore

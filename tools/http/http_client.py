@@ -48,16 +48,9 @@ from restgpt.tools.http.addresses import (
     resolve,
 )
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
-from restgpt.tools.http.connection import (
-    Decoder,
-    RateLimit,
-    SessionAdapter,
-    TlsOptions,
-    fault_of,
-    filter_urllib3_logs,
-)
+from restgpt.tools.http.connection import Decoder, RateLimit, SessionAdapter, TlsOptions, fault_of, filter_urllib3_logs
 from restgpt.tools.http.pagination import next_link
-from restgpt.tools.request.build import PreparedRequest
+from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply, utf8_version
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import Redactor
