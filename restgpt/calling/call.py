@@ -25,8 +25,8 @@ from restgpt.specs.effect import Effect, effect_of
 from restgpt.specs.problem import is_success
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.request.arguments import by_place
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.prepared_request import PreparedRequest, settle
-from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.response.content import Reply
 from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value

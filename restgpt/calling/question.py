@@ -46,7 +46,7 @@ from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
 from restgpt.specs.reading.tree import parse_pointer
-from restgpt.tools.request.serialization import is_file_argument
+from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.request.view import headers_section, is_cut, view, view_sections
 from restgpt.tools.text.quotation import named, section
 from restgpt.tools.text.storable import storable_value

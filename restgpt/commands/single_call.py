@@ -279,7 +279,7 @@ def call(
         from restgpt.nodes.run.services import Context, Services
         from restgpt.outcome import Called
         from restgpt.sources import Sources
-        from restgpt.tools.request.serialization import FilePolicy
+        from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings

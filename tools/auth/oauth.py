@@ -21,7 +21,7 @@ import requests
 import urllib3
 
 from restgpt.specs.api import Api
-from restgpt.specs.servers import SecurityScheme
+from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials, login_name
 from restgpt.tools.auth.token import Token, TokenFile, read_discovery, read_token_answer
 from restgpt.tools.errors import AddressFault, BoundFault, HttpFault, LoginError, TimeoutFault

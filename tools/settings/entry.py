@@ -26,7 +26,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
-from restgpt.specs.servers import flat_credentials
+from restgpt.specs.security import flat_credentials
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.addresses import Origin
 from restgpt.tools.http.authority import Authority, authority_of, web_origin_of
