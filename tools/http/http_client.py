@@ -60,7 +60,7 @@ from restgpt.tools.tracing.telemetry import node_context
 log = logging.getLogger("restgpt.http")
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-TOO_MANY_REQUESTS = 429
+ACCEPTED, TOO_MANY_REQUESTS = 202, 429
 TRANSIENT = frozenset({408, 425, 502, 503, 504})
 GATEWAY = frozenset({502, 504})
 """No good answer came to a gateway, so the server behind it may have acted (RFC 9110, sections 15.6.3 and 15.6.5)."""
@@ -396,6 +396,8 @@ class _RetryLoop:
             return not outcome.outcome_unknown or self._is_idempotent
         if outcome.status == TOO_MANY_REQUESTS:
             return self._is_read or self._client.credentials.retries_429(self._operation.api)
+        if outcome.status == ACCEPTED:
+            return self._is_read and _retry_after(outcome.headers) is not None
         if outcome.status == 500:
             return self._is_read
         return outcome.status in TRANSIENT and self._is_idempotent
