@@ -45,6 +45,11 @@ class RequestBody:
         """The representation to send unless another is asked for: JSON, else a form, else the first."""
         return min(self.content.values(), key=lambda media: _rank(media.media_type))
 
+    @property
+    def has_choice(self) -> bool:
+        """Whether it may have one of several media types."""
+        return len(self.content) > 1 or "*" in next(iter(self.content))
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -138,7 +143,9 @@ def _rank(media_type: str) -> int:
     kind = media_type.partition(";")[0].strip().lower()
     if kind == "application/json":
         return 0
+    if kind == "application/json-patch+json":
+        return 2
     if kind.endswith("+json") or kind in ("*/*", "application/*", "text/json"):
         return 1
     order = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "application/xml", "text/xml")
-    return 2 + order.index(kind) if kind in order else 9
+    return 3 + order.index(kind) if kind in order else 9

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from restgpt.specs.api import Api
 
 # Arguments that every function has or may have: the request body, and how many pages to read.
-BODY, PAGES = "body", "pages"
+BODY, PAGES, CONTENT_TYPE = "body", "pages", "content_type"
 # Headers that let a change meet only the version that was read, in lower case.
 VERSIONS = frozenset({"if-match", "if-unmodified-since"})
 GROUPS = {"path": "path", "query": "query", "querystring": "query", "header": "header", "cookie": "cookie"}

@@ -10,7 +10,7 @@ from restgpt.specs.problem import Problem
 
 VARIABLE = re.compile(r"\{([^{}]*)\}")
 
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_HOST = re.compile(r"\A(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Server:
 
     @property
     def path(self) -> str:
-        """The path of a server without a host, which follows the host that someone names; empty for any other."""
-        filled = self.filled()
-        return "" if _ABSOLUTE.match(filled) or "{" in filled else filled.strip("/")
+        """The path of the server, which follows a host that someone names; empty if it has a variable without value."""
+        path = re.split("[?#]", _HOST.sub("", self.filled()))[0]
+        return "" if "{" in path else path.strip("/")
 
 
 ROOT = Server("/", {})
@@ -79,16 +79,15 @@ def _defaults(raw: Any) -> dict[str, str]:
 def no_host(servers: Iterable[Server]) -> str:
     """Return the sentence that no server has a host, with the first one."""
     server = next(iter(servers), ROOT)
-    follows = ", which follows a base URL without a path" if server.path else ""
+    follows = ", whose path follows a base URL without one" if server.path else ""
     return f"the document names no host (its server is {server.url!r}{follows})"
 
 
 def with_path(base_url: str, servers: Iterable[Server]) -> str:
-    """Return a base URL without a slash at its end; one of a host alone gets the path of a server without a host."""
-    parts = base_url.split("/", 3)
-    server = next(iter(servers), ROOT)
-    is_host = not "".join(parts[3:]) and server.path
-    return ((is_host and absolute_url(server, base_url)) or base_url).rstrip("/")
+    """Return a base URL without a slash at its end; one of a host alone gets the path of the first server."""
+    path = next(iter(servers), ROOT).path
+    is_host = not "".join(base_url.split("/", 3)[3:]) and "://" in base_url
+    return (urljoin(base_url, f"/{path}") if is_host and path else base_url).rstrip("/")
 
 
 def absolute_url(server: Server, location: str | None) -> str | None:

@@ -33,7 +33,7 @@ from restgpt.specs import Operation
 from restgpt.specs.docs.function_arguments import arguments_of, body_fields
 from restgpt.specs.effect import seems_to_read as operation_reads
 from restgpt.specs.effort import within
-from restgpt.specs.operation import BODY, PAGES
+from restgpt.specs.operation import BODY, CONTENT_TYPE, PAGES
 from restgpt.specs.problem import is_success
 from restgpt.specs.schemas.shape import Shape
 from restgpt.tools.response.content import Body
@@ -216,10 +216,11 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
     pages = [PAGES] if reads(operation) else []
     with within(STEPS_MOST, operation.document.allowance):
         body = operation.sent
+        choice = [CONTENT_TYPE] if operation.body is not None and operation.body.has_choice else []
         return {
             "name": name,
             "keywords": {item.name: item.required for item in operation.accepted},
-            "others": [*([BODY, *body_fields(body)] if body is not None else []), *pages],
+            "others": [*([BODY, *body_fields(body)] if body is not None else []), *choice, *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),
             "truths": sorted(_truths(operation)),

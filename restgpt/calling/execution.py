@@ -18,7 +18,7 @@ from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.cancellation import CancelledRunError
-from restgpt.tools.http.pagination import follow_pages, merge_pages, next_request, unfollowed
+from restgpt.tools.http.pagination import PageWalk, merge_pages
 from restgpt.tools.request.prepared_request import PAGE, PreparedRequest, settle
 from restgpt.tools.response.content import Reply
 from restgpt.tools.text.redaction import note_sent
@@ -31,12 +31,6 @@ REFUSED = (RedirectFault, BoundFault)
 
 FIRST_PAGE = "The list goes on: this is its first page only."
 """The notice of a list of which only the first page was wanted."""
-
-UNFOLLOWED = "The list is not whole: the address of its next page {}."
-"""The notice of a list whose next address is no page of the same request."""
-
-REPEATED = "Page {} has the items of the page before it, so whether the list goes on is not known."
-"""The notice of a list whose server sends a page again; the page is left out."""
 
 APART = "The pages have no list in common, so this is a list of them."
 """The notice of pages that are not joined, such as one with an error under the status of a success."""
@@ -243,36 +237,31 @@ def _pages(
 ) -> tuple[list[Reply], Rest | None]:
     """The first page and those after it as far as wanted, and why the list is not whole, if it is not."""
     operation = draft.operation
-    asked: list[Mapping[str, Any]] = [draft.arguments]
-    failed = ""
+    asked, failed = 1, ""
 
     def send(arguments: Mapping[str, Any]) -> Reply:
-        nonlocal failed
-        asked.append(arguments)
-        request = _page_request(session, draft, arguments, len(asked))
+        nonlocal asked, failed
+        asked += 1
+        request = _page_request(session, draft, arguments, asked)
         is_read = draft.effect.is_read
         reply = session.send(request, operation, is_read=is_read, before_send=before_send)
         failed = "" if reply.is_success else f"status {reply.status}"
         return reply
 
     replies: list[Reply] = []
+    walk = PageWalk(send, operation, draft.arguments, first, most=draft.pages)
     try:
-        for reply in follow_pages(send, operation, draft.arguments, first, most=draft.pages):
+        for reply in walk:
             replies.append(reply)
     except (HttpFault, ArgumentError, CancelledRunError) as fault:
         failed = str(fault)
     if failed:
         return replies, Rest("failed", f"Page {len(replies) + 1} failed ({failed}): the list is not whole.")
-    if len(asked) > len(replies):
-        return replies, Rest("failed", REPEATED.format(len(asked)))
-    last = asked[-1]
-    if next_request(operation, last, replies[-1], first=draft.arguments) is None:
-        if not (why := unfollowed(operation, last, replies[-1])):
-            return replies, None
-        return replies, Rest("failed", UNFOLLOWED.format(why)) if draft.pages > 1 else Rest("unread", FIRST_PAGE)
-    if len(replies) > 1:
+    if walk.doubt and draft.pages > 1:
+        return replies, Rest("failed", walk.doubt)
+    if walk.goes_on and len(replies) > 1:
         return replies, Rest("unread", f"The list may go on after these {len(replies)} pages.")
-    return replies, Rest("unread", FIRST_PAGE)
+    return replies, Rest("unread", FIRST_PAGE) if walk.goes_on or walk.doubt else None
 
 
 def _page_request(session: Session, draft: Call, arguments: Mapping[str, Any], number: int) -> PreparedRequest:

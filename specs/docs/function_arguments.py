@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from restgpt.specs.effort import within
-from restgpt.specs.operation import BODY, GROUPS, Keyword, Operation, identifier
+from restgpt.specs.operation import BODY, CONTENT_TYPE, GROUPS, Keyword, Operation, identifier
 from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.schemas.shape import Shape
 
@@ -33,8 +33,8 @@ def arguments_of(
     """Group the arguments of a function call by their place in the request; groups without an argument are left out.
 
     Positional arguments are taken in the order of `keywords`. None leaves an optional argument out. An unknown argument
-    that is a field of the body is put into the body. `pages` is no part of the request: take it out before. Raises
-    SignatureError with every problem; the values themselves are not validated.
+    that is a field of the body is put into the body, whose media type is `content_type`. `pages` is no part of the
+    request: take it out before. Raises SignatureError with every problem; the values themselves are not validated.
     """
     with within(STEPS_MOST, operation.document.allowance):
         return _Call(operation, name or identifier(operation.name)).group(given, positional)
@@ -95,6 +95,8 @@ class _Call:
         arguments: dict[str, Any] = {}
         for item in self._keywords:
             self._add(item, values, arguments)
+        if self._chooses(CONTENT_TYPE) and given.get(CONTENT_TYPE) is not None:
+            arguments.setdefault("header", {})["Content-Type"] = given[CONTENT_TYPE]
         body = self._joined(given.get(BODY), fields)
         if body is not None:
             arguments[BODY] = body
@@ -115,7 +117,7 @@ class _Call:
     def _place(self, key: str, value: Any, values: dict[str, Any], fields: dict[str, Any]) -> None:
         """Put an argument among the values of the parameters or the fields of the body; else it is a problem."""
         item = self._by_name.get(key)
-        if key == BODY:
+        if key == BODY or (key == CONTENT_TYPE and self._chooses(key)):
             return
         item = item or self._by_field(key)
         if item is not None:
@@ -124,6 +126,11 @@ class _Call:
             self._put(self._body_names[key], value, fields, key)
         else:
             self._refuse(key, {*values, *fields})
+
+    def _chooses(self, key: str) -> bool:
+        """Whether it is a word of the call, and no argument of the operation."""
+        body = self._operation.body
+        return body is not None and body.has_choice and not {key} & (self._by_name.keys() | self._body_names.keys())
 
     def _put(self, name: str, value: Any, into: dict[str, Any], key: str) -> None:
         if name in into:

@@ -328,7 +328,7 @@ def test_a_session_goes_by_its_proxy(echo: EchoServer) -> None:
     session.proxies = {"http": echo.url}
     api = load_api(bundled_document("toy").read_bytes(), base_url="http://board.example", auth={"key": "k"})
     assert Client([api], session=session).call("list_projects").ok
-    assert [item.target for item in echo.arrived] == ["http://board.example/projects?key=k"]
+    assert [item.target for item in echo.arrived] == ["http://board.example/v1/projects?key=k"]
 
 
 def test_a_change_by_a_session_that_broke_is_of_unknown_outcome() -> None:

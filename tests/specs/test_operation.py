@@ -189,12 +189,16 @@ def test_a_document_without_a_host_says_how_to_give_one(servers: list[dict[str, 
         ([{"url": "/control"}], "http://router.example:3000", "http://router.example:3000/control"),
         ([{"url": "v2/"}], "http://router.example/", "http://router.example/v2"),
         ([{"url": "/control"}], "http://router.example/other", "http://router.example/other"),
-        ([{"url": "https://a.example.com/v1"}], "http://router.example", "http://router.example"),
+        ([{"url": "https://a.example.com/v1/"}], "http://router.example", "http://router.example/v1"),
+        ([{"url": "https://[host]/v1?x#y"}], "http://router.example/", "http://router.example/v1"),
+        ([{"url": "https://{tenant}.example.com/v1"}], "http://router.example", "http://router.example/v1"),
+        ([{"url": "https://a.example.com"}], "http://router.example", "http://router.example"),
+        ([{"url": "https://a.example.com/v1"}], "http://router.example/v3", "http://router.example/v3"),
         ([{"url": "/{v}"}], "http://router.example", "http://router.example"),
         ([], "http://router.example/", "http://router.example"),
     ],
 )
-def test_a_base_url_of_a_host_alone_gets_the_path_of_a_relative_server(servers: Any, given: str, url: str) -> None:
+def test_a_base_url_of_a_host_alone_gets_the_path_of_the_server(servers: Any, given: str, url: str) -> None:
     api = load_api(openapi({"/a": {"get": {"responses": {}}}}, servers=servers), base_url=given)
     assert api.operations[0].base_url == url
     assert load_api(openapi({"/a": {}}, servers=servers), base_url=api.base_url).base_url == url
@@ -202,7 +206,7 @@ def test_a_base_url_of_a_host_alone_gets_the_path_of_a_relative_server(servers: 
 
 def test_a_document_without_a_host_names_the_path_of_its_server() -> None:
     document = openapi({"/a": {"get": {"responses": {}}}}, servers=[{"url": "/control"}])
-    assert "'/control', which follows a base URL without a path" in str(load_api(document).problems[0])
+    assert "'/control', whose path follows a base URL without one" in str(load_api(document).problems[0])
 
 
 def test_security_of_an_operation_overrides_that_of_the_document() -> None:

@@ -3,10 +3,9 @@
 A response announces a next page by a link (RFC 8288), by a URL in its body, or by one of `STYLES`; the first one that
 it shows decides. What a server sends only becomes arguments of the same operation.
 
-Cursor, offset and page number are parameters of the query, or fields of a JSON body: at its top, or in an object such
-as `pagination`. Only such a parameter or field changes from page to page. A URL gives the query values that lead to a
-page, and only if it is on a server of the API and has the same path: no response can make the client request anything
-else.
+Cursor, offset and page number are parameters of the query or the header, or fields of a JSON body: at its top, or in an
+object such as `pagination`. Only such a parameter or field changes from page to page. A URL may add query values, and
+changes those that lead to a page, only if it is on a server of the API and has the same path.
 """
 
 import re
@@ -36,6 +35,9 @@ LONGEST_CURSOR = 65_536
 """The most characters of a cursor: a longer one is not sent back, because the request of each page would have it."""
 # The estimated bytes of the values of all pages of one list; no further page is requested after that.
 MOST_MEMORY = 128 * 1024 * 1024
+NOT_WHOLE = "The list is not whole: {}."
+REPEATED = "Page {} has the items of the page before it, so whether the list goes on is not known."
+"""The notice of a list whose server sends a page again; the page is left out."""
 # Objects with more names are maps, not the envelope of a page.
 MOST_NAMES = 500
 
@@ -54,16 +56,11 @@ PAGES = _names("page pagenumber pageno pageindex pagenum currentpage p")
 SIZES = _names("limit pagelimit perpage pagesize count maxresults top size rows results take")
 GROUPS = _names("page pagination paging pageable pageinfo pageoptions")
 """The names of objects of a body whose fields lead to pages."""
-# The query values that a next URL may set: cursors have any text, sizes and positions are numbers.
-_LINKED_CURSORS = CURSORS | _names(
-    "skiptoken pageid pageinfo cursormark afterid idafter bookmark next nextpage nextkey pagingtoken pagestate pagekey"
-    " resumptiontoken startafter searchafter startkey exclusivestartkey lastkey lastid lastseenid pagebefore deltatoken"
-)
-_LINKED_NUMBERS = OFFSETS | PAGES | SIZES
-_LINKED_NUMBERS |= _names("first pagestart startrow startposition startrecord resultoffset")
-# The name of a number or of a filter of the user too: a value of the first request only changes if it is a number.
-_LINKED_EITHER = _names("offset page since sinceid until before maxid minid")
-# The fields of a response.
+# The values of the first request that a next URL may change: a cursor to any text, each of them from number to number.
+_LINKED_CURSORS = CURSORS | _names("skiptoken pageinfo cursormark bookmark next nextpage nextkey searchafter lastid")
+_LINKED = _LINKED_CURSORS | OFFSETS | PAGES | SIZES | _names("first since sinceid until before maxid minid")
+# The fields of a response, or its headers without their prefix.
+_PREFIX = re.compile(r"(?:(?:x|ms|opc|amz|pagination)-)+")
 _NEXT_URLS = _names(
     "next nexturl nexturi nextlink nextpageurl nextpageuri nextpagelink nexthref nextpage odatanextlink"
 )
@@ -80,6 +77,7 @@ _ITEMS = _names("items data results records entries rows hits value resources ob
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
 _LETTERS = re.compile(r"[^a-z0-9]")
+_TEMPLATE = re.compile(r"\{[?&][\w,.*%-]*\}")
 _LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
 # Possessive, because a server may send many spaces.
 _REL_NEXT = re.compile(r";\s*+rel\s*+=\s*+\"?[^\";]*\bnext\b", re.IGNORECASE)
@@ -89,7 +87,8 @@ def next_link(headers: Mapping[str, str]) -> str:
     """Return the URL of `rel="next"`, else the one of the header `Next-Page`, as Kinto sends it, or an empty string."""
     found = {name.lower(): value for name, value in headers.items()}
     links = (address for address, parameters in _LINK.findall(found.get("link", "")) if _REL_NEXT.search(parameters))
-    return next(links, found.get("next-page", ""))
+    page = found.get("next-page", "")
+    return next(links, "" if page.isdigit() else page)
 
 
 def plain(name: str) -> str:
@@ -110,9 +109,14 @@ class _Field(NamedTuple):
     value: Any
 
     @property
+    def name(self) -> str:
+        """The name of the field, that of a header without its prefix."""
+        return _PREFIX.sub("", self.path[-1].lower()) if self.path[0] == "header" else self.path[-1]
+
+    @property
     def names(self) -> frozenset[str]:
         """The plain names of the field; `number` in an object for paging is `pagenumber` too."""
-        own = plain(self.path[-1])
+        own = plain(self.name)
         return frozenset({own, f"page{own}"} if len(self.path) > 2 else {own})
 
     @property
@@ -129,20 +133,25 @@ class _Field(NamedTuple):
 
 
 class _Request:
-    """The fields of a request that may lead to pages: those of the query and of a JSON body.
+    """The fields of a request that may lead to pages: those of the query, the header and a JSON body.
 
-    A date that the `first` request has is left out.
+    A date that the `first` request has is left out. It is the one of the page number `read` since the first request.
     """
 
-    def __init__(self, operation: Operation, arguments: Arguments, first: Arguments) -> None:
-        self._document, self._arguments = operation.document, arguments
-        query = {item.field: item.shape for item in operation.keywords if item.location == "query"}
-        found = [_Field(("query", name), query[name], _at(arguments, ("query", name))) for name in query]
+    def __init__(self, operation: Operation, arguments: Arguments, first: Arguments, read: int = 1) -> None:
+        self._document, self._arguments, self._first, self._read = operation.document, arguments, first, read
+        places = {
+            (item.location, item.field): item.shape
+            for item in operation.keywords
+            if item.location in ("query", "header")
+        }
+        fields = [_Field(path, shape, _at(arguments, path)) for path, shape in places.items()]
+        fields = [item for item in fields if item.path[0] == "query" or not is_secret_name(item.name)]
         body = operation.body
         if body and "json" in body.preferred.media_type.lower() and operation.method != "GET":
-            for field in self._inner(("body",), Shape(self._document, body.preferred.schema, request=True)):
-                found += (GROUPS & field.names and self._inner(field.path, field.shape)) or [field]
-        self._fields = [field for field in found if not is_date(_at(first, field.path))]
+            fields += self._inner(("body",), Shape(self._document, body.preferred.schema, request=True))
+        inner = [(GROUPS & field.names and self._inner(field.path, field.shape)) or [field] for field in fields]
+        self._fields = [field for fields in inner for field in fields if not is_date(_at(first, field.path))]
         size = self.field(SIZES, of_numbers=True)
         self.size = (size and size.number) or 0
         """How many items the request asks for, at most; 0 if it does not say so."""
@@ -156,6 +165,27 @@ class _Request:
         names = (name for name in shapes if not is_secret_name(name))
         return [_Field((*path, name), shapes[name], _at(value, [name])) for name in names]
 
+    @property
+    def is_of_pages(self) -> bool:
+        """Whether the request can ask for a page, and the first one asked for no page but the first."""
+        found = [_at(self._first, field.path) for field in self._fields if field.names & (CURSORS | OFFSETS | PAGES)]
+        return bool(found) and all(value is None or _whole(value) in (0, 1) for value in found)
+
+    def position(self, field: _Field, echo: int | None) -> int:
+        """Which page of the list this one is, counted from 1; `echo` is its number in the answer."""
+        first, base = _whole(_at(self._first, field.path)), _whole(field.shape.flat.get("default"))
+        if first is None:
+            return self._read
+        if base is None:
+            base = 0 if first == 0 or (echo is not None and field.number == echo - 1) else 1
+        return first - base + self._read
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether it asks for page 1, which may be the first page again, because that one was asked without number."""
+        field = self.field(PAGES, of_numbers=True)
+        return field is not None and _whole(field.value) == 1 and _at(self._first, field.path) is None
+
     def field(self, names: Collection[str], *, of_numbers: bool = False) -> _Field | None:
         """The first field with one of these plain names; with `of_numbers`, the first that takes numbers."""
         named = (field for field in self._fields if not field.names.isdisjoint(names))
@@ -167,19 +197,30 @@ class _Page:
 
     def __init__(self, operation: Operation, reply: Reply) -> None:
         value = reply.content.value
-        held = (pair for holder in _holders(value) for pair in islice(holder.items(), MOST_NAMES))
-        self._fields = [(plain(str(name)), item) for name, item in held]
+        held = [(str(name), item) for holder in _holders(value) for name, item in islice(holder.items(), MOST_NAMES)]
+        held += [(_PREFIX.sub("", name.lower()), _typed(text)) for name, text in reply.headers.items()]
+        self._fields = [(plain(name), item) for name, item in held]
         self.items = _main_list(value, plain(operation.path.rstrip("/").rpartition("/")[2]))
         more, last = self.find(_MORE, bool), self.find(_LAST, bool)
         self.more: bool | None = not last if more is None and last is not None else more
         """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
-        self.link = reply.next_link or next_link(reply.headers)
-        self.address = self.link or next(self._addresses(), "")
+        self.link = reply.next_link or next_link(reply.headers) or next(self._related(), "")
+        self.address = _TEMPLATE.sub("", self.link or next(self._addresses(), ""))
         """The next URL; empty on the last page."""
+        self.number = _whole(self.find(PAGES | {"number"}, int))
+        """The number of the page, if the response tells it."""
 
     def find(self, names: Collection[str], *kinds: type) -> Any:
         """The first value of one of these types under one of these plain names; None if there is none."""
         return next((value for name, value in self._fields if name in names and type(value) in kinds), None)
+
+    def _related(self) -> Iterator[str]:
+        """The next URLs in lists of links, as FHIR, PayPal and Spring have them."""
+        lists = (value for name, value in self._fields if name in ("link", "links") and isinstance(value, list))
+        for link in (link for links in lists for link in links[:MOST_NAMES] if isinstance(link, Mapping)):
+            address = link.get("href") or link.get("url") or link.get("uri")
+            if "next" in (link.get("rel") or link.get("relation") or "") and isinstance(address, str):
+                yield address
 
     def _addresses(self) -> Iterator[str]:
         """The next URLs in the body, each a string or an object with `href` or `url`."""
@@ -218,14 +259,19 @@ def _next_offset(field: _Field, request: _Request, page: _Page) -> int | None:
     return following if page.items and page.has_more(request.size, following - first) else None
 
 
-def _next_number(field: _Field, request: _Request, page: _Page) -> int | None:
-    if following := _whole(page.find(("nextpage", "next"), int)):
-        return following
-    numbers = (field.number, _whole(page.find(PAGES, int)), 1)
-    current = next(number for number in numbers if number is not None)
-    pages = page.find(_TOTAL_PAGES, int)
-    seen = current * (request.size or len(page.items))
-    is_more = page.has_more(request.size, seen) if pages is None else current < pages
+def _next_number(field: _Field, request: _Request, page: _Page) -> Any:
+    """The number after this one; 1 if nothing tells whether the first page is number 0 or 1."""
+    following = page.find(("nextpage", "next"), int, str)
+    if _whole(following) or (following and isinstance(following, str) and "integer" not in field.shape.kinds):
+        return _whole(following) or following
+    if not field.takes_number:
+        return None
+    current = field.number
+    if current is None:
+        current = 1 if page.number == 1 else 0
+    position, pages = request.position(field, page.number), page.find(_TOTAL_PAGES, int)
+    is_more = page.has_more(request.size, position * (request.size or len(page.items)))
+    is_more = is_more if pages is None else position < pages
     return current + 1 if page.items and is_more else None
 
 
@@ -238,22 +284,25 @@ STYLES: dict[frozenset[str], Callable[[_Field, _Request, _Page], Any]] = {
 
 
 def next_request(
-    operation: Operation, arguments: Arguments, reply: Reply, *, first: Arguments | None = None
+    operation: Operation, arguments: Arguments, reply: Reply, *, first: Arguments | None = None, read: int = 1
 ) -> Arguments | None:
     """The arguments of the next page; None if there is none or the response does not show one.
 
-    `first` are the arguments of the first page, if these are not. Ask it only of an operation that reads.
+    `first` are the arguments of the first page, if these are not, and `read` pages begin with that one. Ask it only of
+    an operation that reads.
     """
     if not reply.is_success:
         return None
-    first = first or arguments
+    first = arguments if first is None else first
     with within(STEPS_MOST, operation.document.allowance):
         page = _Page(operation, reply)
         if page.address:
             return _linked(operation, arguments, first, page.address)
-        request = _Request(operation, arguments, first)
+        request = _Request(operation, arguments, first, read)
         for names, value_of in STYLES.items() if page.more is not False else ():
             field = request.field(names, of_numbers=names is not CURSORS)
+            # Oracle's `page` takes a token.
+            field = request.field(PAGES) if field is None and names is PAGES else field
             value = value_of(field, request, page) if field else None
             if field and value is not None:
                 following: Arguments = _put(arguments, field.path, value)
@@ -262,33 +311,35 @@ def next_request(
 
 
 def _linked(operation: Operation, arguments: Arguments, first: Arguments, address: str) -> Arguments | None:
-    """The arguments with the values of a next URL that lead to another page; None if it has none.
+    """The arguments with the values of a next URL, which lead to another page; None if it has none.
 
-    Every other value stays as it is in the arguments: one that the URL adds, changes or leaves out, such as an account
-    or `_method`, would make another request of it.
+    It may add a value, unless that is a credential or a method. A value of the first request stays as it is, unless it
+    leads to pages: another account, for example, would make another request of it.
     """
     target = _target(operation, arguments, address)
     if target is None:
         return None
     declared = {item.name for item in operation.parameters if item.location == "query"}
     keys = {scheme.name for scheme in operation.api.security_schemes.values() if scheme.location == "query"}
-    given = _query(build_request(operation, first).url)
-    query, page = dict(arguments.get("query") or {}), ServerPage(arguments.get(PAGE) or {})
+    current = _query(build_request(operation, arguments).url)
+    # By plain names, because some servers take `Account` and `account[]` for `account`.
+    given = {plain(name): values for name, values in _query(build_request(operation, first).url).items()}
     changed = {
-        name: values[0]
+        name: values[0] if len(values) == 1 else values
         for name, values in _query(target).items()
-        if _leads(plain(name), given.get(name, []), values)
+        if values != current.get(name)
+        and _leads(plain(name), given.get(plain(name), []), values)
+        and (operation.method == "GET" or plain(name) in _LINKED)
         and name not in keys
         # A declared parameter such as `_token` may hold a cursor.
         and (not is_secret_name(name) or (name in declared and plain(name) in CURSORS))
-        and str({**query, **page}.get(name)) != values[0]
     }
     # Another size alone would be the same page again.
     if all(plain(name) in SIZES for name in changed):
         return None
-    query |= {name: value for name, value in changed.items() if name in declared}
-    page |= {name: value for name, value in changed.items() if name not in declared}
-    return {**arguments, "query": query, **({PAGE: page} if page else {})}
+    query = {**(arguments.get("query") or {}), **{name: changed[name] for name in changed if name in declared}}
+    page = {**(arguments.get(PAGE) or {}), **{name: changed[name] for name in changed if name not in declared}}
+    return {**arguments, "query": query, **({PAGE: ServerPage(page)} if page else {})}
 
 
 def unfollowed(operation: Operation, arguments: Arguments, reply: Reply) -> str:
@@ -330,38 +381,87 @@ def _path_below(operation: Operation, url: str) -> str | None:
     return None
 
 
+def _typed(text: str) -> Any:
+    """The value of a header: a number, a boolean, or its text."""
+    number = _whole(text)
+    return number if str(number) == text else {"true": True, "false": False}.get(text.lower(), text)
+
+
 def _query(url: str) -> dict[str, list[str]]:
     return parse_qs(urlsplit(url).query, keep_blank_values=True)
 
 
 def _leads(name: str, given: Sequence[str], values: Sequence[str]) -> bool:
-    """Whether values of a next URL only lead to a page; `given` are those of the first page."""
-    if len(values) != 1 or len(given) > 1 or len(values[0]) > LONGEST_CURSOR or MARK in values[0]:
+    """Whether values of a next URL are added, or only lead to a page; `given` are those of the first page."""
+    if "method" in name or any(len(value) > LONGEST_CURSOR or MARK in value for value in values):
         return False
+    if not given or len(values) + len(given) > 2:
+        return not given
     if all(map(_DIGITS.fullmatch, (*given, values[0]))):
-        return name in _LINKED_NUMBERS | _LINKED_CURSORS | _LINKED_EITHER
-    return (name in _LINKED_EITHER and not given) or (name in _LINKED_CURSORS and not any(map(is_date, given)))
+        return name in _LINKED
+    return name in _LINKED_CURSORS and not any(map(is_date, given))
 
 
-def follow_pages(
-    send: Send, operation: Operation, arguments: Arguments, first: Reply, *, most: int = MOST_PAGES
-) -> Iterator[Reply]:
-    """Yield the first reply and the replies of the next pages, at most `most` in all.
+class PageWalk:
+    """The first reply and the replies of the next pages, at most `most` in all.
 
-    The iteration ends at an error, at a page that was already requested, at the items of the page before it, and when
-    the pages together take more than `MOST_MEMORY`.
+    It ends at an error, at a page that was already requested, at the items of the page before it, and when the pages
+    together take more than `MOST_MEMORY`. Then `goes_on` tells whether more pages may follow, and `doubt` why the list
+    is not whole, as a sentence.
     """
-    seen, left, reply = [arguments], MOST_MEMORY, first
-    yield first
-    while len(seen) < most and (left := left - memory_of(reply.content.raw)) >= 0:
-        following = next_request(operation, seen[-1], reply, first=arguments)
-        if following is None or following in seen:
-            return
-        seen.append(following)
-        before, reply = reply, send(following)
-        if not reply.is_success or _repeats(before, reply):
-            return
-        yield reply
+
+    def __init__(
+        self, send: Send, operation: Operation, arguments: Arguments, first: Reply, *, most: int = MOST_PAGES
+    ) -> None:
+        self._send, self._operation, self._first, self._most = send, operation, first, most
+        self._asked = [arguments]
+        self.goes_on, self.doubt = False, ""
+
+    def __iter__(self) -> Iterator[Reply]:
+        """Yield the replies, and request each page when it is wanted."""
+        operation, asked, reply, left = self._operation, self._asked, self._first, MOST_MEMORY
+        read, items = 0, 0
+        while True:
+            page = _Page(operation, reply)
+            read, items = read + 1, items + len(page.items)
+            yield reply
+            left -= memory_of(reply.content.raw)
+            following = next_request(operation, asked[-1], reply, first=asked[0], read=read)
+            self.goes_on = following is not None
+            if following is None or following in asked:
+                self.doubt = self._doubt(page, reply, items)
+                return
+            if read >= self._most or left < 0:
+                return
+            asked.append(following)
+            before, reply = reply, self._send(following)
+            if reply.is_success and read == 1 and _repeats(before, reply) and self._request(following).is_guess:
+                following = next_request(operation, following, reply, first=asked[0])
+                if following is None:
+                    return
+                asked.append(following)
+                reply = self._send(following)
+            if not reply.is_success:
+                return
+            if _repeats(before, reply):
+                self.doubt = REPEATED.format(read + 1)
+                return
+            number = _Page(operation, reply).number
+            if page.number is not None and number is not None and number > page.number + 1:
+                self.doubt = NOT_WHOLE.format(f"after page {page.number} came page {number}")
+                return
+
+    def _request(self, arguments: Arguments) -> _Request:
+        return _Request(self._operation, arguments, self._asked[0])
+
+    def _doubt(self, page: _Page, reply: Reply, items: int) -> str:
+        """Why a list is not whole after its last page; empty if it is."""
+        if why := unfollowed(self._operation, self._asked[-1], reply):
+            return NOT_WHOLE.format(f"the address of its next page {why}")
+        is_short = page.more is None and page.has_more(0, items)
+        if items and (page.more or (is_short and self._request(self._asked[-1]).is_of_pages)):
+            return NOT_WHOLE.format("the answer says that more follows, but not how to ask for it")
+        return ""
 
 
 def _repeats(before: Reply, reply: Reply) -> bool:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from io import StringIO
 from itertools import islice
@@ -28,6 +29,7 @@ from restgpt.tools.request.serialization import Style, XmlEncodingError, joined,
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"
+JSON_PATCH = "application/json-patch+json"
 LINES = frozenset(
     {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonl", "application/jsonlines"}
     | {"application/x-jsonlines", "application/json-lines", SEQUENCE}
@@ -50,6 +52,14 @@ PREFERENCES = {
     "value": ("json", "form", "multipart", "lines", "xml", "any", "text", "binary"),
 }
 
+
+RANGES = {
+    "json": "application/json",
+    "text": "text/plain",
+    "xml": "application/xml",
+    "multipart": "multipart/form-data",
+}
+"""What is sent for a range of media types, such as `application/*+json`."""
 
 FILE_FORMS = '{"@file": PATH} or {"@bytes": BASE64}'
 MAX_COMPARED = 100
@@ -103,10 +113,20 @@ def kind_of(media_type: str) -> str:
 
 def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: str | None = None) -> MediaType:
     """The media type for a value: the wanted one, else the preferred one for this kind of value."""
+    media = _chosen(operation, body, value, wanted)
+    # Kubernetes declares one schema, an object, for every kind of patch.
+    is_patch = essence(media.media_type) == JSON_PATCH and _is_patch(value)
+    return replace(media, schema=None) if is_patch and not _fits(operation, media, value) else media
+
+
+def _chosen(operation: Operation, body: RequestBody, value: Any, wanted: str | None) -> MediaType:
     if wanted is not None:
         same = [media for media in body.content.values() if essence(media.media_type) == essence(wanted)]
-        if same:
+        if same and "*" not in wanted:
             return next((media for media in same if media.media_type == wanted), same[0])
+        ranges = (media for media in body.content.values() if fnmatchcase(essence(wanted), essence(media.media_type)))
+        if "*" not in wanted and (found := next(ranges, None)) is not None:
+            return replace(found, media_type=wanted)
         raise BodyEncodingError(f"Content-Type must be one of {', '.join(body.content)}")
     if isinstance(value, Blob):
         same = [media for media in body.content.values() if essence(media.media_type) == value.media_type]
@@ -122,7 +142,15 @@ def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: st
             if "string" in (types_of(schema, schema) or ()):
                 return media
     alike = next((kinds[kind] for kind in order if kind in kinds), list(body.content.values()))
-    return alike[0] if len(alike) == 1 else next((media for media in alike if _fits(operation, media, value)), alike[0])
+    is_patch = _is_patch(value)
+    meant = [media for media in alike if is_patch == (essence(media.media_type) == JSON_PATCH)] or alike
+    meant.sort(key=lambda media: ("*" in media.media_type, media.media_type.startswith("text/")))
+    return meant[0] if len(meant) == 1 else next((item for item in meant if _fits(operation, item, value)), meant[0])
+
+
+def _is_patch(value: Any) -> bool:
+    """Whether a value is a list of operations of a JSON Patch (RFC 6902)."""
+    return isinstance(value, list) and value != [] and all(isinstance(i, Mapping) and "op" in i for i in value)
 
 
 def _fits(operation: Operation, media: MediaType, value: Any) -> bool:
@@ -149,10 +177,11 @@ def _holds_blob(value: Any) -> bool:
 def encode_body(operation: Operation, media: MediaType, value: Any) -> EncodedBody:
     """Encode a coerced body value; raises BodyEncodingError if the media type cannot represent it."""
     kind = kind_of(media.media_type)
-    if kind == "any" or essence(media.media_type).endswith("/*"):
-        kind = "binary" if isinstance(value, Blob) else "text" if isinstance(value, str) else "json"
+    if kind == "any" or "*" in essence(media.media_type):
+        if kind not in ("json", "xml", "multipart"):
+            kind = "binary" if isinstance(value, Blob) else "text" if isinstance(value, str) else "json"
         unnamed = value.media_type if isinstance(value, Blob) else OCTETS
-        media = MediaType({"json": "application/json", "text": "text/plain"}.get(kind, unnamed), media.schema)
+        media = replace(media, media_type=RANGES.get(kind, unnamed))
     if kind == "json":
         return EncodedBody(json_text(value).encode(), media.media_type)
     if kind == "form":

@@ -429,7 +429,9 @@ class _Builder:
             if isinstance(value, Mapping):
                 self._refuse_others(parameter, pointer, [unquote(pair.partition("=")[0]) for pair in text.split("&")])
             pairs.append(text)
-        pairs += [f"{quote(str(name), safe='$')}={quote(scalar(value), safe='')}" for name, value in self._page.items()]
+        for name, value in self._page.items():
+            texts = map(scalar, value if isinstance(value, list) else [value])
+            pairs += [f"{quote(str(name), safe='$')}={quote(text, safe='')}" for text in texts]
         return "&".join(pair for pair in pairs if pair)
 
     def _refuse_others(self, parameter: Parameter, pointer: str, names: list[str]) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from paths import read_paths
+from paths import operation_of, read_paths
 
 from restgpt.nodes.programs.calls import FIELDS_MOST, stub
 
@@ -97,3 +97,8 @@ def test_a_result_lists_the_fields_of_an_object(responses: list[str], fields: li
 )
 def test_no_field_is_listed_where_others_may_occur(responses: list[str]) -> None:
     assert result(*responses) is None
+
+
+def test_a_stub_takes_a_media_type_where_the_body_may_have_several() -> None:
+    kinds: dict[str, Any] = {"application/json": {}, "application/merge-patch+json": {}}
+    assert stub(operation_of({"requestBody": {"content": kinds}}, "patch"), "x")["others"] == ["body", "content_type"]

@@ -5,7 +5,7 @@ import keyword
 from typing import Any
 
 import pytest
-from paths import api_of, read_paths
+from paths import api_of, operation_of, read_paths
 
 from restgpt.specs import Catalogue, Operation
 from restgpt.specs.docs.function_arguments import SignatureError, arguments_of
@@ -135,6 +135,16 @@ def test_the_names_of_the_api_are_accepted() -> None:
 def test_fields_of_the_body_join_a_body_that_is_given() -> None:
     given = {"id": 1, "from_": "a", "body": {"name": "n"}, "public": False}
     assert arguments_of(only(UPDATE), given)["body"] == {"name": "n", "public": False}
+
+
+def test_the_media_type_of_the_body_may_be_chosen() -> None:
+    kinds = {"application/json-patch+json": {}, "application/merge-patch+json": {}}
+    found = operation_of({"requestBody": {"content": kinds}}, "patch", base_url="http://127.0.0.1:1")
+    given = arguments_of(found, {"body": {"a": 1}, "content_type": "application/merge-patch+json"})
+    assert given == {"body": {"a": 1}, "header": {"Content-Type": "application/merge-patch+json"}}
+    assert build_request(found, given).headers["Content-Type"] == "application/merge-patch+json"
+    with pytest.raises(SignatureError):
+        arguments_of(only(UPDATE), {"id": 7, "from": "x", "body": {}, "content_type": "application/json"})
 
 
 def test_none_leaves_an_optional_argument_out() -> None:

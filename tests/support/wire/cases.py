@@ -257,6 +257,7 @@ REFUSALS = [
 
 PATCH, MERGE, STEP = "application/json-patch+json", "application/merge-patch+json", {"op": "remove", "path": "/a"}
 PATCHES = {"requestBody": {"content": {PATCH: {"schema": {"type": "array", "items": {"type": "object"}}}, MERGE: {"schema": {"type": "object"}}}}}
+KUBERNETES = {"requestBody": {"content": {kind: {"schema": {"type": "object"}} for kind in (PATCH, MERGE, "application/strategic-merge-patch+json", "application/apply-patch+yaml")}}}
 JSONS = [
     body("json", "object", b'{"name":"x"}', {"name": "x"}, JSON, THING, JSON),
     body("json", "array", b"[1,2]", [1, 2], JSON, {"type": "array", "items": INT}),
@@ -273,6 +274,13 @@ JSONS = [
     Case("json", "JSON goes before XML", {"requestBody": {"content": {"application/xml": {}, JSON: {}}}}, {"body": {"a": 1}}, Sent(body=b'{"a":1}'), method="post"),
     Case("json", "an object is no JSON Patch", PATCHES, {"body": {"a": None}}, Sent(body=b'{"a":null}', headers={"Content-Type": MERGE}), method="patch"),
     Case("json", "a list of steps is no merge patch", PATCHES, {"body": [STEP]}, Sent(body=b'[{"op":"remove","path":"/a"}]', headers={"Content-Type": PATCH}), method="patch"),
+    Case("json", "an object is no JSON Patch though one schema describes both", KUBERNETES, {"body": {"a": 1}}, Sent(body=b'{"a":1}', headers={"Content-Type": MERGE}), method="patch"),
+    Case("json", "a JSON Patch though one schema describes both", KUBERNETES, {"body": [STEP]}, Sent(body=b'[{"op":"remove","path":"/a"}]', headers={"Content-Type": PATCH}), method="patch"),
+    Case("json", "of four types of ASP.NET plain JSON", {"requestBody": {"content": {PATCH: {}, "text/json": {}, "application/*+json": {}, JSON: {}}}}, {"body": {"a": 1}},
+         Sent(body=b'{"a":1}', headers={"Content-Type": JSON}), method="post"),
+    Case("json", "a range is no Content-Type", content("application/*+json"), {"body": {"a": 1}}, Sent(body=b'{"a":1}', headers={"Content-Type": JSON}), method="post"),
+    Case("json", "Content-Type chooses within a range", content("application/*+json"), {"body": {"a": 1}, "header": {"Content-Type": "application/x+json"}},
+         Sent(headers={"Content-Type": "application/x+json"}), method="post"),
     Case("json", "of two JSON types the one whose schema fits", {"requestBody": {"content": {"application/vnd.v1+json": {"schema": THING}, "application/vnd.v2+json": {"schema": MAP}}}},
          {"body": {"R": 1}}, Sent(headers={"Content-Type": "application/vnd.v2+json"}), method="post"),
     Case("json", "a read-only property that another member requires", content(JSON, {"allOf": [THING, {"required": ["id"]}]}), {"body": {"name": "x"}}, Sent(body=b'{"name":"x"}'), method="post"),
@@ -472,6 +480,14 @@ PAGES = [
     pages("offset by full pages", OFFSET, [ONE + TWO, THREE], ONE + TWO + THREE, {"limit": 2}, count=2),
     pages("page numbers", PAGE_NO, [{"page": 1, "total_pages": 3, "results": ONE}, {"page": 2, "total_pages": 3, "results": TWO}, {"page": 3, "total_pages": 3, "results": THREE}],
           {"page": 1, "total_pages": 3, "results": ONE + TWO + THREE}),
+    pages("page numbers that count from 0", PAGE_NO, [{"content": ONE, "page": {"number": 0, "totalPages": 2}}, {"content": TWO, "page": {"number": 1, "totalPages": 2}}],
+          {"content": ONE + TWO, "page": {"number": 0, "totalPages": 2}}, count=2),
+    pages("the same page again tells that the first was page 1", PAGE_NO, [{"data": ONE, "has_more": True}, {"data": ONE, "has_more": True}, {"data": TWO, "has_more": False}],
+          {"data": ONE + TWO, "has_more": True}),
+    pages("a next address with a value of its own", PAGE_NO, [Canned(b'{"items":[{"id":1}],"next":"/things?page=2&seed=42"}'), {"items": TWO}], {"items": ONE + TWO, "next": "/things?page=2&seed=42"}, count=2),
+    pages("a list of links, as FHIR has it", [], [Canned(b'{"entry":[{"id":1}],"link":[{"relation":"next","url":"/things?_getpages=a"}]}'), {"entry": TWO}],
+          {"entry": ONE + TWO, "link": [{"relation": "next", "url": "/things?_getpages=a"}]}, count=2),
+    pages("token in a header", [par("query", "continuationToken")], [Canned(b'[{"id":1}]', headers={"x-ms-continuationtoken": "n"}), TWO], ONE + TWO, count=2),
     pages("no sign of more", PAGE_NO, [{"results": ONE}], {"results": ONE}, count=1),
     pages("the same page again ends it", CURSOR, [{"data": ONE, "next_cursor": "b"}, {"data": TWO, "next_cursor": "b"}], {"data": ONE + TWO, "next_cursor": "b"}, count=2),
 ]

@@ -10,7 +10,7 @@ from wire.case import Case, Outcome
 from restgpt.specs import SpecError, load_api
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.http_client import HttpClient, HttpLimits
-from restgpt.tools.http.pagination import follow_pages, merge_pages
+from restgpt.tools.http.pagination import PageWalk, merge_pages
 from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Reply, read_content
 
@@ -48,7 +48,7 @@ class RestgptAdapter:
             def send(arguments: Mapping[str, Any]) -> Reply:
                 return client.send(build_request(operation, arguments), operation)
 
-            replies = list(follow_pages(send, operation, case.arguments, send(case.arguments), most=case.pages))
+            replies = list(PageWalk(send, operation, case.arguments, send(case.arguments), most=case.pages))
         except (RestgptError, SpecError) as error:
             return Outcome(None, reason=str(error))
         finally:
