@@ -423,7 +423,9 @@ class Client:
         drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
         if not drafts:
             return Undone(thread, ())
-        if [item["fingerprint"] for item in self._unfinished(place)] == [draft.fingerprint for draft in drafts]:
+        # What names a version is read anew for each question, so its request tells nothing.
+        waiting = [("" if item.get("locks") else item["fingerprint"], item["id"]) for item in self._unfinished(place)]
+        if waiting == [("" if draft.locks else draft.fingerprint, draft.id) for draft in drafts]:
             return cast("Pending | Undone", self.standing(place))
         return cast("Pending | Undone", self._begin(place, drafts))
 

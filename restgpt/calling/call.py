@@ -63,12 +63,13 @@ class Call:
     `question` is everything that a person has to see, as an action request of LangChain's human-in-the-loop middleware;
     `present` fills it in, and nothing of it is computed again after the answer. `target` is what the person saw of the
     target. `unsure` is how often the change was about to be sent without its outcome being known, `sends` how often it
-    may be tried in all. `as_read` says that it may be sent because it only reads: if that is not certain any more, it
-    is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended. `user` is for
-    whom it is made, empty today. `response` is the record of what the API answered, empty if no answer came; with
-    `outcome_unknown` the API may have carried out a change all the same, and with `can_undo` a call would reverse it.
-    `wire` is the request in short, once the call is over, and `reply` the first reply itself, for those who are in the
-    same process; it is not in the JSON form.
+    may be tried in all. `locks` are the places of arguments that tell the version of the target, such as If-Match: the
+    look for the question gives them. `as_read` says that it may be sent because it only reads: if that is not certain
+    any more, it is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended.
+    `user` is for whom it is made, empty today. `response` is the record of what the API answered, empty if no answer
+    came; with `outcome_unknown` the API may have carried out a change all the same, and with `can_undo` a call would
+    reverse it. `wire` is the request in short, once the call is over, and `reply` the first reply itself, for those who
+    are in the same process; it is not in the JSON form.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Call:
     target: Target = NO_TARGET
     unsure: int = 0
     sends: int = 1
+    locks: tuple[tuple[str, ...], ...] = ()
     as_read: bool = False
     permission: str = ""
     user: str = ""
@@ -194,10 +196,11 @@ class Call:
             "target": self.target.to_json() if self.target.is_known else None,
             "unsure": self.unsure,
             "sends": self.sends if self.sends > 1 else 0,
+            "locks": [list(place) for place in self.locks],
         }
 
 
-SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause")
+SENT_WITH = ("endpoint", "settled", "exact", "question", "target", "pause", "locks")
 """What a record holds only as long as its call may still be sent."""
 
 
@@ -259,6 +262,7 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         target=Target.from_json(kept) if kept else NO_TARGET,
         unsure=record.get("unsure") or 0,
         sends=record.get("sends") or 1,
+        locks=tuple(map(tuple, record.get("locks", ()))),
         as_read=record["status"] == "approved" and record["safe"],
         permission=record.get("permission", ""),
         user=record.get("user", ""),

@@ -9,18 +9,19 @@ from restgpt.calling.call import Call
 from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.journal import JournalEntry, entry_id
+from restgpt.calling.journal import UNDO, JournalEntry, entry_id
 from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, TargetState
-from restgpt.calling.undo import Irreversible, Made, needs_earlier, remedy
+from restgpt.calling.undo import Irreversible, Made, needs_earlier, relocked, remedy
 from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, BoundFault, HttpFault, RedirectFault, StoppingError
 from restgpt.tools.http.cancellation import CancelledRunError
 from restgpt.tools.http.pagination import PageWalk, merge_pages
 from restgpt.tools.request.prepared_request import PAGE, PreparedRequest, settle
 from restgpt.tools.response.content import Reply
+from restgpt.tools.text.quotation import visible
 from restgpt.tools.text.redaction import note_sent
 from restgpt.tools.text.storable import storable_value
 from restgpt.tools.tracing.span import Span, tool_span
@@ -37,6 +38,12 @@ APART = "The pages have no list in common, so this is a list of them."
 
 NOT_READY = "The API answered 202: the result is not made yet. Ask again later."
 """The notice of a read without a result so far (RFC 9110, section 15.3.3)."""
+
+REASONS = ("message", "detail", "error_description", "title", "error", "errors", "reason")
+"""The fields in which answers say what was wrong, the wordiest first."""
+
+MOST_REASON = 200
+"""The maximum length of a reason, in characters."""
 
 OF_THE_USER = "must come from the user, so that the API does not set it for another page"
 
@@ -103,7 +110,7 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, ready.asked(unsure=entry.tries))
     now = _look(session, ready, is_first=not entry.tries)
-    if question := _changed_since(session, ready, now, touched):
+    if question := _changed_since(session, ready, now, touched) or _outdated(session, ready, now):
         return question
     # Not that of the target that was shown: an edit may have sent the call to another one.
     touched.add(now.reader)
@@ -132,6 +139,8 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
         replies, rest = _pages(session, ready, reply, claim.begin) if is_list else ([reply], None)
         with _naming(session, ready, reply):
             response = _kept(session, ready.operation, replies, rest)
+            if UNDO in ready.id and not reply.is_success:
+                response["reason"] = reason_of(_told(reply))
             done = ready.over("sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
         made = _made(reply)
     # Before the remedy is looked for, so that no error in that can lose the outcome.
@@ -167,7 +176,7 @@ def _answered(draft: Call, entry: JournalEntry) -> Call:
 def _look(session: Session, ready: Call, *, is_first: bool) -> Target:
     """The target right before sending, where a person saw it before, or where an undo will need it."""
     wanted = session.keep_earlier and is_first and needs_earlier(ready.operation, ready.settled)
-    if not (ready.target.is_known or wanted):
+    if not (ready.target.is_known or wanted or ready.locks):
         return NO_TARGET
     return session.look(ready.operation, ready.settled, firm=ready.target.is_known)
 
@@ -191,9 +200,33 @@ def _changed_since(session: Session, ready: Call, now: Target, touched: Collecti
     return present(session, question, changed=changed)
 
 
+def _outdated(session: Session, ready: Call, now: Target) -> Call | None:
+    """The question anew, if the version that an undo sends is not that of its target; once, for a restless one."""
+    names = {place[-1] for place in ready.locks}
+    # What may have been sent before must stay the very same request.
+    if not names or names <= ready.target.restless or ready.sends > 1:
+        return None
+    fresh = relocked(ready, now)
+    if fresh is not None and fresh.fingerprint == ready.fingerprint:
+        return None
+    return present(session, ready.asked(target=replace(now, restless=ready.target.restless | names)))
+
+
 def _made(reply: Reply) -> Made:
     body = reply.content.value if reply.content.kind == "json" and not reply.truncated else None
-    return Made(body, reply.header("location"))
+    return Made(body, reply.header("location"), reply.header("etag"))
+
+
+def _told(reply: Reply) -> Any:
+    return reply.content.value if reply.content.kind == "json" else reply.content.text(MOST_REASON)
+
+
+def reason_of(value: Any) -> str:
+    """Why an API refused a request: the first text in its answer that has a usual name; empty if there is none."""
+    if isinstance(value, str):
+        return visible(" ".join(value.split())[:MOST_REASON]).rstrip(".")
+    parts = [value[name] for name in REASONS if value.get(name)] if isinstance(value, Mapping) else value
+    return next(filter(None, map(reason_of, parts)), "") if isinstance(parts, list) else ""
 
 
 def _undo(session: Session, draft: Call, earlier: TargetState, made: Made) -> dict[str, Any]:
@@ -204,7 +237,8 @@ def _undo(session: Session, draft: Call, earlier: TargetState, made: Made) -> di
     if isinstance(found, Irreversible):
         return {"reason": found.reason}
     name = session.catalogue.name_of(found.operation)
-    return {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
+    undo = {"operation": name, "arguments": storable_value(found.arguments), "caution": found.caution}
+    return {**undo, "locks": [list(place) for place in found.locks]} if found.locks else undo
 
 
 def _read(session: Session, ready: Call) -> Call:

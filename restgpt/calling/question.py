@@ -42,7 +42,7 @@ from restgpt.calling.scope import (
 )
 from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, ShownTarget, changes_text, shown_target
-from restgpt.calling.undo import outlook
+from restgpt.calling.undo import NOT_READ, outlook, relocked
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
 from restgpt.specs.reading.tree import parse_pointer
@@ -99,6 +99,11 @@ def present(
     # A look would send the very values that the question is about.
     if not target.is_known and changed is None and not flow:
         target = session.look(call.operation, call.settled)
+    if call.locks and not call.unsure:
+        fresh = relocked(call, target)
+        if fresh is None:
+            return present(session, call.over("failed", NOT_READ))
+        call = fresh
     hidden = session.redactor(call.operation.api)
     there: ShownTarget | None = hidden.json(shown_target(call.operation, call.settled, target))
     provenance: list[Provenance] = hidden.json(list(call.provenance))

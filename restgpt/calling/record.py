@@ -157,7 +157,8 @@ class CallRecord(TypedDict):
     `exact` the same as JSON text, where a store would not keep them as they are; `endpoint` is method and address of
     the operation. They are dropped once it is over, and `request` says then how it was, or would have been, sent.
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
-    be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
+    be, which is once unless a person allowed more. `locks` are the places of arguments that tell the version of the
+    target. `outcome_unknown` says of a change that it may have been carried
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in
     earlier calls of the conversation, 0 for one that no answer came to; with `can_undo` a call would reverse it.
     `unknown` are the ids in its path of which nothing is known, so that a person is asked about them. `flow` is set if
@@ -190,6 +191,7 @@ class CallRecord(TypedDict):
     question: NotRequired[Question]
     unsure: NotRequired[int]
     sends: NotRequired[int]
+    locks: NotRequired[list[list[str]]]
     outcome_unknown: NotRequired[bool]
     flow: NotRequired[FlowRecord]
     answered: NotRequired[list[int]]
@@ -290,5 +292,6 @@ def undo_report(records: Sequence[CallRecord]) -> str:
 def fault(record: CallRecord) -> str:
     """Return why a reversing call reversed nothing."""
     if record["status"] == "sent":
-        return f"the API answered with status {record['response']['status']}."
+        reason = record["response"].get("reason", "")
+        return f"the API answered with status {record['response']['status']}{reason and f': {reason}'}."
     return record["note"] or "it was not sent."

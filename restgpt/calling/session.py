@@ -26,7 +26,10 @@ from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.request.prepared_request import PreparedRequest, build_request
 from restgpt.tools.response.content import Reply
 from restgpt.tools.response.store import ResponseStore
-from restgpt.tools.text.redaction import Redactor
+from restgpt.tools.text.redaction import MARK, Redactor
+
+ETAGS = frozenset({"etag", "@odata.etag"})
+"""The fields in which some APIs answer the ETag of a thing (OData JSON Format 4.01, section 4.5.10)."""
 
 LOOK_S = 20.0
 """How long a look at a target may take, in seconds: a person waits for it."""
@@ -171,4 +174,9 @@ def _target(reply: Reply, reader: str) -> Target:
         return Target.of({"known": "absent", "value": None}, reader=reader)
     if reply.status != 200 or reply.truncated or reply.content.kind != "json":
         return Target.of(UNREAD, reader=reader)
-    return Target.of({"known": "present", "value": reply.content.value}, reader=reader)
+    value = reply.content.value
+    told = {name: text for name in ("etag", "last-modified") if (text := reply.header(name)) and MARK not in text}
+    fields = value.items() if isinstance(value, dict) else ()
+    tags = [item for name, item in fields if name.strip("_").lower() in ETAGS and isinstance(item, str)]
+    told = {"etag": tags[0], **told} if tags and MARK not in tags[0] else told
+    return Target.of({"known": "present", "value": value, "validators": told}, reader=reader)

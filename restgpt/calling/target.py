@@ -5,10 +5,11 @@ looked at once before a person is asked, and again right before the change is se
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -19,6 +20,12 @@ from restgpt.tools.text.quotation import named
 from restgpt.tools.text.storable import storable_value
 
 CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
+
+VERSIONS = frozenset(
+    {"version", "versionid", "revision", "rev", "etag", "odataetag", "lockversion", "optlock", "concurrencystamp"}
+    | {"rowversion", "resourceversion", "versionnumber", "updatedat", "modifiedat", "lastmodified"}
+)
+"""The names of fields by which an API tells whether a thing was changed since it was read."""
 
 SHOWN = 2000
 """How many characters of the present state a question shows."""
@@ -39,10 +46,14 @@ CHANGES_SHOWN = 40
 
 
 class TargetState(TypedDict):
-    """The state of a target before a change: as read, known to be absent, or not known. The journal keeps this."""
+    """The state of a target before a change: as read, known to be absent, or not known. The journal keeps this.
+
+    `validators` are the ETag and the date of the last change that the answer had (RFC 9110, section 8.8).
+    """
 
     known: Literal["present", "absent", "unread"]
     value: Any
+    validators: NotRequired[dict[str, str]]
 
 
 UNREAD: TargetState = {"known": "unread", "value": None}
@@ -64,7 +75,8 @@ class Target:
     `size` its length as JSON. `value` is empty for a state longer than `KEPT`; the JSON form, which checkpoints hold,
     leaves it out where it is longer than `COMPARED`. `restless` are fields that changed between two looks although
     nobody asked for it, such as a counter of views: they make no further question. `is_exact` is false for a state that
-    lost something in keeping, which must not be restored.
+    lost something in keeping, which must not be restored. `validators` are those of `TargetState`; they are not in the
+    JSON form.
     """
 
     known: Literal["present", "absent", "unread"] = "unread"
@@ -74,6 +86,7 @@ class Target:
     restless: frozenset[str] = field(default=frozenset())
     size: int = 0
     is_exact: bool = True
+    validators: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, earlier: TargetState, *, reader: str = "") -> "Target":
@@ -83,7 +96,8 @@ class Target:
         text = json.dumps(earlier["value"], sort_keys=True)
         is_kept = len(text) <= KEPT
         value, digest = earlier["value"] if is_kept else None, sha256(text.encode()).hexdigest()
-        return cls("present", value, reader, digest, size=len(text), is_exact=is_kept)
+        told = earlier.get("validators", {})
+        return cls("present", value, reader, digest, size=len(text), is_exact=is_kept, validators=told)
 
     @property
     def is_known(self) -> bool:
@@ -93,7 +107,10 @@ class Target:
     @property
     def earlier(self) -> TargetState:
         """The state for an undo; unread where it is too long to be kept, or lost something in keeping."""
-        return {"known": self.known, "value": self.value} if self.is_exact else UNREAD
+        if not self.is_exact:
+            return UNREAD
+        found: TargetState = {"known": self.known, "value": self.value}
+        return {**found, "validators": dict(self.validators)} if self.validators else found
 
     @property
     def is_large(self) -> bool:
@@ -230,8 +247,8 @@ def reader_arguments(operation: Operation, reader: Operation, arguments: Mapping
 
     Such a value may choose the target, as in `/settings?user=bob`: without it the reader would show another one.
     """
-    query, header = shared(arguments, "query", reader), shared(arguments, "header", reader)
-    if len(query) < len(given(arguments, "query")):
+    query, header = chosen(arguments, reader), shared(arguments, "header", reader)
+    if query is None:
         return None
     header = {name: value for name, value in header.items() if name.lower() not in HEADERS}
     return {"path": arguments.get("path") or {}, "query": query, "header": header}
@@ -241,6 +258,20 @@ def given(arguments: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The arguments in one place, such as `query`, without nulls."""
     group = arguments.get(place)
     return {name: value for name, value in group.items() if value is not None} if isinstance(group, Mapping) else {}
+
+
+def chosen(arguments: Mapping[str, Any], other: Operation) -> dict[str, Any] | None:
+    """The query for another operation on the same target; None if that lacks a value, which may choose it.
+
+    The version of the target, as a change names it, chooses nothing.
+    """
+    query = shared(arguments, "query", other)
+    return query if all(name in query or is_version(name) for name in given(arguments, "query")) else None
+
+
+def is_version(name: str) -> bool:
+    """Whether a field or a parameter of this name tells the version of a thing."""
+    return re.sub("[^a-z]", "", name.lower()) in VERSIONS
 
 
 def shared(arguments: Mapping[str, Any], place: str, other: Operation) -> dict[str, Any]:

@@ -10,25 +10,31 @@ The reversal of a thread's changes: drafts of the reversing calls that its journ
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from restgpt.calling.call import Call, Problems, draft
 from restgpt.calling.journal import UNDO, Journal
 from restgpt.calling.record import CallRecord, succeeded
-from restgpt.calling.target import TargetState, given, shared
-from restgpt.specs import Catalogue, Operation
+from restgpt.calling.target import Target, TargetState, chosen, given, is_version, reader_of, shared
+from restgpt.specs import Catalogue, Operation, Parameter
 from restgpt.specs.reading.index import VARIABLE, variables
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import properties_of
-from restgpt.tools.request.prepared_request import build_request
+from restgpt.tools.request.prepared_request import build_request, settle
 from restgpt.tools.text.quotation import named, quoted
 from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value
 
 _ENVELOPES = ("data", "result")
 _IDS = ("id", "uuid", "_id")
+
+VALIDATORS = {"if-match": "etag", "if-unmodified-since": "last-modified"}
+"""The header of an answer that gives the value of a precondition (RFC 9110, section 13.1)."""
+
+NOT_READ = "the version that it has to name could not be read, so it was not sent"
 
 NAMED = 10
 """How many fields a reason names."""
@@ -39,11 +45,15 @@ PROBLEM_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A call that reverses a change; `caution` says what it does not restore."""
+    """A call that reverses a change; `caution` says what it does not restore.
+
+    `locks` are the places of arguments that tell the version of the target, which is read when the call is asked about.
+    """
 
     operation: Operation
     arguments: dict[str, Any]
     caution: str = ""
+    locks: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +65,18 @@ class Irreversible:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The answer to a POST that made something: its JSON body and its Location header."""
+    """The answer to a POST that made something: its JSON body, and its headers Location and ETag."""
 
     body: Any = None
     location: str = ""
+    etag: str = ""
 
 
 def outlook(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> str:
     """The way back from a change, for the person who approves it: by which request, or why there is none."""
     if operation.method == "POST" and _mirror(operation, arguments) is None and (deleter := _deleter(operation)):
+        if unread := _unread(deleter):
+            return f"not possible: {unread}"
         return f"{deleter.method} {deleter.path} deletes what it makes"
     found = remedy(operation, arguments, earlier, Made())
     if isinstance(found, Irreversible):
@@ -85,7 +98,7 @@ def remedy(
 ) -> Remedy | Irreversible:
     """The call that reverses a change which was carried out, or the reason why there is none."""
     if (mirrored := _mirror(operation, arguments)) is not None:
-        return _checked(mirrored)
+        return _locked(mirrored)
     if operation.method == "POST":
         return _unmake(operation, arguments, made)
     if operation.method not in ("PUT", "PATCH", "DELETE"):
@@ -95,12 +108,6 @@ def remedy(
     if operation.method == "DELETE":
         return _recreate(operation, arguments, earlier)
     return _restore(operation, arguments, earlier)
-
-
-def _chosen(arguments: Mapping[str, Any], other: Operation) -> dict[str, Any] | None:
-    """The change's query for another operation on its target; None if that lacks a value, which may choose it."""
-    query = shared(arguments, "query", other)
-    return query if len(query) == len(given(arguments, "query")) else None
 
 
 def needs_earlier(operation: Operation, arguments: Mapping[str, Any]) -> bool:
@@ -118,7 +125,7 @@ def _mirror(operation: Operation, arguments: Mapping[str, Any]) -> Remedy | None
             continue
         wanted = [item.name for item in other.parameters if item.required and item.location == "query"]
         fields = _required(other)
-        query = _chosen(arguments, other)
+        query = chosen(arguments, other)
         body = arguments.get("body")
         held = body if isinstance(body, Mapping) else {}
         if query is None or not (wanted or fields):
@@ -141,10 +148,10 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Target
     path = dict(arguments.get("path") or {})
     if earlier["known"] == "absent":
         deleter = operation.api.lookup(f"DELETE {operation.path}")
-        query = _chosen(arguments, deleter) if deleter is not None else None
+        query = chosen(arguments, deleter) if deleter is not None else None
         if deleter is None or query is None or _needs_more(deleter, query):
             return Irreversible("it makes something that no operation is sure to delete")
-        return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
+        return _locked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
     before, body = earlier["value"], arguments.get("body")
     if not isinstance(before, Mapping) or not isinstance(body, Mapping):
         return Irreversible("what is sent and what can be read there have different forms")
@@ -152,8 +159,85 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Target
     values = {name: before[name] for name in before if name in names or name in body}
     if unknown := sorted(set(body) - set(values)):
         return Irreversible(f"the earlier value of {', '.join(map(named, unknown[:NAMED]))} cannot be read")
+    query, header = given(arguments, "query"), given(arguments, "header")
+    locks = _versions(values, body, ("body",))
+    locks += [("query", name) for name, item in query.items() if is_version(name) and _same(before.get(name), item)]
+    for name in [name for name, item in header.items() if name.lower() in VALIDATORS and item != "*"]:
+        if VALIDATORS[name.lower()] not in earlier.get("validators", {}):
+            return Irreversible(f"what {named(name)} has to be then cannot be read")
+        locks.append(("header", name))
     kept = {name: arguments[name] for name in ("query", "header") if arguments.get(name)}
-    return _checked(Remedy(operation, {"path": path, **kept, "body": values}))
+    return _checked(Remedy(operation, {"path": path, **kept, "body": values}, locks=tuple(locks)))
+
+
+def _is_lock(item: Parameter) -> bool:
+    """Whether a parameter tells the version of the target, as If-Match does."""
+    if item.location == "header":
+        return item.name.lower() in VALIDATORS
+    return item.location == "query" and is_version(item.name)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is not None and str(one) == str(other)
+
+
+def _versions(value: Mapping[str, Any], sent: Any, place: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The places of versions in an earlier state, but for those that the change set: these are data."""
+    found: list[tuple[str, ...]] = []
+    for name, item in value.items():
+        written = sent.get(name, item) if isinstance(sent, Mapping) else item
+        if isinstance(item, Mapping):
+            found += _versions(item, written, (*place, name))
+        elif item is not None and written == item and is_version(name):
+            found.append((*place, name))
+    return found
+
+
+def _unread(deleter: Operation) -> str:
+    """Why a deletion cannot name the version of what it deletes; empty if it can, or need not."""
+    locks = filter(_is_lock, deleter.parameters)
+    names = [item.name for item in locks if item.required or item.location == "header"]
+    reader = reader_of(deleter)
+    is_readable = reader is not None and not _needs_more(reader)
+    return "" if is_readable or not names else f"no operation reads what {named(names[0])} of the deletion has to be"
+
+
+def _locked(found: Remedy, made: Made = Made(), record: Mapping[str, Any] = {}) -> Remedy | Irreversible:
+    """A reversing call with the versions that its operation takes: required ones have a value until they are read."""
+    if reason := _unread(found.operation):
+        return Irreversible(reason)
+    arguments, locks = deepcopy(found.arguments), []
+    for item in filter(_is_lock, found.operation.parameters):
+        value = given(arguments, item.location).get(item.name)
+        is_wanted = item.required or item.location == "header" or item.name in record
+        if not is_wanted or (value is not None and not _same(record.get(item.name), value)):
+            continue
+        locks.append((item.location, item.name))
+        if item.required:
+            arguments.setdefault(item.location, {})[item.name] = (
+                made.etag or "*" if item.location == "header" else record.get(item.name, 1)
+            )
+    return _checked(replace(found, arguments=arguments, locks=tuple(locks)))
+
+
+def relocked(call: Call, now: Target) -> Call | None:
+    """The call with the versions of its target as it is now; None if one that it has to send was not read."""
+    arguments = deepcopy(dict(call.settled))
+    for place, *names in call.locks:
+        holder = arguments.setdefault(place, {})
+        value = now.validators.get(VALIDATORS[names[0].lower()]) if place == "header" else now.value
+        for name in names if place != "header" else ():
+            value = value.get(name) if isinstance(value, Mapping) else None
+        for name in names[:-1]:
+            holder = holder[name]
+        if value is None and names[-1] in holder:
+            return None
+        holder |= {} if value is None else {names[-1]: value}
+    try:
+        made = settle(call.operation, {place: group for place, group in arguments.items() if group != {}})
+    except ArgumentError:
+        return None
+    return replace(call, arguments=storable_value(made.arguments), settled=made.arguments, request=made.request)
 
 
 def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: TargetState) -> Remedy | Irreversible:
@@ -163,7 +247,7 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Targe
         return Irreversible("what it deletes could not be read as a whole")
     known = {**before, **(arguments.get("path") or {})}
     for maker in _makers(operation):
-        query = _chosen(arguments, maker)
+        query = chosen(arguments, maker)
         if query is None or not set(variables(maker.path)) <= known.keys():
             continue
         path = {name: known[name] for name in variables(maker.path)}
@@ -180,14 +264,17 @@ def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> R
     deleter = _deleter(operation)
     if deleter is None:
         return Irreversible("no operation is sure to delete what it makes")
+    if reason := _unread(deleter):
+        return Irreversible(reason)
     names = list(variables(deleter.path))
     new_id = _new_id(operation, names[-1], made, deleter)
     if new_id is None:
         return Irreversible("the answer does not say the id of what it made")
-    known = {**_record(made.body, _noun(operation)), **(arguments.get("path") or {}), names[-1]: new_id}
+    record = _record(made.body, _noun(operation))
+    known = {**record, **(arguments.get("path") or {}), names[-1]: new_id}
     path = {name: known[name] for name in names if name in known}
     query = shared(arguments, "query", deleter)
-    return _checked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
+    return _locked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}), made, record)
 
 
 def _deleter(operation: Operation, deletions: Mapping[str, Sequence[Operation]] | None = None) -> Operation | None:
@@ -245,9 +332,9 @@ def _given(operation: Operation) -> set[str]:
 
 
 def _needs_more(deleter: Operation, query: Collection[str] = ()) -> bool:
-    """Whether a deletion requires more than its path and these query values, since nothing here could fill it in."""
+    """Whether a call requires more than its path, versions and these query values: nothing here could fill it in."""
     has_body = deleter.body is not None and deleter.body.required
-    others = [item for item in deleter.parameters if item.required and item.location != "path"]
+    others = [item for item in deleter.parameters if item.required and item.location != "path" and not _is_lock(item)]
     return has_body or any(item.location != "query" or item.name not in query for item in others)
 
 
@@ -371,7 +458,7 @@ def _reversal(entry: dict[str, Any], catalogue: Catalogue) -> Reversal:
     )
     if isinstance(made, Problems):
         return Reversal(change, shown, reason=f"the document changed since: {made}")
-    return Reversal(change, shown, made)
+    return Reversal(change, shown, replace(made, locks=tuple(map(tuple, undo.get("locks", ())))))
 
 
 def settle_reversals(journal: Journal, records: Sequence[CallRecord]) -> None:
