@@ -40,24 +40,20 @@ ORDER = {
     "description": "Order food.",
     "parameters": [{"name": "items", "type": "array"}, {"name": "quantities", "type": "array"}],
 }
-DOCUMENT = {
-    "openapi": "3.0.3",
-    "info": {"title": "Users", "version": "1"},
-    "servers": [{"url": "https://api.example.com/v1"}],
-    "paths": {
-        "/users/{id}": {
-            "get": {
-                "operationId": "getUser",
-                "summary": "Get a user.",
-                "parameters": [
-                    {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}},
-                    {"name": "id", "in": "query", "schema": {"type": "string"}},
-                ],
-                "responses": {"200": {"description": "ok"}},
-            }
-        }
-    },
-}
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Users, version: "1"}
+servers: [{url: "https://api.example.com/v1"}]
+paths:
+  /users/{id}:
+    get:
+      operationId: getUser
+      summary: Get a user.
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer}}
+        - {name: id, in: query, schema: {type: string}}
+      responses: {200: {description: ok}}
+"""
 
 
 def calls(*pairs: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -125,29 +121,18 @@ def test_placeholders_are_written_as_the_original_does() -> None:
     assert found["calls"][0]["arguments"] == {"city": "Paris", "days": 1}
 
 
+def needing(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that needs all its properties."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 LINES = {
     "name": "order",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "lines": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"dish": {"type": "string"}, "count": {"type": "integer"}},
-                    "required": ["dish", "count"],
-                },
-            },
-            "to": {
-                "type": "object",
-                "properties": {
-                    "geo": {"type": "object", "properties": {"lat": {"type": "number"}}, "required": ["lat"]},
-                },
-                "required": ["geo"],
-            },
-        },
-        "required": ["lines", "to"],
-    },
+    "parameters": needing(
+        lines={"type": "array", "items": needing(dish=TEXT, count={"type": "integer"})},
+        to=needing(geo=needing(lat=NUMBER)),
+    ),
 }
 """A function that requires values within the items of a list, and within an object in an object."""
 
@@ -263,7 +248,7 @@ def test_an_open_question_takes_values_as_words() -> None:
 
 
 def requests_doc(url: str, *names: str) -> dict[str, Any]:
-    params = {"type": "dict", "properties": {name: {"type": "string"} for name in names}, "required": list(names)}
+    params = needing(**dict.fromkeys(names, TEXT))
     properties = {"url": {"type": "string", "default": url}, "params": params}
     return {"name": "requests.get", "description": url, "parameters": {"properties": properties, "required": ["url"]}}
 
