@@ -202,13 +202,6 @@ def test_a_dry_run_ends_at_a_change_whose_answer_stands_in_a_value() -> None:
         assert (run.kind, run.function) == ("unknown", "put"), code
 
 
-PEOPLE = """[
-    {'id': 1, 'name': 'Anna Smith', 'score': 5, 'active': True, 'tags': ['new', 'Big One']},
-    {'id': 2, 'name': 'Anna  Jones', 'score': 5.5, 'active': False, 'tags': []},
-    {'id': 3, 'name': 'Bob', 'homeTown': 'Ulm', 'home': {'city': 'Bonn', 'zip': None}},
-]"""
-
-
 BOMB = "x = [0]\nfor _ in range(40): x = [x, x]\n"
 
 
