@@ -7,6 +7,8 @@ import pytest
 
 from restgpt.tools.errors import BENCH, FUNCTIONS, command_of
 
+FOLDER = {"url": "file:///my%20code/restgpt", "dir_info": {}}
+EDITABLE = {"url": "file:///src/r", "dir_info": {"editable": True}}
 GIT = {"url": "https://git.example/restgpt", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
 WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info": {}}
 
@@ -15,16 +17,8 @@ WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info"
     ("origin", "extra", "bench"),
     [
         (None, "'restgpt[mcp]'", "'restgpt-bench'"),
-        (
-            {"url": "file:///home/my%20code/restgpt", "dir_info": {}},
-            "'/home/my code/restgpt[mcp]'",
-            "'/home/my code/restgpt/restgpt-bench'",
-        ),
-        (
-            {"url": "file:///src/r", "dir_info": {"editable": True}},
-            "--editable '/src/r[mcp]'",
-            "--editable '/src/r/restgpt-bench'",
-        ),
+        (FOLDER, "'/my code/restgpt[mcp]'", "'/my code/restgpt/restgpt-bench'"),
+        (EDITABLE, "--editable '/src/r[mcp]'", "--editable '/src/r/restgpt-bench'"),
         (
             GIT,
             "'restgpt[mcp] @ git+https://git.example/restgpt@abc123'",

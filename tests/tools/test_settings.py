@@ -237,11 +237,6 @@ def test_a_secret_that_is_not_set_matters_to_its_own_api_only(tmp_path: Path) ->
     assert apis["a"].credentials() == {"l": "value"}
 
 
-def test_a_missing_file_that_was_named_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="not a file"):
-        Settings.from_env({}, apis=tmp_path / "none.yaml")
-
-
 def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"

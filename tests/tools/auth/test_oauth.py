@@ -463,6 +463,18 @@ def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
         TokenFile(path).get(api("http://127.0.0.1:1"), "b")
 
 
+def follow(url: str, *answers: dict[str, str]) -> None:
+    """Do as a browser does at an authorization URL: send these answers to the login, each with its state."""
+    query = parse_qs(urlsplit(url).query)
+
+    def send_all() -> None:
+        for values in answers:
+            given = urlencode({"state": query["state"][0], **values})
+            urlopen(f"{query['redirect_uri'][0]}?{given}", timeout=PATIENCE_S).close()
+
+    threading.Thread(target=send_all, daemon=True).start()
+
+
 def test_a_login_takes_the_answer_with_the_right_state_only(rig: Rig) -> None:
     rig.authority.script([token("a-token", refresh_token="r-token")])
     found = api(rig.authority.url, auth={"oauth.client_id": "me"})
@@ -470,15 +482,8 @@ def test_a_login_takes_the_answer_with_the_right_state_only(rig: Rig) -> None:
     asked: dict[str, list[str]] = {}
 
     def browser(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        asked.update(query)
-        answers = [{"state": "forged", "code": "evil"}, {"state": query["state"][0], "code": "good"}]
-
-        def answer() -> None:
-            for values in answers:
-                urlopen(f"{query['redirect_uri'][0]}?{urlencode(values)}", timeout=PATIENCE_S).close()
-
-        threading.Thread(target=answer, daemon=True).start()
+        asked.update(parse_qs(urlsplit(url).query))
+        follow(url, {"state": "forged", "code": "evil"}, {"code": "good"})
 
     log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"], confirm=agree)
     (exchange,) = rig.authority.arrived
@@ -497,9 +502,7 @@ def test_a_login_that_is_refused_or_forgotten_ends(rig: Rig) -> None:
     tokens = OAuthTokens(rig.known)
 
     def refuse(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'error': 'access_denied'})}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        follow(url, {"error": "access_denied"})
 
     with pytest.raises(LoginError, match="refused"):
         log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S, confirm=agree)
@@ -514,17 +517,15 @@ def test_a_login_outlasts_malformed_and_dripping_requests(
     found = api(rig.authority.url, auth={"oauth.client_id": "me"})
     held: list[socket.socket] = []
 
-    def disturb(url: str) -> str:
+    def disturb(url: str) -> None:
         redirect = parse_qs(urlsplit(url).query)["redirect_uri"][0]
         for data in (b"GET /call", b"GET //[ HTTP/1.1\r\n\r\n", b"\x16\x03\r\n\r\n"):
             held.append(socket.create_connection(("127.0.0.1", urlsplit(redirect).port or 0)))
             held[-1].sendall(data)
-        return redirect
 
     def browser(url: str) -> None:
-        answer = urlencode({"state": parse_qs(urlsplit(url).query)["state"][0], "code": "good"})
-        address = f"{disturb(url)}?{answer}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        disturb(url)
+        follow(url, {"code": "good"})
 
     tokens = OAuthTokens(rig.known)
     began = time.monotonic()
@@ -594,9 +595,7 @@ def logged_in(found: Api, known: Settings, confirm: Any) -> list[str]:
     questions: list[str] = []
 
     def browser(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'code': 'good'})}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        follow(url, {"code": "good"})
 
     def ask(question: str) -> bool:
         questions.append(question)

@@ -108,15 +108,23 @@ def test_nothing_listening_is_a_fault_whose_outcome_is_known() -> None:
     assert len(clock.slept) == 1
 
 
+def saying(data: bytes, arrived: list[int] | None = None) -> Callable[[socket.socket], None]:
+    """An answer of these bytes, after which the connection is closed."""
+
+    def answer(connection: socket.socket) -> None:
+        if arrived is not None:
+            arrived.append(1)
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    return answer
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/9.9 what\r\n\r\n", b"\x00\xff" * 50 + b"\r\n\r\n"]
 )
 def test_what_is_no_http_is_a_broken_answer(data: bytes) -> None:
-    def answer(connection: socket.socket) -> None:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_RDWR)
-
-    with raw_server(answer) as url, pytest.raises(BrokenFault):
+    with raw_server(saying(data)) as url, pytest.raises(BrokenFault):
         send(operation(url), Clock().client())
 
 
@@ -125,14 +133,8 @@ HALF_HEADS = [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 201 Created\r\nX-A: b\r\n"
 
 @pytest.mark.parametrize("head", HALF_HEADS)
 def test_a_head_that_never_ends_is_no_answer_and_a_change_may_have_been_made(head: bytes) -> None:
-    arrived = []
-
-    def answer(connection: socket.socket) -> None:
-        arrived.append(1)
-        connection.sendall(head)
-        connection.shutdown(socket.SHUT_RDWR)
-
-    with raw_server(answer) as url, pytest.raises(BrokenFault) as caught:
+    arrived: list[int] = []
+    with raw_server(saying(head, arrived)) as url, pytest.raises(BrokenFault) as caught:
         send(operation(url, "POST"))
     assert caught.value.outcome_unknown
     assert len(arrived) == 1
@@ -196,13 +198,7 @@ def test_plain_http_on_a_tls_port_is_a_tls_fault(echo: EchoServer) -> None:
 
 def test_an_unknown_certificate_is_refused_and_a_known_one_is_not(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-
-    def answer_tls(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-
-    with tls_server(context, answer_tls) as url:
+    with tls_server(certificate) as url:
         with pytest.raises(TlsFault, match="certificate"):
             send(operation(url))
         settings = Settings(ca_bundle=str(certificate))
@@ -211,15 +207,7 @@ def test_an_unknown_certificate_is_refused_and_a_known_one_is_not(tmp_path: Path
 
 def test_an_api_has_authorities_and_a_client_certificate_of_its_own(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    context.load_verify_locations(certificate)
-    context.verify_mode = ssl.CERT_REQUIRED
-
-    def answer_tls(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
-
-    with tls_server(context, answer_tls) as url:
+    with tls_server(certificate, ssl.CERT_REQUIRED) as url:
         with pytest.raises(HttpFault):
             send(operation(url, entry="t"), HttpClient(settings=configured(ca_file=certificate)))
         client = HttpClient(settings=configured(ca_file=certificate, cert_file=certificate))
@@ -272,7 +260,11 @@ def make_certificate(folder: Path) -> Path:
 
 
 @contextmanager
-def tls_server(context: ssl.SSLContext, answer: Callable[[socket.socket], None]) -> Iterator[str]:
+def tls_server(certificate: Path, client: ssl.VerifyMode = ssl.CERT_NONE) -> Iterator[str]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(certificate)
+    context.verify_mode = client
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -284,7 +276,7 @@ def tls_server(context: ssl.SSLContext, answer: Callable[[socket.socket], None])
             try:
                 with context.wrap_socket(connection, server_side=True) as secure:
                     secure.recv(65536)
-                    answer(secure)
+                    secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
             except OSError:  # A client that does not trust the certificate closes the connection.
                 continue
 
@@ -424,11 +416,8 @@ LONG_SECRET = "sk-Long-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 4
 def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
     head: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def answer(connection: socket.socket) -> None:
-        connection.sendall(f"HTTP/1.1 {head}\r\n\r\n".encode())
-        # Without a valid Content-Length the body lasts until the connection is closed.
-        connection.shutdown(socket.SHUT_RDWR)
-
+    # Without a valid Content-Length the body lasts until the connection is closed.
+    answer = saying(f"HTTP/1.1 {head}\r\n\r\n".encode())
     with caplog.at_level(logging.DEBUG), raw_server(answer) as url:
         try:
             told = repr(send(operation(url, secret=LONG_SECRET, security=[{"Key": []}])))
