@@ -1,14 +1,12 @@
 """Guards the functions that programs use on answers: they find what is certain, else say what there is."""
 
 import contextlib
-import importlib.util
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restgpt.tools.sandbox import library
 from restgpt.tools.sandbox.library import field, number, one, rows, table
 
 PEOPLE: list[dict[str, Any]] = [
@@ -184,21 +182,6 @@ def test_none_or_several_matches_stop_the_program_with_the_candidates(
     with pytest.raises(RuntimeError) as caught:
         one(items, text, **conditions)
     assert str(caught.value) == sentence
-
-
-def test_the_driver_sets_what_stop_does() -> None:
-    spec = importlib.util.spec_from_file_location("own_library", library.__file__)
-    assert spec is not None
-    assert spec.loader is not None
-    own = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(own)
-
-    def stop(sentence: str) -> NoReturn:
-        raise SystemExit(sentence)
-
-    own.stop = stop  # type: ignore[attr-defined]
-    with pytest.raises(SystemExit, match="the list is empty"):
-        own.one([])
 
 
 def test_a_condition_on_a_field_that_no_item_has_is_an_error_of_the_program() -> None:

@@ -116,17 +116,6 @@ def test_the_object_that_an_error_is_about_is_described() -> None:
     assert "Hint" not in told("def f(): return {'a': get}\nf()['b']")
 
 
-def test_arguments_leave_monty_as_plain_values() -> None:
-    code = (
-        "import datetime, decimal\n"
-        "get(n=[datetime.date(2020, 1, 2), decimal.Decimal('1.5'), (x for x in 'ab'), {2, 1}, "
-        "range(2), {'a': 1}.keys(), map(str, [1]), b'x'])"
-    )
-    [call] = once(code).calls
-    assert call.keywords["n"] == ["2020-01-02", 1.5, ["a", "b"], [1, 2], [0, 1], ["a"], ["1"], {"@bytes": "eA=="}]
-    assert "function cannot be sent" in told("get(n=lambda: 1)")
-
-
 def test_names_of_a_program_are_not_those_of_the_library() -> None:
     code = (
         "plain = short = listed = ratio = None\nlist = max = str = type = sorted = 5\n"
