@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,12 @@ def host(script: str) -> str:
     )
     assert done.stderr[-2000:] == ""
     return done.stdout
+
+
+def test_fifty_threads_get_their_own_answers() -> None:
+    with ThreadPoolExecutor(50) as pool:
+        results = pool.map(lambda number: run_python("print(data * 2)", number, limits=PATIENT), range(50))
+    assert [result.output for result in results] == [f"{number * 2}\n" for number in range(50)]
 
 
 @pytest.mark.parametrize("ran", [False, True])
