@@ -332,9 +332,7 @@ def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(
     asked = [("X-Tenant", "header"), ("key", "query"), ("session", "cookie"), ("X-Other", "header")]
     parameters = [{"name": name, "in": place, "required": True, "schema": {"type": "string"}} for name, place in asked]
     paths = {"/a": {"get": {"operationId": "a", "parameters": parameters, "responses": {}}}}
-    (tmp_path / "api.json").write_text(
-        json.dumps({"openapi": "3.0.3", "servers": [{"url": "https://a.test"}], "paths": paths})
-    )
+    (tmp_path / "api.json").write_text(json.dumps(openapi(paths, servers=[{"url": "https://a.test"}])))
     own = "headers: {x-tenant: t}, query: {key: k}, cookies: {session: s}"
     file = write(tmp_path, f"a: {{spec: api.json, {own}}}\nb: {{spec: api.json}}")
     settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, apis=file)

@@ -147,8 +147,6 @@ def test_large_documents_of_odd_yaml_are_read_in_seconds() -> None:
     assert last["parameters"] == [{"name": "i", "in": "query"}]
 
 
-
-
 @pytest.mark.parametrize("before", ["// generated\n", "/* by\n hand */ "])
 def test_json_with_comments_of_javascript_is_read(before: str) -> None:
     text = '{"openapi": "3.0.0", /* a */ "info": {"title": "http://t // no", "version": "1"}, // b\n "paths": {}}'
