@@ -15,38 +15,27 @@ SUBJECTS = ("flows", "flow_runs", "task_runs", "deployments", "work_pools")
 FIELDS = ("id", "name", "tags", "state", "start_time", "version", "parent", "queue", "owner", "created")
 
 
+def of(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields}
+
+
 def schemas() -> dict[str, Any]:
     """Return fifty filter types, five for each of ten fields, and the types of the subjects above them."""
-    found: dict[str, Any] = {
-        "State": {
-            "type": "object",
-            "properties": {
-                "type": {
-                    "type": "object",
-                    "properties": {
-                        "any_": {
-                            "type": "array",
-                            "description": "A list of state types to include.",
-                            "items": {"type": "string", "enum": ["PENDING", "RUNNING", "COMPLETED", "FAILED"]},
-                        }
-                    },
-                },
-                "severity_rank": {"type": "integer", "description": "How grave the state is."},
-            },
-        }
-    }
+    states = {"type": "string", "enum": ["PENDING", "RUNNING", "COMPLETED", "FAILED"]}
+    any_ = {"type": "array", "description": "A list of state types to include.", "items": states}
+    found = {"State": of(type=of(any_=any_))}
     for subject in SUBJECTS:
         stem = subject.title().replace("_", "")
         fields = {name: {"$ref": f"#/components/schemas/{stem}{name.title()}"} for name in FIELDS}
         if subject == "flow_runs":
             fields["state"] = {"$ref": "#/components/schemas/State"}
-        found[stem] = {"type": "object", "properties": fields, "description": f"Filter {subject}."}
+        found[stem] = of(**fields) | {"description": f"Filter {subject}."}
         for name in FIELDS:
             bounds = {
                 f"{way}_": {"type": "string", "description": f"Keep the items whose {name} is {way} this value."}
                 for way in ("any", "not_any", "before", "after", "like", "is_null")
             }
-            found[f"{stem}{name.title()}"] = {"type": "object", "properties": bounds}
+            found[f"{stem}{name.title()}"] = of(**bounds)
     return found
 
 
@@ -55,7 +44,7 @@ def filtering() -> Operation:
         subject: {"$ref": f"#/components/schemas/{subject.title().replace('_', '')}"} for subject in SUBJECTS
     }
     fields["limit"] = {"type": "integer", "default": 200, "description": "How many to return."}
-    content = {"application/json": {"schema": {"type": "object", "properties": fields}}}
+    content = {"application/json": {"schema": of(**fields)}}
     responses = {"200": {"content": content}}
     return operation_of({"requestBody": {"content": content}, "responses": responses}, "post", schemas=schemas())
 
