@@ -245,32 +245,33 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
     assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
 
 
-def test_a_variable_names_the_file_of_the_apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the test runs, whose `apis.yaml` is allowed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
-    write(tmp_path, "here: {spec: x.json}")
-    named = tmp_path / "other.yaml"
+    return tmp_path
+
+
+def test_a_variable_names_the_file_of_the_apis(allowed: Path) -> None:
+    write(allowed, "here: {spec: x.json}")
+    named = allowed / "other.yaml"
     named.write_text("there: {spec: x.json}")
     assert list(Settings.from_env({"RESTGPT_APIS": str(named)}).apis) == ["there"]
     assert list(Settings.from_env({"RESTGPT_APIS": ""}).apis) == ["here"]
     with pytest.raises(SettingsError, match=r"none\.yaml is not a file"):
-        Settings.from_env({"RESTGPT_APIS": str(tmp_path / "none.yaml")})
+        Settings.from_env({"RESTGPT_APIS": str(allowed / "none.yaml")})
 
 
-def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
-    home = tmp_path / "home"
+def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(allowed: Path) -> None:
+    home = allowed / "home"
     home.mkdir()
     values = {"RESTGPT_HOME": str(home)}
     assert Settings.from_env(values).recipes == Path("recipes")
     file = write(home, "a: {spec: x.json}")
     assert Settings.from_env(values).recipes == home / "recipes"
-    write(tmp_path, "a: {spec: x.json}")
+    write(allowed, "a: {spec: x.json}")
     assert Settings.from_env(values).recipes == Path("recipes")
     assert Settings.from_env(values, apis=file).recipes == home / "recipes"
     assert Settings.from_env({**values, "RESTGPT_RECIPES": "~/mine"}).recipes == Path("~/mine").expanduser()

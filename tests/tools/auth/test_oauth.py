@@ -84,6 +84,11 @@ def token(name: str, **more: Any) -> Canned:
     return Canned(json.dumps({"access_token": name, "token_type": "bearer", **more}).encode())
 
 
+def connect(server: EchoServer) -> dict[str, str]:
+    """A scheme of OpenID Connect whose addresses this server tells."""
+    return {"type": "openIdConnect", "openIdConnectUrl": f"{server.url}/.well-known/openid-configuration"}
+
+
 def api(
     authority: str,
     service: str = "http://127.0.0.1:1",
@@ -259,9 +264,7 @@ def test_the_life_of_a_token_is_read_as_servers_write_it(seconds: object, rig: R
 )
 def test_a_discovery_without_endpoints_is_a_login_error(answer: Canned, tmp_path: Path, rig: Rig) -> None:
     rig.authority.script([answer])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
-    auth = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
-    found = rig.api(auth, scheme, is_named=False, entry="music")
+    found = rig.api(CLIENT, connect(rig.authority), is_named=False, entry="music")
     with pytest.raises(LoginError, match="correct openIdConnectUrl"):
         send(found, settings(tmp_path, rig.authority.url))
 
@@ -442,7 +445,7 @@ def test_tokens_are_not_asked_for_without_encryption(tmp_path: Path) -> None:
 def test_openid_connect_finds_its_addresses(tmp_path: Path, rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
     rig.authority.script([Canned(discovery), token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
+    scheme = connect(rig.authority)
     found = rig.api(scheme=scheme, is_named=False, entry="music")
     assert send(found, settings(tmp_path, f"{rig.authority.url}/"))[0] == 200
     assert [item.target for item in rig.authority.arrived] == ["/.well-known/openid-configuration", "/token"]
@@ -576,9 +579,8 @@ def test_a_token_server_that_only_the_document_names_gets_no_secret(auth: Any, r
 def test_a_discovered_token_server_gets_no_secret_either(rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "http://127.0.0.1:1/token", "issuer": "x"}).encode()
     rig.service.script([Canned(discovery)])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
     with pytest.raises(LoginError, match=r"names the token server http://127\.0\.0\.1:1, not a server of the API"):
-        rig.send(rig.api(scheme=scheme, is_named=False, entry="music"))
+        rig.send(rig.api(scheme=connect(rig.service), is_named=False, entry="music"))
 
 
 def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(tmp_path: Path, rig: Rig) -> None:
@@ -644,7 +646,7 @@ def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(rig: Rig) -> No
     ]
     rig.service.script([Canned(item) for item in found])
     rig.authority.script([token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
+    scheme = connect(rig.service)
     api_ = rig.api(scheme=scheme, is_named=False, entry="music")
     logged_in(api_, rig.known, confirm=True)
     assert [item.target for item in rig.authority.arrived] == ["/token"]
