@@ -27,10 +27,6 @@ def told(code: str, **options: Any) -> str:
     ("code", "way"),
     [
         ("l = [1]\ndel l[:1]", "Line 2: del is not here: d.pop(k) takes a key away"),
-        (
-            "def f():\n    x = yield 1",
-            "Line 2: a function with yield gives all its values at once here: write list(...)",
-        ),
         ("class A:\n    def __bool__(self): return False", "Line 2: __bool__ is not here: write an ordinary method"),
         ("class A(Exception): pass", "Line 1: a class cannot inherit here: write it without a base"),
         ("class A:\n    @property\n    def x(self): pass", "@property is not here: write an ordinary method"),
