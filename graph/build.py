@@ -11,7 +11,8 @@ from langgraph.store.base import BaseStore
 from restgpt.graph.node import after_caller, after_parser, after_planner, make_parser, node_of, reopened, role_of
 from restgpt.nodes.caller import make_caller
 from restgpt.nodes.dialogue.answer import Form
-from restgpt.nodes.planner import intake, make_planner
+from restgpt.nodes.intake import intake
+from restgpt.nodes.planner import make_planner
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import MAX_STEPS, Context, Services
 from restgpt.nodes.selector import MAX_CALLS, select_operations

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from restgpt.graph.build import make_resources
 from restgpt.graph.single import compile_program_graph
-from restgpt.nodes.planner import intake
+from restgpt.nodes.intake import intake
 from restgpt.nodes.recipe_choice import recipe_update
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Context, Services

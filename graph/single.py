@@ -26,7 +26,7 @@ from restgpt.calling.undo import reversals, settle_reversals
 from restgpt.graph.build import PARSES, compiled, make_resources
 from restgpt.graph.node import Node, after_parser, after_sending, make_last_parser, make_parser, node_of, role_of
 from restgpt.graph.persistence import undo_thread_id
-from restgpt.nodes.planner import opened_turn
+from restgpt.nodes.intake import opened_turn
 from restgpt.nodes.programs.program import client_update, corrected
 from restgpt.nodes.run.run import Run, check_store
 from restgpt.nodes.run.services import Context, Services

@@ -41,7 +41,7 @@ from restgpt.specs.docs.interface import Learned
 from restgpt.specs.effect import Effect
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
-from restgpt.tools.request.serialization import FilePolicy
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError, locked
 from restgpt.tools.settings import Settings

@@ -74,6 +74,10 @@ class Earlier:
         return cast(State, {"messages": messages, "instruction": "", "requests": calls, "steps": [], "turn": 1})
 
     def statuses(self, conversation: str, fingerprint: str) -> tuple[int, ...]:
-        """Return the statuses by which the very same request was answered in the conversation, the oldest first."""
-        same = (call["response"] for call in self.state(conversation)["requests"] if call["fingerprint"] == fingerprint)
-        return tuple(int(response["status"]) for response in same if "status" in response)
+        """Return the statuses by which the very same request was answered in the conversation, the oldest first.
+
+        0 is that of one that may have been carried out, though no answer came.
+        """
+        same = [call for call in self.state(conversation)["requests"] if call["fingerprint"] == fingerprint]
+        sent = (call for call in same if "status" in call["response"] or call.get("outcome_unknown"))
+        return tuple(int(call["response"].get("status", 0)) for call in sent)

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from restgpt.specs.api import Api, load_api
     from restgpt.specs.catalogue import Catalogue
+    from restgpt.specs.media_type import MediaType, RequestBody, Response
     from restgpt.specs.operation import Operation
-    from restgpt.specs.parameter import MediaType, Parameter, RequestBody, Response
+    from restgpt.specs.parameter import Parameter
     from restgpt.specs.problem import BrokenReference, Problem, SpecError, UnknownOperationError, UnknownPartError
-    from restgpt.specs.servers import SecurityScheme, Server
+    from restgpt.specs.security import SecurityScheme
+    from restgpt.specs.servers import Server
 
 __all__ = [
     "Api",
@@ -32,17 +34,17 @@ HOMES = {
     "Api": "api",
     "load_api": "api",
     "Catalogue": "catalogue",
-    "MediaType": "parameter",
+    "MediaType": "media_type",
     "Operation": "operation",
     "Parameter": "parameter",
-    "RequestBody": "parameter",
-    "Response": "parameter",
+    "RequestBody": "media_type",
+    "Response": "media_type",
     "BrokenReference": "problem",
     "Problem": "problem",
     "SpecError": "problem",
     "UnknownOperationError": "problem",
     "UnknownPartError": "problem",
-    "SecurityScheme": "servers",
+    "SecurityScheme": "security",
     "Server": "servers",
 }
 

@@ -19,22 +19,16 @@ from restgpt.specs.reading.index import Index, build_index
 from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.search.ranking import Search
 from restgpt.specs.search.search_index import SearchIndex, load_search_index
-from restgpt.specs.servers import (
+from restgpt.specs.security import (
     KINDS,
-    ROOT,
     Requirement,
     SecurityScheme,
-    Server,
-    absolute_url,
     flat_credentials,
-    no_host,
     read_requirements,
     read_scheme,
-    read_servers,
     requirement_problems,
-    server_problems,
-    with_path,
 )
+from restgpt.specs.servers import ROOT, Server, absolute_url, no_host, read_servers, server_problems, with_path
 
 MOST_NOTES = 4000
 """The maximum number of characters of the user's notes on an API, which prompts contain unchanged."""

@@ -14,15 +14,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from restgpt.specs.parameter import (
-    RESERVED_HEADERS,
-    Parameter,
-    RequestBody,
-    Response,
-    read_body,
-    read_parameters,
-    read_responses,
-)
+from restgpt.specs.media_type import RequestBody, Response, read_body, read_responses
+from restgpt.specs.parameter import RESERVED_HEADERS, Parameter, read_parameters
 from restgpt.specs.problem import BrokenReference, Problem, SpecError, is_success
 from restgpt.specs.reading.document import Document, follow_safely
 from restgpt.specs.reading.format import convert_operation, type_problems
@@ -31,17 +24,8 @@ from restgpt.specs.reading.tree import format_pointer, parse_pointer
 from restgpt.specs.schemas.json_schema import TOO_COMPLEX, json_schema
 from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.schemas.validation import only_value
-from restgpt.specs.servers import (
-    Requirement,
-    SecurityScheme,
-    Server,
-    absolute_url,
-    no_host,
-    read_requirements,
-    read_servers,
-    requirement_problems,
-    server_problems,
-)
+from restgpt.specs.security import Requirement, SecurityScheme, read_requirements, requirement_problems
+from restgpt.specs.servers import Server, absolute_url, no_host, read_servers, server_problems
 
 if TYPE_CHECKING:
     from restgpt.specs.api import Api

@@ -56,5 +56,8 @@ class UnknownPartError(LookupError):
 
 
 def is_success(status: int) -> bool:
-    """Whether a status is a 2xx (section 15.3); a redirect has done nothing yet."""
-    return 200 <= status < 300
+    """Whether a status is a 2xx (section 15.3), or 303 See Other: a change is done then, and a read is followed.
+
+    Any other redirect has done nothing yet (RFC 9110, section 15.4).
+    """
+    return 200 <= status < 300 or status == 303

@@ -25,8 +25,8 @@ from restgpt.specs.effect import Effect, effect_of
 from restgpt.specs.problem import is_success
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.request.arguments import by_place
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.prepared_request import PreparedRequest, settle
-from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.response.content import Reply
 from restgpt.tools.text.redaction import MARK
 from restgpt.tools.text.storable import storable_value
@@ -55,9 +55,9 @@ class Call:
     `confirm` has a person asked whatever the rules say; so does a `doubt`, which the question shows, and so do the
     `unknown` ids in the path, of which no part stands in what the user, an answer or the document says. `effect` is the
     newest knowledge of whether the call reads: by the document, until a decision under the rules renews it. `flow` is
-    what it may send of the answers of other APIs. `answered` are the statuses of the very same request in earlier
-    threads of the conversation. `line` is that of the program which makes the call, and `description` is then what the
-    line says; 0 without one.
+    what it may send of the answers of other APIs. `answered` are the statuses of the very same request in earlier calls
+    of the conversation, 0 for one that no answer came to. `line` is that of the program which makes the call, and
+    `description` is then what the line says; 0 without one.
 
     The rest is of later stages. `note` says why an answer of a person could not be used, or why the call was not sent.
     `question` is everything that a person has to see, as an action request of LangChain's human-in-the-loop middleware;
@@ -66,8 +66,9 @@ class Call:
     may be tried in all. `as_read` says that it may be sent because it only reads: if that is not certain any more, it
     is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended. `user` is for
     whom it is made, empty today. `response` is the record of what the API answered, empty if no answer came; with
-    `outcome_unknown` the API may have carried out a change all the same. `wire` is the request in short, once the call
-    is over, and `reply` the first reply itself, for those who are in the same process; it is not in the JSON form.
+    `outcome_unknown` the API may have carried out a change all the same, and with `can_undo` a call would reverse it.
+    `wire` is the request in short, once the call is over, and `reply` the first reply itself, for those who are in the
+    same process; it is not in the JSON form.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Call:
     user: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
     outcome_unknown: bool = False
+    can_undo: bool = False
     wire: RequestLine | None = None
     reply: Reply | None = field(default=None, compare=False)
 
@@ -172,6 +174,7 @@ class Call:
             "flow": self.flow,
             "answered": list(self.answered),
             "outcome_unknown": self.outcome_unknown,
+            "can_undo": self.can_undo,
             "permission": self.permission,
             "user": self.user,
             "request": self.wire,

@@ -41,6 +41,9 @@ REPEATED = "Page {} has the items of the page before it, so whether the list goe
 APART = "The pages have no list in common, so this is a list of them."
 """The notice of pages that are not joined, such as one with an error under the status of a success."""
 
+NOT_READY = "The API answered 202: the result is not made yet. Ask again later."
+"""The notice of a read without a result so far (RFC 9110, section 15.3.3)."""
+
 OF_THE_USER = "must come from the user, so that the API does not set it for another page"
 
 UNSURE = "Whether the API carried it out is not known: look before it is done again."
@@ -142,7 +145,9 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
         journal.conclude(ready.id, ready.fingerprint, done.outcome(), attempt=attempt)
     if done.succeeded or done.outcome_unknown:
         entry_name = entry_id(ready.id, ready.fingerprint)
-        journal.note(entry_name, attempt=attempt, undo=_undo(session, ready, earlier, made))
+        undo = _undo(session, ready, earlier, made)
+        journal.note(entry_name, attempt=attempt, undo=undo)
+        done = replace(done, can_undo="operation" in undo)
     return done
 
 
@@ -287,6 +292,7 @@ def _page_request(session: Session, draft: Call, arguments: Mapping[str, Any], n
 def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest: Rest | None = None) -> dict[str, Any]:
     """The record of a reply whose body is in the store, or of its pages as one; `rest` is that of a list."""
     notices = [rest.notice] if rest else []
+    notices += [NOT_READY] if replies[0].status == 202 and operation.is_safe else []
     cut_short: dict[str, Any] = {"rest": rest.kind} if rest else {}
     values = [reply.content.value if reply.content.kind == "json" else None for reply in replies]
     failed = session.rules.failure(operation, values) if replies[0].is_success else {}

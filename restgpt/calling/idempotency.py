@@ -16,8 +16,8 @@ from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import by_place, coerce, properties_of, validate
 from restgpt.tools.request.body import kind_of
+from restgpt.tools.request.files import CONTENT_KEYS
 from restgpt.tools.request.prepared_request import json_or_text, settle
-from restgpt.tools.request.serialization import CONTENT_KEYS
 
 HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
 

@@ -184,12 +184,15 @@ class Journal:
         merged = [{"id": entry, **_merged(dict(sorted(found.items())))} for entry, found in attempts.items()]
         return sorted(merged, key=lambda entry: entry["begun"])
 
-    def statuses(self, fingerprint: str) -> list[int]:
-        """The statuses by which the very same request was answered in this thread, the oldest first."""
+    def statuses(self, fingerprint: str, *, but: str = "") -> list[int]:
+        """The statuses by which the very same request was answered in this thread, the oldest first; 0 without answer.
+
+        `but` is the id of a call that does not count.
+        """
         items = stored_items(self._store, self.namespace, filter={"fingerprint": fingerprint})
-        ended = sorted((item.value for item in items if item.value["outcome"]), key=lambda value: value["begun"])
-        answers = (value["outcome"]["response"] for value in ended)
-        return [int(answer["status"]) for answer in answers if answer]
+        values = sorted((item.value for item in items), key=lambda value: value["begun"])
+        found = (value for value in values if value["of"] != entry_id(but, fingerprint))
+        return [int(((value["outcome"] or {}).get("response") or {}).get("status", 0)) for value in found]
 
     def has_other(self, fingerprint: str, turn_id: str) -> bool:
         """Whether another turn of this thread has sent, or was about to send, the very same request; not if undone."""

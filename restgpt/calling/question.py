@@ -46,7 +46,7 @@ from restgpt.calling.undo import outlook
 from restgpt.specs import Operation
 from restgpt.specs.api import slug
 from restgpt.specs.reading.tree import parse_pointer
-from restgpt.tools.request.serialization import is_file_argument
+from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.request.view import headers_section, is_cut, view, view_sections
 from restgpt.tools.text.quotation import named, section
 from restgpt.tools.text.storable import storable_value
@@ -324,10 +324,15 @@ def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
 
 
 def _answered_before(session: Session, draft: Call) -> list[str]:
-    """That the very same request was approved and answered before: a program or a model may repeat it."""
-    if not (statuses := [*draft.answered, *session.journal.statuses(draft.fingerprint)]):
-        return []
-    return [f"This very request was sent before. The API answered {', then '.join(map(str, statuses))}."]
+    """That the very same request was sent before: a program, a model or a person may repeat it.
+
+    The journal of a thread and the conversation may tell of the same one.
+    """
+    own = session.journal.statuses(draft.fingerprint, but=draft.id)
+    told = max(own, list(draft.answered), key=len)
+    answers = ", then ".join(str(status) if status else "nothing" for status in told)
+    doubt = " What was not answered may have been carried out all the same." if 0 in told else ""
+    return [f"This very request was sent before. The API answered {answers}.{doubt}"] if told else []
 
 
 def _source(operation: Operation) -> str:

@@ -159,10 +159,11 @@ class CallRecord(TypedDict):
     `unsure` counts how often a change was about to be sent without its outcome being known, `sends` how often it may
     be, which is once unless a person allowed more. `outcome_unknown` says of a change that it may have been carried
     out, although no success was answered. `answered` are the statuses by which the very same request was answered in
-    earlier threads of the conversation. `unknown` are the ids in its path of which nothing is known, so that a person
-    is asked about them. `flow` is set if the call may send what another API answered. `pause` is the id
-    of the pause in which a person approved it; `recalled` says that the approval is decided again. `permission` is the
-    key of the one by which it went out unasked, `user` for whom it is made, empty today.
+    earlier calls of the conversation, 0 for one that no answer came to; with `can_undo` a call would reverse it.
+    `unknown` are the ids in its path of which nothing is known, so that a person is asked about them. `flow` is set if
+    the call may send what another API answered. `pause` is the id of the pause in which a person approved it;
+    `recalled` says that the approval is decided again. `permission` is the key of the one by which it went out unasked,
+    `user` for whom it is made, empty today.
     """
 
     id: str
@@ -195,6 +196,7 @@ class CallRecord(TypedDict):
     pause: NotRequired[str]
     recalled: NotRequired[bool]
     permission: NotRequired[str]
+    can_undo: NotRequired[bool]
     user: NotRequired[str]
 
 

@@ -16,7 +16,7 @@ from restgpt.calling.idempotency import key_header
 from restgpt.calling.record import Place, Provenance
 from restgpt.specs import Operation
 from restgpt.specs.reading.tree import format_pointer, parse_pointer, places_in
-from restgpt.tools.request.serialization import is_file_argument
+from restgpt.tools.request.files import is_file_argument
 from restgpt.tools.text.quotation import named
 
 Scope: TypeAlias = dict[str, dict[str, Any]]

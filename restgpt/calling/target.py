@@ -194,12 +194,13 @@ def shown_target(operation: Operation, arguments: Mapping[str, Any], target: Tar
 
 
 def _would_change(present: Any, body: Mapping[str, Any]) -> list[FieldChange]:
-    if not isinstance(present, Mapping):
-        return []
+    """The fields of which the answer tells another value; it may wrap the thing, and cannot tell write-only fields."""
+    known = [present, *present.values()] if isinstance(present, Mapping) else []
+    thing = next((item for item in known if isinstance(item, Mapping) and item.keys() & body.keys()), {})
     return [
-        {"field": str(name), "before": present.get(name), "after": value}
+        {"field": str(name), "before": thing[name], "after": value}
         for name, value in body.items()
-        if present.get(name) != value
+        if name in thing and thing[name] != value
     ]
 
 

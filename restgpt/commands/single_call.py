@@ -132,7 +132,6 @@ def report(
 
 
 def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], output: Path | None) -> NoReturn:
-    from restgpt.calling.record import seems_to_read
 
     if called.state != "sent":
         why = {} if called.state == "held" else {"error" if called.state == "failed" else "reason": called.note}
@@ -152,15 +151,19 @@ def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], outp
     for notice in called.notices:
         terminal.say(notice)
     if output is not None:
+        if called.status_code == 202 and (body is None or not body.size):
+            raise UsageError(
+                "The API answered 202: the result is not made yet, and nothing was written. Call again later."
+            )
         _write(output, b"" if body is None else body.raw)
     shown = {name: response[name] for name in ("status", "headers", "media_type", "size", "truncated", "elapsed_ms")}
     shown |= {"outcome_unknown": called.record.get("outcome_unknown", False), "body": value}
     terminal.document({**about, "status": "done" if called.ok else "failed", "response": shown})
     if output is None and not terminal.as_json:
         _print_body(terminal, body, value)
-    if called.ok and called.thread and not seems_to_read(called.record):
+    if called.thread and called.record.get("can_undo"):
         terminal.note(f"Undo it with: restgpt undo {called.thread}")
-    if 300 <= (called.status_code or 0) < 400:
+    if 300 <= (called.status_code or 0) < 400 and not called.ok and called.status_code != 304:
         terminal.say(REDIRECTED)
     raise typer.Exit(Exit.DONE if called.ok else Exit.UNFULFILLED)
 
@@ -279,7 +282,7 @@ def call(
         from restgpt.nodes.run.services import Context, Services
         from restgpt.outcome import Called
         from restgpt.sources import Sources
-        from restgpt.tools.request.serialization import FilePolicy
+        from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings

@@ -21,13 +21,12 @@ from restgpt.host.definitions import (
     RESERVED,
     WORD_END,
     Definition,
-    answer_schema,
     describing_definition,
-    document_schema,
     reading_definition,
     size_of,
     waiting_definitions,
 )
+from restgpt.host.document_schema import answer_schema, document_schema
 from restgpt.prompts import fenced
 from restgpt.specs import Api, Catalogue, Operation
 from restgpt.specs.docs.documentation import TOKEN, documentation

@@ -27,7 +27,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from restgpt.host.definitions import Definition
 from restgpt.host.preview import TEMPLATE, ResultPage
-from restgpt.mcp.http import KEY, decision_of, elicitations
+from restgpt.mcp.elicitation import KEY, decision_of, elicitations
 from restgpt.mcp.seal import Sealed, SealError, Seals, digest_of
 from restgpt.mcp.service import RUNNING, Service, UnknownToolError
 from restgpt.mcp.tool_runs import (

@@ -19,8 +19,9 @@ from restgpt.specs.docs.focus import Relevance, focus_of, fold
 from restgpt.specs.docs.prose import prose
 from restgpt.specs.docs.value import Value, argument, argument_type
 from restgpt.specs.effort import within
+from restgpt.specs.media_type import Response
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import Parameter, Response
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.reading.tree import marks
 from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.search.query import STOP_STEMS, stems

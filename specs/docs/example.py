@@ -5,8 +5,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from restgpt.specs.effort import spend, within
+from restgpt.specs.media_type import MediaType
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import MediaType, Parameter
+from restgpt.specs.parameter import Parameter
 from restgpt.specs.problem import Problem, TooComplex
 from restgpt.specs.reading.document import Document
 from restgpt.specs.reading.tree import coerce, values_in

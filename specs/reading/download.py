@@ -30,7 +30,7 @@ from restgpt.specs.reading.json_text import encode_json
 if TYPE_CHECKING:
     import requests
 
-    from restgpt.specs.effort import Watchdog
+    from restgpt.specs.watchdog import Watchdog
 
 SWITCHING_PROTOCOLS = 101
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,4}")
@@ -146,7 +146,7 @@ def fetch_url(url: str, *, seconds: float = DOWNLOAD_SECONDS) -> Download:
     ends after `seconds`, however slowly the server sends.
     """
     # Imported here because it loads socket, which takes longer to import than most documents to read.
-    from restgpt.specs.effort import Watchdog
+    from restgpt.specs.watchdog import Watchdog
 
     try:
         label = public_url(url)

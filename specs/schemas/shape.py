@@ -20,6 +20,8 @@ MERGED_MOST = 20_000
 def merge_all_of(document: Document, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the members of `allOf`: all properties and required names, and the first of each other keyword.
 
+    Properties of one name, items and additional properties are joined, each as an `allOf` of its own.
+
     A member that refers to itself or to no node is left out, and so are those after `MERGED_MOST` steps.
     """
     if "allOf" not in schema:
@@ -99,23 +101,32 @@ class _Merged:
             elif key == "allOf":
                 # A list of its own, because the other schema may be merged again.
                 into.setdefault(key, list(value))
-            elif key == "additionalProperties" and value is False:
-                into.setdefault(key, False)
+            elif key in ("items", "additionalProperties") and isinstance(value, dict):
+                into[key] = _both(into[key], value) if key in into else value
             else:
                 into.setdefault(key, value)
 
     def whole(self) -> dict[str, Any]:
-        """Return the schema; properties of later members come first, and of equal names the earliest member's wins."""
+        """Return the schema; properties of later members come first, and those of equal names hold together."""
         if self._properties:
             own = self._schema["properties"]
             joined: dict[str, Any] = {}
             for properties in reversed([own if isinstance(own, dict) else {}, *self._properties]):
-                joined.update(properties)
+                joined |= {name: _both(value, joined.get(name)) for name, value in properties.items()}
             self._schema["properties"] = joined
         if self._required:
             names = [name for listed in [self._schema["required"], *self._required] for name in unique_texts(listed)]
             self._schema["required"] = list(dict.fromkeys(names))
         return self._schema
+
+
+def _both(first: Any, second: Any) -> Any:
+    """What two schemas ask for of one value; of keywords that both have and that cannot be joined the first counts."""
+    if first == second or not isinstance(second, dict) or not second:
+        return first
+    if not isinstance(first, dict) or (not first and first is not False):
+        return second if isinstance(first, dict) else first
+    return {"allOf": [first, second]}
 
 
 # How many alternatives are read, and how often one may lead to others before a value is reached.

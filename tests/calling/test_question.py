@@ -23,7 +23,7 @@ from restgpt.calling.session import Session
 from restgpt.calling.target import FieldChange, Target
 from restgpt.specs import Api, Catalogue, load_api
 from restgpt.tools.http.http_client import HttpClient
-from restgpt.tools.request.serialization import FilePolicy
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings
 from restgpt.tools.text.redaction import MARK

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.calling.target import COMPARED, KEPT, Target
+from restgpt.calling.target import COMPARED, KEPT, Target, shown_target
 
 
 def seen(value: Any) -> Target:
@@ -55,3 +56,25 @@ def test_a_long_state_is_restored_but_not_kept_in_the_checkpoint() -> None:
     assert (kept.value, kept.earlier["known"]) == (None, "unread")
     assert kept.differences(target) == []
     assert kept.differences(found({"at": 2, "text": "x" * COMPARED})) != []
+
+
+BODY = {"name": "new", "pin": "4711"}
+
+
+@pytest.mark.parametrize(
+    ("present", "changes"),
+    [
+        ({"name": "old", "id": 7}, [{"field": "name", "before": "old", "after": "new"}]),
+        ({"data": {"name": "old", "id": 7}}, [{"field": "name", "before": "old", "after": "new"}]),
+        ({"meta": {"at": 1}, "item": {"name": "old"}}, [{"field": "name", "before": "old", "after": "new"}]),
+        ({"name": None}, [{"field": "name", "before": None, "after": "new"}]),
+        ({"name": "new"}, []),
+        ({"other": 1}, []),
+        ([{"name": "old"}], []),
+    ],
+)
+def test_only_values_that_an_answer_tells_are_shown_as_those_before(present: Any, changes: list[Any]) -> None:
+    api = operation_of({}, "PATCH", base_url="http://127.0.0.1:1")
+    shown = shown_target(api, {"body": BODY}, found(present))
+    assert shown is not None
+    assert shown["changes"] == changes

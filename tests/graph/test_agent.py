@@ -505,7 +505,7 @@ def test_the_purpose_of_a_call_stands_for_an_empty_output_instruction(board: Boa
 
 
 def test_an_empty_instruction_is_refused(board: Board) -> None:
-    from restgpt.nodes.planner import EmptyInstructionError
+    from restgpt.nodes.intake import EmptyInstructionError
 
     with pytest.raises(EmptyInstructionError, match="instruction"):
         board.agent(by_role({})).ask("   ")

@@ -21,7 +21,7 @@ from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
 from restgpt.graph.build import build_graph
-from restgpt.nodes.planner import EmptyInstructionError
+from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.http.http_client import HttpClient
 from restgpt.tools.response.content import Reply

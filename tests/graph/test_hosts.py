@@ -20,7 +20,7 @@ from scripted import ScriptedModel
 
 from restgpt import as_tools
 from restgpt.graph.build import Graph, build_graph
-from restgpt.nodes.planner import EmptyInstructionError, UnreadablePartError
+from restgpt.nodes.intake import EmptyInstructionError, UnreadablePartError
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 COUNT = 'print(find_tasks()["total"], "tasks.")'

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from restgpt.calling.record import Request
 from restgpt.graph.build import build_graph
-from restgpt.nodes.planner import EmptyInstructionError
+from restgpt.nodes.intake import EmptyInstructionError
 from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.records import Step, Usage, add_steps
 from restgpt.nodes.state.results import OLD_RESULT, RESULT_BUDGET, RESULTS_BUDGET, bounded_results

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
+from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import raw_server
 
@@ -340,3 +341,26 @@ def test_a_change_by_a_session_that_broke_is_of_unknown_outcome() -> None:
 def test_a_session_and_services_are_not_given_together() -> None:
     with pytest.raises(ValueError, match="session cannot be given together"):
         Client(services=Services(), session=requests.Session())
+
+
+def test_the_question_says_that_an_equal_change_was_sent_and_not_answered() -> None:
+    with raw_server(lambda connection: connection.close()) as url:
+        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
+        client = Client([api])
+        first = client.decide(pending(client, *CREATED, conversation="talk"), "approve")
+        again = pending(client, *CREATED, conversation="talk")
+    assert first.state == "failed"
+    assert "This very request was sent before. The API answered nothing." in again.description
+    assert "may have been carried out all the same" in again.description
+
+
+def test_a_change_that_is_answered_303_is_done_and_can_be_undone(echo: EchoServer) -> None:
+    echo.script([Canned(b"", 303, {"Location": "/tasks/7"}), Canned(b"", 204)])
+    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
+    client = Client([api], context={"writes": "allow"})
+    done = client.call(*CREATED)
+    assert (done.ok, done.status_code, done.headers["location"]) == (True, 303, "/tasks/7")
+    assert done.record["can_undo"]
+    undone = client.decide(client.undo(done.thread), "approve")
+    assert undone.ok
+    assert [item.method for item in echo.arrived if item.method != "GET"] == ["POST", "DELETE"]

@@ -197,3 +197,15 @@ def test_the_python_of_the_readme_works_as_shown(tour: Tour, capsys: pytest.Capt
     [program] = blocks(README, "python")
     exec(compile(program.replace("8101", tour.port), "README.md", "exec"), {})
     assert capsys.readouterr().out == "There are 24 tasks.\n"
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_each_path_that_a_page_names_exists(page: str) -> None:
+    named = re.findall(r"`((?:[\w.-]+/)*[\w.-]+(?:/|\.py))`", (ROOT / page).read_text(encoding="utf-8"))
+    told = [name for name in named if not name.startswith((".", "runs/")) and name not in ELSEWHERE]
+    assert [name for name in told if not (ROOT / name).exists()] == []
+    assert len(told) > 10
+
+
+ELSEWHERE = ("chatserver.py", "utils.py")
+"""One is named beside the path of the folder that has it, the other as what no module is called."""

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from restgpt.specs import load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.tools.request.serialization import is_file_argument
+from restgpt.tools.request.files import is_file_argument
 
 OPERATIONS = {
     "box_openapi.json": 296,

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote_plus
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
-from restgpt.specs.servers import Requirement, SecurityScheme
+from restgpt.specs.security import Requirement, SecurityScheme
 from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError, SettingsError
 from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply

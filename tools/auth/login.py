@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from restgpt.specs.api import Api
-from restgpt.specs.servers import SecurityScheme
+from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.oauth import OAuthTokens, own_servers
 from restgpt.tools.errors import LoginError
 

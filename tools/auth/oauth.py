@@ -21,7 +21,7 @@ import requests
 import urllib3
 
 from restgpt.specs.api import Api
-from restgpt.specs.servers import SecurityScheme
+from restgpt.specs.security import SecurityScheme
 from restgpt.tools.auth.credentials import Credentials, login_name
 from restgpt.tools.auth.token import Token, TokenFile, read_discovery, read_token_answer
 from restgpt.tools.errors import AddressFault, BoundFault, HttpFault, LoginError, TimeoutFault
@@ -354,7 +354,7 @@ class OAuthTokens:
         except (HttpFault, LoginError) as known:
             fault = type(known)(str(known))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            fault = fault_of(error, exchange)
+            fault = fault_of(error, exchange, self._seconds)
         if exchange.was_aborted:
             # Whatever came before: a head or a body that the watchdog cut off can look like a whole one.
             fault = TimeoutFault(f"{origin} did not answer within {self._seconds:g} seconds; try again later")

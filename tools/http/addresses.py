@@ -24,10 +24,10 @@ from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
 from restgpt.specs.api import Api
-from restgpt.specs.effort import Watchdog
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.download import WholeHeadResponse
 from restgpt.specs.servers import absolute_url
+from restgpt.specs.watchdog import Watchdog
 from restgpt.tools.errors import AddressFault, ConnectFault, ResolveFault, TimeoutFault
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

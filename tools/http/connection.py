@@ -140,8 +140,8 @@ def _causes(error: BaseException) -> list[BaseException]:
     return found
 
 
-def fault_of(error: BaseException, exchange: Exchange) -> HttpFault:
-    """Map an exception of requests, urllib3 or the system to a fault.
+def fault_of(error: BaseException, exchange: Exchange, seconds: float) -> HttpFault:
+    """Map an exception of requests, urllib3 or the system to a fault; an answer could take `seconds`.
 
     Their messages hold URLs, so the message of the fault quotes nothing of them but the TLS verification error.
     """
@@ -157,7 +157,8 @@ def fault_of(error: BaseException, exchange: Exchange) -> HttpFault:
         remedy = "check the host name, or name your authorities as ca_file, your certificate as cert_file, in apis.yaml"
         return TlsFault(f"the TLS connection to {origin} failed{hint}; {remedy}", outcome_unknown=unknown)
     if kinds & {"ReadTimeout", "ReadTimeoutError", "timeout", "TimeoutError", "ConnectTimeout"}:
-        return TimeoutFault(f"{origin} did not answer in time; try again or ask for less", outcome_unknown=unknown)
+        longer = "`timeout` of its entry in apis.yaml lets it take longer"
+        return TimeoutFault(f"{origin} did not answer within {seconds:.3g} s; {longer}", outcome_unknown=unknown)
     if kinds & {"LineTooLong", "HTTPException"}:
         return BoundFault(f"{origin} sent too many or too long headers", outcome_unknown=unknown)
     if kinds & {"NewConnectionError", "ConnectionRefusedError"}:

@@ -60,7 +60,7 @@ from restgpt.tools.tracing.telemetry import node_context
 log = logging.getLogger("restgpt.http")
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-TOO_MANY_REQUESTS = 429
+ACCEPTED, TOO_MANY_REQUESTS = 202, 429
 TRANSIENT = frozenset({408, 425, 502, 503, 504})
 GATEWAY = frozenset({502, 504})
 """No good answer came to a gateway, so the server behind it may have acted (RFC 9110, sections 15.6.3 and 15.6.5)."""
@@ -150,7 +150,7 @@ class HttpClient:
         MissingCredentialError if the operation needs a credential that is not configured, CancelledRunError if the work
         was cancelled before the request was sent.
         """
-        limit = self._clock() + self.limits.total_seconds
+        limit = self._clock() + max(self.limits.total_seconds, self.answer_seconds(operation))
         limit = min(limit, deadline) if deadline is not None else limit
         only_reads = operation.is_safe if is_read is None else is_read
         loop = _RetryLoop(self, request, operation, limit, is_read=only_reads, before_send=before_send)
@@ -160,6 +160,12 @@ class HttpClient:
             # Raised outside any `except` block, so that no exception with the full URL becomes its context.
             raise outcome
         return outcome
+
+    def answer_seconds(self, operation: Operation) -> float:
+        """How long the answer of an operation may take, in seconds: as `apis.yaml` says, else the limit."""
+        entry = self.credentials.entry(operation.api)
+        rules = (rule.seconds for rule in entry.timeouts if rule.applies_to(operation)) if entry else iter(())
+        return next(rules, (entry.timeout if entry else None) or self.limits.read_seconds)
 
     def close(self) -> None:
         """Close all connections."""
@@ -215,6 +221,7 @@ class _RetryLoop:
             operation, allow_private=bool(entry and entry.allow_private), hosts=entry.hosts if entry else ()
         )
         self._auth = client.credentials.auth_for(operation)
+        self._answer_seconds = client.answer_seconds(operation)
         self._tls_options = TlsOptions(entry, client._ca_bundle)
         self._renewed = False
 
@@ -339,7 +346,7 @@ class _RetryLoop:
     def _transfer(self, request: PreparedRequest, exchange: Exchange) -> _Response:
         fault: HttpFault
         limits = self._client.limits
-        timeout = (exchange.remaining(limits.connect_seconds), exchange.remaining(limits.read_seconds))
+        timeout = (exchange.remaining(limits.connect_seconds), exchange.remaining(self._answer_seconds))
         try:
             home, adapter = _is_home(origin_of(self._request.url), exchange.origin), self._client._adapter
             verify, cert = self._tls_options.for_connection(home=home)
@@ -353,7 +360,7 @@ class _RetryLoop:
         except HttpFault as known:
             fault = type(known)(str(known), outcome_unknown=exchange.was_sent)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            fault = fault_of(error, exchange)
+            fault = fault_of(error, exchange, timeout[1])
         if exchange.was_aborted:
             fault = TimeoutFault(
                 f"{exchange.origin} did not finish answering in the time left; raise the time budget or ask for less",
@@ -391,11 +398,13 @@ class _RetryLoop:
 
     def _may_retry(self, outcome: _Response | HttpFault) -> bool:
         if isinstance(outcome, HttpFault):
-            if isinstance(outcome, NOT_RETRIED):
+            if isinstance(outcome, NOT_RETRIED) or (isinstance(outcome, TimeoutFault) and outcome.outcome_unknown):
                 return False
             return not outcome.outcome_unknown or self._is_idempotent
         if outcome.status == TOO_MANY_REQUESTS:
             return self._is_read or self._client.credentials.retries_429(self._operation.api)
+        if outcome.status == ACCEPTED:
+            return self._is_read and _retry_after(outcome.headers) is not None
         if outcome.status == 500:
             return self._is_read
         return outcome.status in TRANSIENT and self._is_idempotent

@@ -20,7 +20,7 @@ from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.reading.tree import places_in
 from restgpt.specs.schemas.validation import errors_of, is_found
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
-from restgpt.tools.request.serialization import Blob, BlobText
+from restgpt.tools.request.files import Blob, BlobText
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

@@ -18,21 +18,13 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from restgpt.specs.docs.example import minimal_arguments
+from restgpt.specs.media_type import MediaType, RequestBody
 from restgpt.specs.operation import Operation
-from restgpt.specs.parameter import MediaType, RequestBody
 from restgpt.specs.reading.document import follow_safely
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of, validate
-from restgpt.tools.request.serialization import (
-    OCTETS,
-    Blob,
-    Style,
-    XmlEncodingError,
-    joined,
-    query_pairs,
-    scalar,
-    write_xml,
-)
+from restgpt.tools.request.files import OCTETS, Blob
+from restgpt.tools.request.serialization import Style, XmlEncodingError, joined, query_pairs, scalar, write_xml
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"

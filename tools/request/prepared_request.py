@@ -14,8 +14,9 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from restgpt.specs.docs.example import example_faults, minimal_arguments
 from restgpt.specs.effort import within
+from restgpt.specs.media_type import MediaType
 from restgpt.specs.operation import SAFE, Operation
-from restgpt.specs.parameter import RESERVED_HEADERS, MediaType, Parameter
+from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.index import ONE, VARIABLE, variable, variables
 from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.schemas.validation import allowed_steps, only_value
@@ -45,9 +46,8 @@ from restgpt.tools.request.body import (
     kind_of,
     unknown_fields,
 )
+from restgpt.tools.request.files import Blob, FilePolicy, read_files, with_contents
 from restgpt.tools.request.serialization import (
-    Blob,
-    FilePolicy,
     Style,
     breaks_cookie,
     breaks_header,
@@ -56,9 +56,7 @@ from restgpt.tools.request.serialization import (
     joined,
     path_text,
     query_pairs,
-    read_files,
     scalar,
-    with_contents,
 )
 from restgpt.tools.text.redaction import Redactor
 

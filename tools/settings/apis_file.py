@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from restgpt.specs.api import slug
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.settings.entry import MODEL, ApiEntry, EffectRule, PolicyRule
+from restgpt.tools.settings.entry import MODEL, ApiEntry, EffectRule, PolicyRule, TimeoutRule
 from restgpt.tools.settings.environment import reason
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -164,4 +164,5 @@ def _told(name: str, error: ValidationError) -> tuple[str, str]:
         return place, str(first["ctx"]["error"])
     if kind == "literal_error":
         return place, f"must be {first['ctx']['expected']}".replace("'", "")
-    return place, _SENTENCES.get(kind) or _unknown(PolicyRule if at[0] == "policy" else EffectRule)
+    rules = {"policy": PolicyRule, "timeouts": TimeoutRule}
+    return place, _SENTENCES.get(kind) or _unknown(rules.get(str(at[0]), EffectRule))

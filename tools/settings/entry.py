@@ -26,7 +26,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
-from restgpt.specs.servers import flat_credentials
+from restgpt.specs.security import flat_credentials
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.addresses import Origin
 from restgpt.tools.http.authority import Authority, authority_of, web_origin_of
@@ -178,6 +178,13 @@ class EffectRule(Rule):
 
 
 @dataclass(frozen=True, slots=True)
+class TimeoutRule(Rule):
+    """How long the answer of some operations may take, in seconds."""
+
+    seconds: Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """How an API says in an answer with a status of success that it failed: `field` has the value `when`.
 
@@ -292,13 +299,13 @@ class ApiEntry:
 
     `hosts` are further hosts that redirects may lead to; they get no credentials. `auth_servers` are URLs of token
     servers that may get the API's client secret if its document names them. `ca_file` holds the certificate authorities
-    that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file`
-    are the client certificate. Without `retry_429` a change that the API answers 429 is not sent again. `failures` says
-    which answers with a status of success are none. `missing` lists unset environment variables that the secrets need;
-    a request to the API then fails, but the other APIs work. `notes` is the user's own text about the API, which models
-    read. `sources` are the entries whose values requests to this API may hold unasked, and `MODEL`. `hidden` are
-    secrets that another program gave, which are redacted only. All fields but `name`, `missing` and `hidden` are keys
-    of the file.
+    that the server's certificate is verified by, instead of the default ones. `cert_file` and `key_file` are the client
+    certificate. An answer may take `timeout` seconds, or those of the first of `timeouts` that fits. Without
+    `retry_429` a change that the API answers 429 is not sent again. `failures` says which answers with a status of
+    success are none. `missing` lists unset environment variables that the secrets need; a request to the API then
+    fails, but the other APIs work. `notes` is the user's own text about the API, which models read. `sources` are the
+    entries whose values requests to this API may hold unasked, and `MODEL`. `hidden` are secrets that another program
+    gave, which are redacted only. All fields but `name`, `missing` and `hidden` are keys of the file.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -320,6 +327,8 @@ class ApiEntry:
     allow_external: StrictBool = False
     retry_429: StrictBool = True
     failures: Failure | None = None
+    timeout: Annotated[float, Field(gt=0)] | None = None
+    timeouts: Annotated[tuple[TimeoutRule, ...], OR_NONE] = ()
     requests_per_second: Annotated[float, Strict(), Field(gt=0)] | None = None
     ca_file: File | None = None
     cert_file: File | None = None

@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore
 
 from restgpt.graph.build import Graph, add_executor, add_loop, build_graph, compiled, make_resources
 from restgpt.graph.node import after_sending, make_parser, node_of
-from restgpt.nodes.planner import intake
+from restgpt.nodes.intake import intake
 from restgpt.nodes.run.run import check_store
 from restgpt.nodes.run.services import Context, Services
 from restgpt.nodes.state.state import InputState, OutputState, State

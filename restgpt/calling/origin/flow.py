@@ -23,7 +23,7 @@ from restgpt.specs import Api, Operation, SpecError
 from restgpt.specs.api import entry_identity
 from restgpt.specs.reading.tree import format_pointer, parse_pointer, places_in, values_in
 from restgpt.specs.search.query import words
-from restgpt.tools.request.serialization import FILE_KEYS
+from restgpt.tools.request.files import FILE_KEYS
 from restgpt.tools.text.quotation import named, quoted
 
 MOST_DOCUMENTED = 20_000

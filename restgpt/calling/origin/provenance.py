@@ -18,7 +18,7 @@ from restgpt.specs import Operation
 from restgpt.specs.effort import within
 from restgpt.specs.reading.tree import format_pointer, parse_pointer, places_in
 from restgpt.tools.request.arguments import follow, is_open, properties_of
-from restgpt.tools.request.serialization import CONTENT_KEYS, FILE_KEYS
+from restgpt.tools.request.files import CONTENT_KEYS, FILE_KEYS
 from restgpt.tools.text.quotation import named
 from restgpt.tools.text.storable import storable_value
 

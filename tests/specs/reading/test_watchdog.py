@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from restgpt.specs.effort import Watchdog
+from restgpt.specs.watchdog import Watchdog
 
 PATIENCE_S = 60.0
 

@@ -6,7 +6,7 @@ import pytest
 from paths import api_of, operation_of
 
 from restgpt.specs import Api
-from restgpt.specs.servers import SCHEMES_OF_PROOF
+from restgpt.specs.security import SCHEMES_OF_PROOF
 from restgpt.tools.auth.credentials import Credentials
 from restgpt.tools.errors import MissingCredentialError, SettingsError
 from restgpt.tools.request.prepared_request import build_request

@@ -36,6 +36,7 @@ from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.response.content import Reply, read_content
 from restgpt.tools.settings import ApiEntry, Secret, Settings
+from restgpt.tools.settings.entry import TimeoutRule
 
 SECRET = "sk-very-secret-value"
 
@@ -94,10 +95,41 @@ def test_a_server_that_drips_is_cut_off_at_the_deadline(data: bytes) -> None:
 
 
 def test_a_server_that_never_answers_is_left_after_the_read_time() -> None:
-    client = HttpClient(limits=HttpLimits(read_seconds=0.1, attempts=1))
-    with raw_server(lambda connection: time.sleep(1)) as url, pytest.raises(TimeoutFault, match="in time") as caught:
+    arrived: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        arrived.append(1)
+        time.sleep(1)
+
+    client = HttpClient(limits=HttpLimits(read_seconds=0.1))
+    with raw_server(answer) as url, pytest.raises(TimeoutFault, match=r"within 0\.1 s.*apis\.yaml") as caught:
         send(operation(url), client)
-    assert caught.value.outcome_unknown
+    # What was slow once is not asked for again and again in silence.
+    assert (caught.value.outcome_unknown, len(arrived)) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "seconds"),
+    [
+        ({}, 30.0),
+        ({"timeout": 90}, 90.0),
+        ({"timeout": 90, "timeouts": (TimeoutRule(600, methods=("GET",)),)}, 600.0),
+        ({"timeout": 90, "timeouts": (TimeoutRule(600, paths=("/reports/**",)),)}, 90.0),
+    ],
+)
+def test_an_entry_says_how_long_an_answer_may_take(entry: dict[str, Any], seconds: float) -> None:
+    found = operation("http://127.0.0.1:1", entry="t")
+    assert HttpClient(settings=configured(**entry)).answer_seconds(found) == seconds
+
+
+@pytest.mark.parametrize(("headers", "asked"), [({"Retry-After": "2"}, 2), ({}, 1)])
+def test_a_read_that_is_accepted_is_asked_for_again_when_the_api_says(
+    echo: EchoServer, headers: dict[str, str], asked: int
+) -> None:
+    clock = Clock()
+    echo.script([Canned(b"", 202, headers), Canned(b"[1]")])
+    reply = send(operation(echo.url), clock.client())
+    assert (len(echo.arrived), reply.status, clock.slept) == (asked, 200 if headers else 202, [2.0] if headers else [])
 
 
 def test_nothing_listening_is_a_fault_whose_outcome_is_known() -> None:

@@ -15,8 +15,8 @@ from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import MOST_DEPTH
+from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.prepared_request import LONGEST_URL, PreparedRequest, build_request, settle
-from restgpt.tools.request.serialization import FilePolicy
 from restgpt.tools.request.view import view
 from restgpt.tools.sandbox.code import MOST_DEPTH as DIGEST_DEPTH
 from restgpt.tools.text.redaction import Redactor
