@@ -58,29 +58,19 @@ API = load_api(DOCUMENT)
 FUNCTIONS = from_operations(API.operations)
 BASE = "https://api.example.com/v1"
 
+USER = {"path": {"id": "a"}}
+GET_USER = f'requests.get(url="{BASE}/users/a", '
+
 PLACED: list[tuple[str, dict[str, Any], str]] = [
     ("me", {}, f'requests.get(url="{BASE}/users/me")'),
-    (
-        "getUser",
-        {"path": {"id": "a"}, "query": {"id": 5}},
-        f'requests.get(url="{BASE}/users/a", params={{"id": 5}})',
-    ),
     ("getUser", {"path": {"id": "a/b ?#../é"}}, f'requests.get(url="{BASE}/users/a%2Fb%20%3F%23..%2F%C3%A9")'),
-    (
-        "getUser",
-        {"path": {"id": "a"}, "query": {"fields": ["x", "y"], "tags": ["p", "q"]}},
-        f'requests.get(url="{BASE}/users/a", params={{"fields": "x,y", "tags": ["p", "q"]}})',
-    ),
-    (
-        "getUser",
-        {"path": {"id": "a"}, "query": {"filter": {"age": 3}, "all": True}},
-        f'requests.get(url="{BASE}/users/a", params={{"filter[age]": "3", "all": "true"}})',
-    ),
-    (
-        "getUser",
-        {"path": {"id": "a"}, "header": {"X-Count": 3}, "cookie": {"session": "s"}},
-        f'requests.get(url="{BASE}/users/a", headers={{"X-Count": "3"}}, cookies={{"session": "s"}})',
-    ),
+    ("getUser", {**USER, "query": {"id": 5}}, GET_USER + 'params={"id": 5})'),
+    ("getUser", {**USER, "query": {"fields": ["x", "y"]}}, GET_USER + 'params={"fields": "x,y"})'),
+    ("getUser", {**USER, "query": {"tags": ["p", "q"]}}, GET_USER + 'params={"tags": ["p", "q"]})'),
+    ("getUser", {**USER, "query": {"filter": {"age": 3}}}, GET_USER + 'params={"filter[age]": "3"})'),
+    ("getUser", {**USER, "query": {"all": True}}, GET_USER + 'params={"all": "true"})'),
+    ("getUser", {**USER, "header": {"X-Count": 3}}, GET_USER + 'headers={"X-Count": "3"})'),
+    ("getUser", {**USER, "cookie": {"session": "s"}}, GET_USER + 'cookies={"session": "s"})'),
     (
         "patchUser",
         {"path": {"id": 7}, "body": {"name": "x", "tags": [1, None]}},
@@ -88,11 +78,7 @@ PLACED: list[tuple[str, dict[str, Any], str]] = [
         'json={"name": "x", "tags": [1, None]})',
     ),
     ("login", {"body": {"user": "a b"}}, f'requests.post(url="{BASE}/login", data={{"user": "a b"}})'),
-    (
-        "upload",
-        {"body": {"note": "n"}},
-        f'requests.post(url="{BASE}/upload", files={{"note": (None, "n")}})',
-    ),
+    ("upload", {"body": {"note": "n"}}, f'requests.post(url="{BASE}/upload", files={{"note": (None, "n")}})'),
 ]
 
 

@@ -11,12 +11,12 @@ from restgpt_functions.docs.function import Function, FunctionParameter
 from restgpt_functions.docs.loading import load_functions
 
 
-def _published(data_folder: Path) -> list[tuple[str, Function, Call]]:
+def _published(data_folder: Path) -> list[tuple[Function, Call]]:
     file = data_folder / "openfunctions" / "gorilla_openfunctions_v1_test.json"
     found = []
     for entry in json.loads(file.read_text(encoding="utf-8")):
         function = read_function(entry["function"])
-        found.append((entry["question"], function, parse_calls(entry["model_answer"], [function])[0]))
+        found.append((function, parse_calls(entry["model_answer"], [function])[0]))
     return found
 
 
@@ -47,16 +47,8 @@ def test_checks_name_the_place_and_tell_what_only_the_user_knows() -> None:
     functions = load_functions(DOCUMENT)
     problems = check_call(Call("putUser", {"path": {}, "body": {"nick": 3}}), functions)
     assert {problem.pointer for problem in problems if problem.message == REQUIRED} == {"/path/id", "/body/name"}
-    function = read_function(
-        {
-            "name": "f",
-            "parameters": {
-                "type": "dict",
-                "properties": {"n": {"type": "integer"}, "level": {"type": "string", "enum": ["low", "high"]}},
-                "required": ["n"],
-            },
-        }
-    )
+    properties = {"n": {"type": "integer"}, "level": {"type": "string", "enum": ["low", "high"]}}
+    function = read_function({"name": "f", "parameters": {"type": "dict", "properties": properties, "required": ["n"]}})
     assert check_call(Call("f", {"n": 1, "level": "low"}), [function]) == []
     assert [(one.pointer, one.message) for one in check_call(Call("f", {}), [function])] == [("/n", REQUIRED)]
     (problem,) = check_call(Call("f", {"n": 1, "level": "mid"}), [function])
@@ -73,15 +65,8 @@ def test_checks_name_the_place_and_tell_what_only_the_user_knows() -> None:
 
 
 def test_lossless_conversions_settle_a_call() -> None:
-    function = read_function(
-        {
-            "name": "f",
-            "parameters": {
-                "type": "dict",
-                "properties": {"n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string"}}},
-            },
-        }
-    )
+    properties = {"n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string"}}}
+    function = read_function({"name": "f", "parameters": {"type": "dict", "properties": properties}})
     assert settle_call(Call("f", {"n": "5", "l": "a", "x": "5"}), function).arguments == {"n": 5, "l": ["a"], "x": "5"}
     named = Function("f", parameters=(FunctionParameter("city", {"type": "string"}),))
     assert settle_call(Call("f", {"city": Variable("Berkeley")}), named).arguments == {"city": "Berkeley"}
@@ -92,10 +77,10 @@ def test_lossless_conversions_settle_a_call() -> None:
 def test_published_answers_are_checked_and_one_defect_remains(data_folder: Path) -> None:
     defects = {
         number: [problem.pointer for problem in problems]
-        for number, (_, function, call) in enumerate(_published(data_folder))
+        for number, (function, call) in enumerate(_published(data_folder))
         if (problems := check_call(settle_call(call, function), [function]))
     }
     assert defects == {6: ["/level"]}
-    raw = {number: check_call(call, [function]) for number, (_, function, call) in enumerate(_published(data_folder))}
+    raw = {number: check_call(call, [function]) for number, (function, call) in enumerate(_published(data_folder))}
     as_written = {number: [problem.pointer for problem in problems] for number, problems in raw.items() if problems}
     assert as_written == {0: ["/amenities"], 5: ["/loc"], 6: ["/level"]}

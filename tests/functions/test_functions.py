@@ -18,48 +18,29 @@ LISTED = [
     {"name": "city", "type": "string", "description": "The city."},
     {"name": "days", "type": "integer", "default": 3},
 ]
+NAMED = {"name": "weather.get", "description": "W."}
+OF_GORILLA = {"name": "Weather", "api_call": "weather.get", "description": "W."}
 DIALECTS: dict[str, dict[str, Any]] = {
-    "api_call with a list": {"name": "Weather", "api_call": "weather.get", "description": "W.", "parameters": LISTED},
+    "api_call with a list": {**OF_GORILLA, "parameters": LISTED},
     "api_name with a list": {"name": "Weather", "api_name": "weather.get", "description": "W.", "parameters": LISTED},
-    "api_call with a schema": {
-        "name": "Weather",
-        "api_call": "weather.get",
-        "description": "W.",
-        "parameters": SCHEMA,
-    },
+    "api_call with a schema": {**OF_GORILLA, "parameters": SCHEMA},
     "required beside the schema": {
-        "name": "Weather",
-        "api_call": "weather.get",
-        "description": "W.",
+        **OF_GORILLA,
         "parameters": {"type": "object", "properties": PROPERTIES},
         "required": ["city"],
     },
-    "dict typed": {"name": "weather.get", "description": "W.", "parameters": {**SCHEMA, "type": "dict"}},
-    "OpenAI tool": {"type": "function", "function": {"name": "weather.get", "description": "W.", "parameters": SCHEMA}},
-    "Anthropic tool": {"name": "weather.get", "description": "W.", "input_schema": SCHEMA},
-    "MCP tool": {"name": "weather.get", "description": "W.", "inputSchema": SCHEMA},
-    "mapping of parameters": {
-        "name": "weather.get",
-        "description": "W.",
-        "parameters": {
-            "city": {"type": "string", "description": "The city."},
-            "days": {"type": "integer", "default": 3},
-        },
-    },
-    "required and optional lists": {
-        "name": "weather.get",
-        "description": "W.",
-        "parameters": {"required": LISTED[:1], "optional": LISTED[1:]},
-    },
+    "dict typed": {**NAMED, "parameters": {**SCHEMA, "type": "dict"}},
+    "OpenAI tool": {"type": "function", "function": {**NAMED, "parameters": SCHEMA}},
+    "Anthropic tool": {**NAMED, "input_schema": SCHEMA},
+    "MCP tool": {**NAMED, "inputSchema": SCHEMA},
+    "mapping of parameters": {**NAMED, "parameters": PROPERTIES},
+    "required and optional lists": {**NAMED, "parameters": {"required": LISTED[:1], "optional": LISTED[1:]}},
     "API zoo": {
         "user_name": "Weather",
         "api_name": "weather.get",
         "api_call": "weather.get(city, days=3)",
         "functionality": "W.",
-        "api_arguments": {
-            "city": {"type": "string", "description": "The city.", "required": True},
-            "days": {"type": "integer", "default": 3},
-        },
+        "api_arguments": {**PROPERTIES, "city": {**PROPERTIES["city"], "required": True}},
     },
 }
 

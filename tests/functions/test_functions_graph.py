@@ -40,29 +40,30 @@ ORDER = {
     "description": "Order food.",
     "parameters": [{"name": "items", "type": "array"}, {"name": "quantities", "type": "array"}],
 }
-DOCUMENT = {
-    "openapi": "3.0.3",
-    "info": {"title": "Users", "version": "1"},
-    "servers": [{"url": "https://api.example.com/v1"}],
-    "paths": {
-        "/users/{id}": {
-            "get": {
-                "operationId": "getUser",
-                "summary": "Get a user.",
-                "parameters": [
-                    {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}},
-                    {"name": "id", "in": "query", "schema": {"type": "string"}},
-                ],
-                "responses": {"200": {"description": "ok"}},
-            }
-        }
-    },
-}
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Users, version: "1"}
+servers: [{url: "https://api.example.com/v1"}]
+paths:
+  /users/{id}:
+    get:
+      operationId: getUser
+      summary: Get a user.
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer}}
+        - {name: id, in: query, schema: {type: string}}
+      responses: {200: {description: ok}}
+"""
 
 
 def calls(*pairs: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
     """A structured reply."""
     return {"thought": "", "calls": [{"name": name, "arguments": given} for name, given in pairs], **more}
+
+
+def weather(**given: Any) -> dict[str, Any]:
+    """A structured reply that calls for the weather."""
+    return calls(("weather.get", given))
 
 
 def run(replies: list[Reply], prompt: str, functions: Any = (WEATHER, ORDER), **context: Any) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def run(replies: list[Reply], prompt: str, functions: Any = (WEATHER, ORDER), **
 
 
 def test_a_single_call_comes_as_text_as_data_and_as_a_tool_call() -> None:
-    found = run([calls(("weather.get", {"city": "Oslo", "days": 2}))], "Weather in Oslo for two days")
+    found = run([weather(city="Oslo", days=2)], "Weather in Oslo for two days")
     assert found["outcome"] == "call"
     assert found["text"] == 'weather.get(city="Oslo", days=2)'
     assert found["calls"] == [{"name": "weather.get", "arguments": {"city": "Oslo", "days": 2}}]
@@ -84,17 +85,14 @@ def test_a_single_call_comes_as_text_as_data_and_as_a_tool_call() -> None:
 
 
 def test_lossless_conversions_need_no_repair() -> None:
-    found = run([calls(("weather.get", {"city": "Oslo", "days": "2"}))], "Weather in Oslo for 2 days")
+    found = run([weather(city="Oslo", days="2")], "Weather in Oslo for 2 days")
     assert found["calls"][0]["arguments"]["days"] == 2
     assert found["usage"]["calls"] == 1
 
 
 def test_a_fault_is_repaired_with_the_exact_reason() -> None:
     model = ScriptedModel(
-        [
-            calls(("weather.get", {"city": "Oslo", "days": 2, "units": "kelvin", "sky": 1})),
-            calls(("weather.get", {"city": "Oslo", "days": 2, "units": "metric"})),
-        ]
+        [weather(city="Oslo", days=2, units="kelvin", sky=1), weather(city="Oslo", days=2, units="metric")]
     )
     graph = build_functions_graph([WEATHER], model=model)
     found = graph.invoke({"prompt": "Metric weather in Oslo for 2 days"})
@@ -112,7 +110,7 @@ def test_repairs_end_after_two_and_say_what_is_wrong() -> None:
 
 
 def test_a_missing_required_value_leads_to_a_question_that_names_it() -> None:
-    found = run([calls(("weather.get", {"city": "Oslo"}))], "Weather in Oslo")
+    found = run([weather(city="Oslo")], "Weather in Oslo")
     assert found["outcome"] == "ask"
     assert "days" in found["question"]
     assert found["calls"] == [{"name": "weather.get", "arguments": {"city": "Oslo"}}]
@@ -120,34 +118,23 @@ def test_a_missing_required_value_leads_to_a_question_that_names_it() -> None:
 
 
 def test_placeholders_are_written_as_the_original_does() -> None:
-    found = run([calls(("weather.get", {"city": "Paris"}))], "What will the weather be?", on_missing="placeholder")
+    found = run([weather(city="Paris")], "What will the weather be?", on_missing="placeholder")
     assert found["outcome"] == "call"
     assert found["calls"][0]["arguments"] == {"city": "Paris", "days": 1}
 
 
+def needing(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that needs all its properties."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 LINES = {
     "name": "order",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "lines": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"dish": {"type": "string"}, "count": {"type": "integer"}},
-                    "required": ["dish", "count"],
-                },
-            },
-            "to": {
-                "type": "object",
-                "properties": {
-                    "geo": {"type": "object", "properties": {"lat": {"type": "number"}}, "required": ["lat"]},
-                },
-                "required": ["geo"],
-            },
-        },
-        "required": ["lines", "to"],
-    },
+    "parameters": needing(
+        lines={"type": "array", "items": needing(dish=TEXT, count={"type": "integer"})},
+        to=needing(geo=needing(lat=NUMBER)),
+    ),
 }
 """A function that requires values within the items of a list, and within an object in an object."""
 
@@ -192,10 +179,7 @@ def paused(replies: list[Reply], prompt: str) -> tuple[Any, Any, ScriptedModel, 
 
 
 def test_the_run_pauses_and_the_answer_completes_the_partial_call() -> None:
-    replies: list[Reply] = [
-        calls(("weather.get", {"days": 2})),
-        calls(("weather.get", {"city": "Oslo", "days": 5})),
-    ]
+    replies: list[Reply] = [weather(days=2), weather(city="Oslo", days=5)]
     graph, config, model, first = paused(replies, "Weather for 2 days")
     (question,) = first["__interrupt__"]
     assert [one["name"] for one in question.value["missing"]] == ["city"]
@@ -206,10 +190,7 @@ def test_the_run_pauses_and_the_answer_completes_the_partial_call() -> None:
 
 
 def test_the_answer_may_change_a_known_value() -> None:
-    replies: list[Reply] = [
-        calls(("weather.get", {"days": 2})),
-        calls(("weather.get", {"city": "Oslo", "days": 5})),
-    ]
+    replies: list[Reply] = [weather(days=2), weather(city="Oslo", days=5)]
     graph, config, _, _ = paused(replies, "Weather for 2 days")
     found = graph.invoke(Command(resume="Oslo, and make it 5 days"), config)
     assert found["text"] == 'weather.get(city="Oslo", days=5)'
@@ -217,25 +198,21 @@ def test_the_answer_may_change_a_known_value() -> None:
 
 @pytest.mark.parametrize("given", [{"city": "Oslo"}, {"/city": "Oslo"}])
 def test_values_by_name_complete_the_call_without_the_model(given: dict[str, str]) -> None:
-    graph, config, model, _ = paused([calls(("weather.get", {"days": 2}))], "Weather for 2 days")
+    graph, config, model, _ = paused([weather(days=2)], "Weather for 2 days")
     found = graph.invoke(Command(resume=given), config)
     assert found["text"] == 'weather.get(city="Oslo", days=2)'
     assert len(model.prompts) == 1
 
 
 def test_values_that_do_not_fit_are_asked_for_again() -> None:
-    graph, config, _, _ = paused([calls(("weather.get", {"city": "Oslo"}))], "Weather in Oslo")
+    graph, config, _, _ = paused([weather(city="Oslo")], "Weather in Oslo")
     again = graph.invoke(Command(resume={"days": "many"}), config)
     assert "must be integer" in again["__interrupt__"][0].value["question"]
     assert graph.invoke(Command(resume={"days": 4}), config)["text"] == 'weather.get(city="Oslo", days=4)'
 
 
 def test_a_second_question_follows_a_partial_answer() -> None:
-    replies: list[Reply] = [
-        calls(("weather.get", {})),
-        calls(("weather.get", {"city": "Oslo"})),
-        calls(("weather.get", {"city": "Oslo", "days": 1})),
-    ]
+    replies: list[Reply] = [weather(), weather(city="Oslo"), weather(city="Oslo", days=1)]
     graph, config, _, _ = paused(replies, "Weather")
     again = graph.invoke(Command(resume="Oslo"), config)
     assert [one["name"] for one in again["__interrupt__"][0].value["missing"]] == ["days"]
@@ -243,11 +220,7 @@ def test_a_second_question_follows_a_partial_answer() -> None:
 
 
 def test_a_further_question_keeps_the_partial_call() -> None:
-    replies: list[Reply] = [
-        calls(("weather.get", {"days": 2})),
-        calls(question="Which city exactly?"),
-        calls(("weather.get", {"city": "Oslo"})),
-    ]
+    replies: list[Reply] = [weather(days=2), calls(question="Which city exactly?"), weather(city="Oslo")]
     graph, config, _, _ = paused(replies, "Weather for 2 days")
     again = graph.invoke(Command(resume="the capital"), config)
     assert again["__interrupt__"][0].value["calls"] == [{"name": "weather.get", "arguments": {"days": 2}}]
@@ -255,7 +228,7 @@ def test_a_further_question_keeps_the_partial_call() -> None:
 
 
 def test_an_open_question_takes_values_as_words() -> None:
-    replies: list[Reply] = [calls(question="Weather or food?"), calls(("weather.get", {"city": "Oslo", "days": 1}))]
+    replies: list[Reply] = [calls(question="Weather or food?"), weather(city="Oslo", days=1)]
     graph, config, _, first = paused(replies, "Do something")
     assert first["__interrupt__"][0].value["missing"] == []
     found = graph.invoke(Command(resume={"what": "the weather in Oslo for one day"}), config)
@@ -263,7 +236,7 @@ def test_an_open_question_takes_values_as_words() -> None:
 
 
 def requests_doc(url: str, *names: str) -> dict[str, Any]:
-    params = {"type": "dict", "properties": {name: {"type": "string"} for name in names}, "required": list(names)}
+    params = needing(**dict.fromkeys(names, TEXT))
     properties = {"url": {"type": "string", "default": url}, "params": params}
     return {"name": "requests.get", "description": url, "parameters": {"properties": properties, "required": ["url"]}}
 
@@ -416,7 +389,7 @@ def test_many_functions_are_searched_for_the_likely_ones() -> None:
     chosen = shortlist(functions, "What is the weather in the city of Oslo?", 5)
     assert len(chosen) == 5
     assert 300 in chosen
-    model = ScriptedModel([calls(("weather.get", {"city": "Oslo", "days": 2}))])
+    model = ScriptedModel([weather(city="Oslo", days=2)])
     graph = build_functions_graph(functions, model=model, context={"max_functions": 5})
     assert graph.invoke({"prompt": "The weather in Oslo for 2 days"})["outcome"] == "call"
     assert model.texts[0].count("Runs job") <= 4
@@ -444,7 +417,7 @@ def test_the_exported_graph_shows_its_settings_and_its_ways() -> None:
 
 
 def test_settings_of_a_run_go_over_those_of_the_graph() -> None:
-    model = ScriptedModel([calls(("weather.get", {"city": "Oslo"}))])
+    model = ScriptedModel([weather(city="Oslo")])
     graph = build_functions_graph([WEATHER], model=model, context={"on_missing": "ask"})
     found = graph.invoke({"prompt": "Weather in Oslo"}, context=FunctionContext(on_missing="return"))
     assert found["outcome"] == "ask"

@@ -1,6 +1,7 @@
 """Guards the ten tasks on Box and Harbor: their worlds, and what counts as done."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ OURS = tasks(("box", "harbor"))
 NAMED = pytest.mark.parametrize(("suite", "task"), [pytest.param(*one, id=one[1].key) for one in OURS])
 
 
+def send(method: str, address: str, **given: Any) -> requests.Response:
+    return requests.request(method, address, timeout=30, **given)
+
+
+get = partial(send, "GET")
+
+
 @NAMED
 def test_the_right_calls_of_a_task_pass_and_doing_nothing_fails(suite: Suite, task: Task, data_folder: Path) -> None:
     load_api(suite.document(), base_url="http://127.0.0.1:1", name=suite.name)
@@ -31,7 +39,7 @@ def test_the_right_changes_with_one_more_fail(suite: Suite, task: Task) -> None:
     path, body = ("/folders/3005", {"name": "X"}) if suite.name == "box" else ("/labels/60", {"name": "x"})
 
     def act(url: str) -> str:
-        requests.put(url + path, json=body, timeout=30).raise_for_status()
+        send("PUT", url + path, json=body).raise_for_status()
         return task.gold(url)
 
     (fault,) = replay(suite, task, act)
@@ -47,14 +55,12 @@ def test_there_are_two_reads_and_three_changes_for_each_api_and_three_surprises(
 def test_a_world_logs_what_it_was_asked_and_is_reset() -> None:
     world = box.world()
     with served(world) as url:
-        made = requests.post(f"{url}/folders?fields=id", json={"name": "New", "parent": {"id": "0"}}, timeout=30)
+        made = send("POST", f"{url}/folders?fields=id", json={"name": "New", "parent": {"id": "0"}})
         assert (made.status_code, made.json()["id"]) == (201, str(box.NEW))
-        assert (
-            requests.post(f"{url}/folders", json={"name": "new", "parent": {"id": "0"}}, timeout=30).status_code == 409
-        )
-        assert requests.delete(f"{url}/folders/{box.NEW}", timeout=30).status_code == 204
+        assert send("POST", f"{url}/folders", json={"name": "new", "parent": {"id": "0"}}).status_code == 409
+        assert send("DELETE", f"{url}/folders/{box.NEW}").status_code == 204
         assert world.changes() == []
-        assert requests.delete(f"{url}/folders/3001", timeout=30).status_code == 204
+        assert send("DELETE", f"{url}/folders/3001").status_code == 204
     assert [change.key for change in world.changes()] == ["3001"]
     first = {"method": "POST", "path": "/2.0/folders", "query": {"fields": "id"}, "status": 201}
     assert world.log[0] == first | {"body": {"name": "New", "parent": {"id": "0"}}}
@@ -77,7 +83,7 @@ def test_a_world_logs_what_it_was_asked_and_is_reset() -> None:
 )
 def test_what_is_refused_has_the_error_form_of_the_api(world: Any, path: str, status: int, message: str) -> None:
     with served(world) as url:
-        answer = requests.get(url + path, timeout=30)
+        answer = get(url + path)
     told = answer.json()
     fault = (told["context_info"]["errors"] if "type" in told else told["errors"])[0]
     assert (answer.status_code, fault["message"]) == (status, message)
@@ -85,51 +91,49 @@ def test_what_is_refused_has_the_error_form_of_the_api(world: Any, path: str, st
 
 def test_box_shows_short_forms_pages_and_dates_as_numbers() -> None:
     with served(box.world()) as url:
-        page = requests.get(f"{url}/folders/3101/items", params={"offset": 100}, timeout=30).json()
+        page = get(f"{url}/folders/3101/items", params={"offset": 100}).json()
         assert (page["total_count"], len(page["entries"]), "size" in page["entries"][0]) == (134, 34, False)
-        sized = requests.get(f"{url}/folders/3101/items", params={"fields": "size", "limit": 5}, timeout=30).json()
+        sized = get(f"{url}/folders/3101/items", params={"fields": "size", "limit": 5}).json()
         assert [sorted(one) for one in sized["entries"][3:]] == [
             ["etag", "id", "name", "sequence_id", "size", "type"]
         ] * 2
-        marked = requests.get(f"{url}/folders/3101/items?usemarker=true&marker=100", timeout=30).json()
+        marked = get(f"{url}/folders/3101/items?usemarker=true&marker=100").json()
         assert (len(marked["entries"]), marked["next_marker"]) == (34, None)
-        largest = requests.get(f"{url}/folders/3101/items?sort=size&direction=DESC&limit=5", timeout=30).json()[
-            "entries"
-        ]
+        largest = get(f"{url}/folders/3101/items?sort=size&direction=DESC&limit=5").json()["entries"]
         assert [one["type"] for one in largest] == ["folder"] * 3 + ["file"] * 2
         assert [one["id"] for one in (largest[0], *largest[3:])] == ["3111", "6121", "6118"]
-        task = requests.get(f"{url}/tasks/7001", timeout=30).json()
+        task = get(f"{url}/tasks/7001").json()
         assert task["due_at"] == 1_775_833_200_000
-        found = requests.get(f"{url}/search", params={"query": '"lease draft v3"'}, timeout=30).json()
+        found = get(f"{url}/search", params={"query": '"lease draft v3"'}).json()
         assert [one["id"] for one in found["entries"]] == ["5002"]
-        refused = requests.post(f"{url}/tasks", json={"item": {"type": "file", "id": "5001"}}, timeout=30)
+        refused = send("POST", f"{url}/tasks", json={"item": {"type": "file", "id": "5001"}})
         assert (refused.status_code, "'completion_rule' is required" in refused.text) == (400, True)
 
 
 def test_harbor_pages_filters_and_encodes_as_documented() -> None:
     with served(harbor.world()) as url:
-        page = requests.get(f"{url}/projects/mirror/repositories?page=2&q=name=~alpine", timeout=30)
+        page = get(f"{url}/projects/mirror/repositories?page=2&q=name=~alpine")
         assert (len(page.json()), page.headers["X-Total-Count"]) == (3, "13")
         assert page.headers["Link"].endswith('?page=1&page_size=10>; rel="prev"')
-        most = requests.get(f"{url}/projects/2/repositories?sort=-pull_count&page_size=1", timeout=30).json()
+        most = get(f"{url}/projects/2/repositories?sort=-pull_count&page_size=1").json()
         assert most[0]["pull_count"] > 5000
         below = f"{url}/projects/atlas/repositories/payments"
-        assert requests.get(f"{below}%2Fgateway", timeout=30).status_code == 404
-        assert requests.get(f"{below}%252Fgateway", timeout=30).json()["name"] == "atlas/payments/gateway"
-        (*_, bare) = requests.get(f"{below}%252Fgateway/artifacts", timeout=30).json()
+        assert get(f"{below}%2Fgateway").status_code == 404
+        assert get(f"{below}%252Fgateway").json()["name"] == "atlas/payments/gateway"
+        (*_, bare) = get(f"{below}%252Fgateway/artifacts").json()
         assert (bare["tags"], bare["labels"]) == (None, None)
-        made = requests.post(f"{url}/projects", json={"project_name": "new"}, timeout=30)
+        made = send("POST", f"{url}/projects", json={"project_name": "new"})
         assert (made.status_code, made.text, made.headers["Location"]) == (201, "", "/api/v2.0/projects/9001")
-        robots = [one["name"] for one in requests.get(f"{url}/robots", timeout=30).json()]
+        robots = [one["name"] for one in get(f"{url}/robots").json()]
         assert robots == ["robot$deployer", "robot$backup"]
 
 
 def test_a_robot_is_updated_as_a_whole_and_by_its_own_name() -> None:
     with served(harbor.world()) as url:
-        robot = requests.get(f"{url}/robots/83", timeout=30).json()
+        robot = get(f"{url}/robots/83").json()
         for wrong in ({"disable": True}, robot | {"name": "deployer"}, robot | {"permissions": []}):
-            assert requests.put(f"{url}/robots/83", json=wrong, timeout=30).status_code == 400
-        assert requests.put(f"{url}/robots/83", json=robot, timeout=30).status_code == 200
+            assert send("PUT", f"{url}/robots/83", json=wrong).status_code == 400
+        assert send("PUT", f"{url}/robots/83", json=robot).status_code == 200
 
 
 def test_numbers_in_the_answer_may_have_separators_but_are_whole() -> None:

@@ -21,17 +21,11 @@ LEFT_OUT = re.compile(r"Left out[^:]*: (.*)")
 
 def api_of(case: dict[str, Any]) -> Api:
     """An API as a framework writes it from functions, with the policy as the Markdown of its description."""
-    paths = {
-        f"/tools/{name}": {
-            "post": {
-                "operationId": name,
-                "summary": summary,
-                "requestBody": {"content": {"application/json": {"schema": {"properties": _typed(fields)}}}},
-                "responses": {"200": {"description": "OK"}},
-            }
-        }
-        for name, (summary, fields) in case["operations"].items()
-    }
+    paths = {}
+    for name, (summary, fields) in case["operations"].items():
+        content = {"application/json": {"schema": {"properties": _typed(fields)}}}
+        tool = {"operationId": name, "summary": summary, "requestBody": {"content": content}}
+        paths[f"/tools/{name}"] = {"post": {**tool, "responses": {"200": {"description": "OK"}}}}
     policy = "\n\n".join(f"## {heading}\n\n" + "\n\n".join(rules) for heading, rules in case["policy"].items())
     info = {"title": case["title"], "version": "1", "description": f"# Policy\n\n{policy}"}
     return load_api({"openapi": "3.1.0", "info": info, "paths": paths}, base_url="http://127.0.0.1:9")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from paths import api_of
 
 from restgpt.specs import Operation, load_api
 from restgpt.specs.effect import effect_of
@@ -11,9 +12,7 @@ CHANGE, READ = {"x-restgpt-effect": " Change"}, {"x-restgpt-effect": "read"}
 
 
 def operation(path: str = "/x", *, method: str = "post", **more: Any) -> Operation:
-    described = {"responses": {"200": {"description": "ok"}}, **more}
-    document = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {path: {method: described}}}
-    return load_api(document, base_url="https://t.example").operations[0]
+    return api_of({path: {method: more}}, base_url="https://t.example").operations[0]
 
 
 @pytest.mark.parametrize(

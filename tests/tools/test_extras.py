@@ -7,34 +7,22 @@ import pytest
 
 from restgpt.tools.errors import BENCH, FUNCTIONS, command_of
 
+FOLDER = {"url": "file:///my%20code/restgpt", "dir_info": {}}
+EDITABLE = {"url": "file:///src/r", "dir_info": {"editable": True}}
 GIT = {"url": "https://git.example/restgpt", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
-WHEEL = {"url": "file:///home/me/restgpt-0.1.0-py3-none-any.whl", "archive_info": {}}
+SOURCE = "git+https://git.example/restgpt@abc123"
+FILE = "file:///home/me/restgpt-0.1.0-py3-none-any.whl"
+WHEEL = {"url": FILE, "archive_info": {}}
 
 
 @pytest.mark.parametrize(
     ("origin", "extra", "bench"),
     [
         (None, "'restgpt[mcp]'", "'restgpt-bench'"),
-        (
-            {"url": "file:///home/my%20code/restgpt", "dir_info": {}},
-            "'/home/my code/restgpt[mcp]'",
-            "'/home/my code/restgpt/restgpt-bench'",
-        ),
-        (
-            {"url": "file:///src/r", "dir_info": {"editable": True}},
-            "--editable '/src/r[mcp]'",
-            "--editable '/src/r/restgpt-bench'",
-        ),
-        (
-            GIT,
-            "'restgpt[mcp] @ git+https://git.example/restgpt@abc123'",
-            "'restgpt-bench @ git+https://git.example/restgpt@abc123#subdirectory=restgpt-bench'",
-        ),
-        (
-            WHEEL,
-            "'restgpt[mcp] @ file:///home/me/restgpt-0.1.0-py3-none-any.whl'",
-            "'restgpt-bench @ file:///home/me/restgpt_bench-0.1.0-py3-none-any.whl'",
-        ),
+        (FOLDER, "'/my code/restgpt[mcp]'", "'/my code/restgpt/restgpt-bench'"),
+        (EDITABLE, "--editable '/src/r[mcp]'", "--editable '/src/r/restgpt-bench'"),
+        (GIT, f"'restgpt[mcp] @ {SOURCE}'", f"'restgpt-bench @ {SOURCE}#subdirectory=restgpt-bench'"),
+        (WHEEL, f"'restgpt[mcp] @ {FILE}'", f"'restgpt-bench @ {FILE}'".replace("restgpt-0", "restgpt_bench-0")),
     ],
 )
 def test_an_extra_and_the_benchmarks_are_installed_from_where_the_package_came(

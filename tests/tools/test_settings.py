@@ -237,11 +237,6 @@ def test_a_secret_that_is_not_set_matters_to_its_own_api_only(tmp_path: Path) ->
     assert apis["a"].credentials() == {"l": "value"}
 
 
-def test_a_missing_file_that_was_named_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="not a file"):
-        Settings.from_env({}, apis=tmp_path / "none.yaml")
-
-
 def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"
@@ -250,32 +245,33 @@ def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.M
     assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
 
 
-def test_a_variable_names_the_file_of_the_apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the test runs, whose `apis.yaml` is allowed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
-    write(tmp_path, "here: {spec: x.json}")
-    named = tmp_path / "other.yaml"
+    return tmp_path
+
+
+def test_a_variable_names_the_file_of_the_apis(allowed: Path) -> None:
+    write(allowed, "here: {spec: x.json}")
+    named = allowed / "other.yaml"
     named.write_text("there: {spec: x.json}")
     assert list(Settings.from_env({"RESTGPT_APIS": str(named)}).apis) == ["there"]
     assert list(Settings.from_env({"RESTGPT_APIS": ""}).apis) == ["here"]
     with pytest.raises(SettingsError, match=r"none\.yaml is not a file"):
-        Settings.from_env({"RESTGPT_APIS": str(tmp_path / "none.yaml")})
+        Settings.from_env({"RESTGPT_APIS": str(allowed / "none.yaml")})
 
 
-def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    AllowedFolders(tmp_path / ".restgpt").allow(tmp_path)
-    home = tmp_path / "home"
+def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(allowed: Path) -> None:
+    home = allowed / "home"
     home.mkdir()
     values = {"RESTGPT_HOME": str(home)}
     assert Settings.from_env(values).recipes == Path("recipes")
     file = write(home, "a: {spec: x.json}")
     assert Settings.from_env(values).recipes == home / "recipes"
-    write(tmp_path, "a: {spec: x.json}")
+    write(allowed, "a: {spec: x.json}")
     assert Settings.from_env(values).recipes == Path("recipes")
     assert Settings.from_env(values, apis=file).recipes == home / "recipes"
     assert Settings.from_env({**values, "RESTGPT_RECIPES": "~/mine"}).recipes == Path("~/mine").expanduser()
@@ -337,9 +333,7 @@ def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(
     asked = [("X-Tenant", "header"), ("key", "query"), ("session", "cookie"), ("X-Other", "header")]
     parameters = [{"name": name, "in": place, "required": True, "schema": {"type": "string"}} for name, place in asked]
     paths = {"/a": {"get": {"operationId": "a", "parameters": parameters, "responses": {}}}}
-    (tmp_path / "api.json").write_text(
-        json.dumps({"openapi": "3.0.3", "servers": [{"url": "https://a.test"}], "paths": paths})
-    )
+    (tmp_path / "api.json").write_text(json.dumps(openapi(paths, servers=[{"url": "https://a.test"}])))
     own = "headers: {x-tenant: t}, query: {key: k}, cookies: {session: s}"
     file = write(tmp_path, f"a: {{spec: api.json, {own}}}\nb: {{spec: api.json}}")
     settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, apis=file)

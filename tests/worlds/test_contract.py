@@ -179,9 +179,8 @@ def test_who_does_nothing_or_guesses_scores_nothing(name: str, own: bool, seed: 
     world = open_world(name, seed=seed)
     for task in open_tasks(name, own=own):
         world.reset(task.fixture)
-        right = task.right(world)
-        assert not task.check(world, world.log, ""), task.key
-        assert not task.check(world, world.log, right), task.key
+        for answer in ("", "Done.", "The Beatles", task.right(world)):
+            assert not task.check(world, world.log, answer), (task.key, answer)
 
 
 @pytest.mark.parametrize(("name", "own"), SUITES)

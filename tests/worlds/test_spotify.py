@@ -45,10 +45,8 @@ def playlist_id(world: Spotify, name: str) -> str:
     return next(item["id"] for item in get(world, "/me/playlists")["items"] if item["name"] == name)
 
 
-@pytest.mark.parametrize("header", [None, "Bearer wrong"])
-def test_a_request_without_the_token_is_refused(world: Spotify, header: str | None) -> None:
-    headers = {} if header is None else {"Authorization": header}
-    refused(world.handle(Request("GET", "/v1/me", headers=headers)), 401)
+def test_a_request_with_another_token_is_refused(world: Spotify) -> None:
+    refused(world.handle(Request("GET", "/v1/me", headers={"Authorization": "Bearer wrong"})), 401)
 
 
 # Counterfactual values and decoys
@@ -508,18 +506,8 @@ def replies(world: Spotify) -> list[tuple[str, Reply]]:
 
 
 @pytest.mark.slow
-def test_replies_are_what_the_document_says(world: Spotify) -> None:
-    wrong = {
-        (operation, place) for operation, reply in replies(world) for place in check_reply(world.api, operation, reply)
-    }
-    assert not wrong
-
-
-@pytest.mark.slow
 def test_replies_are_what_the_published_document_says(world: Spotify, data_folder: Any) -> None:
     published_api = load_api(data_folder / "restbench" / "spotify_oas.json")
-    ours = {f"{operation.method} {operation.path}" for operation in world.api.operations}
-    assert {f"{operation.method} {operation.path}" for operation in published_api.operations} == ours
     # The published schema calls texts what is null where there is no further page and no address.
     nulls = {"$.artists.cursors.after", "$.artists.cursors.before", "$.artists.next", "$.next", "$.seeds[0].href"}
     wrong = {

@@ -13,54 +13,34 @@ from restgpt_functions.calls.parsing import parse_calls
 from restgpt_functions.docs.dialects import read_function
 from restgpt_functions.docs.loading import load_functions
 
-DOCUMENT = {
-    "openapi": "3.0.3",
-    "info": {"title": "Shop", "version": "1"},
-    "servers": [{"url": "https://shop.example.com"}],
-    "paths": {
-        "/orders/{id}": {
-            "get": {
-                "operationId": "showOrder",
-                "summary": "Show one order with its parcels.",
-                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
-                "responses": {"200": {"description": "ok"}},
-            }
-        },
-        "/wishes": {
-            "post": {
-                "operationId": "addWish",
-                "summary": "Put an article on a wish list.",
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        "application/json": {
-                            "schema": {
-                                "type": "object",
-                                "required": ["article"],
-                                "properties": {"article": {"type": "string"}},
-                            }
-                        }
-                    },
-                },
-                "responses": {"201": {"description": "made"}},
-            }
-        },
-    },
-}
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+servers: [{url: "https://shop.example.com"}]
+paths:
+  /orders/{id}:
+    get:
+      operationId: showOrder
+      summary: Show one order with its parcels.
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses: {200: {description: ok}}
+  /wishes:
+    post:
+      operationId: addWish
+      summary: Put an article on a wish list.
+      requestBody:
+        required: true
+        content:
+          application/json: {schema: {type: object, required: [article], properties: {article: {type: string}}}}
+      responses: {201: {description: made}}
+"""
 
 
+FIELDS = {"obj": {"type": "any"}, "indent": {"type": "integer"}, "sort_keys": {"type": "boolean"}}
 WRITE = {
     "name": "json.write",
     "description": "Write an object as JSON.",
-    "parameters": {
-        "type": "dict",
-        "properties": {
-            "obj": {"type": "any"},
-            "indent": {"type": "integer"},
-            "sort_keys": {"type": "boolean"},
-        },
-        "required": ["obj"],
-    },
+    "parameters": {"type": "dict", "properties": FIELDS, "required": ["obj"]},
 }
 
 

@@ -12,91 +12,61 @@ WRITE = {"gold": (FIND, CHANGE), "flows": {CHANGE: ("s17",)}}
 SENT = [entry(FIND), entry(CHANGE, query={"ids": "s17"})]
 FOUND = [request("find", result="The id is s17"), request("change", result="The response has no body.")]
 
-CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "done": ("none", "success", {"success": True}),
-    "provider down": (
-        "run",
-        "run broke off",
-        {"failure": Failure("ModelUnavailableError", "503"), "log": [], "plans": []},
+ASKED, NO_ID = request("find", result="s17"), request("find", result="There are three songs.")
+OTHER_ID, GREEN = entry(READ, path="/songs/s99"), request("read", result="green")
+DROP = "DELETE /songs"
+
+Case = tuple[str, str, dict[str, Any]]
+
+
+def case(module: str, rule: str, *log: Any, **given: Any) -> Case:
+    """The module and rule of a failed task, and its record: what was sent, unless it is all right, and the rest."""
+    return module, rule, {**({"log": [*log]} if log else {}), **given}
+
+
+CASES: dict[str, Case] = {
+    "done": case("none", "success", success=True),
+    "provider down": case("run", "run broke off", failure=Failure("ModelUnavailableError", "503"), log=[], plans=[]),
+    "planner unreadable": case("planner", "planner gave no decision", failure=Failure("ModelReplyError", "no JSON")),
+    "nothing planned": case("planner", "never planned", log=[], plans=[], requests=[], speaks_of=()),
+    "ended early": case(
+        "planner", "never planned", entry(FIND), plans=[plan("find")], requests=[request("find")], speaks_of=(FIND,)
     ),
-    "planner unreadable": ("planner", "planner gave no decision", {"failure": Failure("ModelReplyError", "no JSON")}),
-    "nothing planned": ("planner", "never planned", {"log": [], "plans": [], "requests": [], "speaks_of": ()}),
-    "ended early": (
-        "planner",
-        "never planned",
-        {"log": [entry(FIND)], "plans": [plan("find")], "requests": [request("find")], "speaks_of": (FIND,)},
+    "another selected": case(
+        *("selector", "another was selected", entry(FIND), entry(OTHER)),
+        plans=[plan("find"), plan("other")],
+        requests=[request("find")],
     ),
-    "another selected": (
-        "selector",
-        "another was selected",
-        {"log": [entry(FIND), entry(OTHER)], "plans": [plan("find"), plan("other")], "requests": [request("find")]},
+    "no call selected": case("selector", "another was selected", entry(FIND), plans=[plan("find")]),
+    "id not extracted": case("parser", "value not extracted", entry(FIND), requests=[NO_ID]),
+    "arguments refused": case(
+        "caller", "not carried out", entry(FIND), entry(READ, 404), requests=[ASKED, request("read", 404)]
     ),
-    "no call selected": ("selector", "another was selected", {"log": [entry(FIND)], "plans": [plan("find")]}),
-    "id not extracted": (
-        "parser",
-        "value not extracted",
-        {"log": [entry(FIND)], "requests": [request("find", result="There are three songs.")]},
+    "never requested": case("caller", "not carried out", entry(FIND), requests=[ASKED]),
+    "server failed": case("run", "API failed", entry(FIND), entry(READ, 500), requests=[ASKED, request("read", 500)]),
+    "no answer": case("run", "API failed", entry(FIND), requests=[ASKED, request("read", 0, state="failed")]),
+    "guessed an id": case("parser", "value not extracted", entry(FIND), OTHER_ID, requests=[NO_ID, GREEN]),
+    "took the wrong id": case(
+        "caller", "other value used", entry(FIND), OTHER_ID, requests=[request("find", result="s99, s17"), GREEN]
     ),
-    "arguments refused": (
-        "caller",
-        "not carried out",
-        {"log": [entry(FIND), entry(READ, 404)], "requests": [request("find", result="s17"), request("read", 404)]},
+    "deleted more, as planned": case(
+        "planner", "change planned in excess", *SENT, entry(DROP), requests=FOUND, speaks_of=(DROP,), **WRITE
     ),
-    "never requested": (
-        "caller",
-        "not carried out",
-        {"log": [entry(FIND)], "requests": [request("find", result="s17")]},
+    "deleted more, unplanned": case(
+        "selector", "change selected in excess", *SENT, entry(DROP), requests=FOUND, **WRITE
     ),
-    "server failed": (
-        "run",
-        "API failed",
-        {"log": [entry(FIND), entry(READ, 500)], "requests": [request("find", result="s17"), request("read", 500)]},
+    "changed twice, unplanned": case(
+        "selector", "change selected in excess", *SENT, SENT[1], requests=FOUND, speaks_of=(FIND,), **WRITE
     ),
-    "no answer": (
-        "run",
-        "API failed",
-        {"log": [entry(FIND)], "requests": [request("find", result="s17"), request("read", 0, state="failed")]},
-    ),
-    "guessed an id": (
-        "parser",
-        "value not extracted",
-        {
-            "log": [entry(FIND), entry(READ, path="/songs/s99")],
-            "requests": [request("find", result="There are three songs."), request("read", result="green")],
-        },
-    ),
-    "took the wrong id": (
-        "caller",
-        "other value used",
-        {
-            "log": [entry(FIND), entry(READ, path="/songs/s99")],
-            "requests": [request("find", result="s99, s17"), request("read", result="green")],
-        },
-    ),
-    "deleted more, as planned": (
-        "planner",
-        "change planned in excess",
-        {**WRITE, "log": [*SENT, entry("DELETE /songs")], "requests": FOUND, "speaks_of": ("DELETE /songs",)},
-    ),
-    "deleted more, unplanned": (
-        "selector",
-        "change selected in excess",
-        {**WRITE, "log": [*SENT, entry("DELETE /songs")], "requests": FOUND},
-    ),
-    "changed twice, unplanned": (
-        "selector",
-        "change selected in excess",
-        {**WRITE, "log": [*SENT, SENT[1]], "requests": FOUND, "speaks_of": (FIND,)},
-    ),
-    "answer not extracted": ("parser", "answer not extracted", {"told": False}),
-    "answered wrongly": ("planner", "answered wrongly", {}),
-    "changed wrongly": ("caller", "changed wrongly", {**WRITE, "log": SENT, "requests": FOUND, "told": False}),
+    "answer not extracted": case("parser", "answer not extracted", told=False),
+    "answered wrongly": case("planner", "answered wrongly"),
+    "changed wrongly": case("caller", "changed wrongly", *SENT, requests=FOUND, told=False, **WRITE),
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_failure_is_put_down_to_its_module(case: str) -> None:
-    module, rule, given = CASES[case]
+@pytest.mark.parametrize("name", CASES)
+def test_a_failure_is_put_down_to_its_module(name: str) -> None:
+    module, rule, given = CASES[name]
     found = attribute(record(**given))
     assert (found.module, found.rule) == (module, rule)
 

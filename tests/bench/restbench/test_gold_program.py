@@ -26,43 +26,26 @@ CREDITS = {
 }
 
 
+CREDIT = "credit in credits['crew']"
+DIRECTORS = f"credit for {CREDIT} if credit['job'] == 'Director'"
+
+
 @pytest.mark.parametrize(
     ("reference", "code", "value"),
     [
         ("$1.total", "credits['total']", 3),
         ("$1.crew[0].id", "credits['crew'][0]['id']", 1),
         ("$1.crew[-1].id", "credits['crew'][-1]['id']", 3),
-        (
-            "$1.crew[job=Director].id",
-            "next(credit for credit in credits['crew'] if credit['job'] == 'Director')['id']",
-            2,
-        ),
+        ("$1.crew[job=Director].id", f"next({DIRECTORS})['id']", 2),
         ("$1.crew[id=3].day", "next(credit for credit in credits['crew'] if credit['id'] == 3)['day']", "2019-01-01"),
-        (
-            "$1.crew[job=Director][1].id",
-            "[credit for credit in credits['crew'] if credit['job'] == 'Director'][1]['id']",
-            3,
-        ),
+        ("$1.crew[job=Director][1].id", f"[{DIRECTORS}][1]['id']", 3),
         ("$1.crew+crew[-1].id", "(credits['crew'] + credits['crew'])[-1]['id']", 3),
         ("$1.crew[*].id", "[credit['id'] for credit in credits['crew']]", [1, 2, 3]),
         ("$1.crew[:2][*].id", "[credit['id'] for credit in credits['crew'][:2]]", [1, 2]),
-        (
-            "$1.crew[job=Director][*].id",
-            "[credit['id'] for credit in credits['crew'] if credit['job'] == 'Director']",
-            [2, 3],
-        ),
-        (
-            "$1.crew[*].tags[*].name",
-            "[tag['name'] for credit in credits['crew'] for tag in credit['tags']]",
-            ["x", "y", "z"],
-        ),
+        ("$1.crew[job=Director][*].id", f"[{DIRECTORS}]".replace("credit", "credit['id']", 1), [2, 3]),
+        ("$1.crew[*].tags[*].name", f"[tag['name'] for {CREDIT} for tag in credit['tags']]", ["x", "y", "z"]),
         ("$1.crew.max(day).id", "max(credits['crew'], key=lambda credit: credit['day'])['id']", 2),
-        (
-            "$1.crew[job=Director].min(day).id",
-            "min((credit for credit in credits['crew'] if credit['job'] == 'Director'),"
-            " key=lambda credit: credit['day'])['id']",
-            3,
-        ),
+        ("$1.crew[job=Director].min(day).id", f"min(({DIRECTORS}), key=lambda credit: credit['day'])['id']", 3),
     ],
 )
 def test_a_reference_is_plain_python(reference: str, code: str, value: Any) -> None:

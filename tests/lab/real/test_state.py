@@ -46,21 +46,17 @@ def test_an_effect_is_wanted_if_it_is_a_part_of_the_way_to_the_expected_state(ef
     assert is_wanted(effect, BEFORE, TASK.expected(BEFORE)) is wanted
 
 
+DUNE, ULYSSES = {"title": "Dune", "shelf": "C"}, {"title": "Ulysses", "shelf": "A"}
+
+
 @pytest.mark.parametrize(
     ("after", "faults"),
     [
-        ({"/books/1": {"title": "Dune", "shelf": "C"}, "/books/77": {"title": "Ulysses", "shelf": "A"}}, 0),
-        ({"/books/1": {"title": "Dune", "shelf": "C"}}, 1),
-        ({"/books/77": {"title": "Ulysses", "shelf": "A"}}, 1),
-        ({"/books/1": {"title": "Dune", "shelf": "C"}, "/books/77": {"title": "Ulysses", "shelf": "Z"}}, 2),
-        (
-            {
-                "/books/1": {"title": "Dune", "shelf": "C"},
-                "/books/77": {"title": "Ulysses", "shelf": "A"},
-                "/books/78": {"title": "Ulysses", "shelf": "A"},
-            },
-            1,
-        ),
+        ({"/books/1": DUNE, "/books/77": ULYSSES}, 0),
+        ({"/books/1": DUNE}, 1),
+        ({"/books/77": ULYSSES}, 1),
+        ({"/books/1": DUNE, "/books/77": {"title": "Ulysses", "shelf": "Z"}}, 2),
+        ({"/books/1": DUNE, "/books/77": ULYSSES, "/books/78": ULYSSES}, 1),
         (BEFORE, 3),
     ],
 )
@@ -68,87 +64,48 @@ def test_a_judge_finds_every_resource_that_is_not_as_expected(after: State, faul
     assert len(differences(TASK.expected(BEFORE), after)) == faults
 
 
-THREAD = "00000000-0000-4000-8000-000000000003"
+THREAD = "/threads/00000000-0000-4000-8000-000000000003"
 LIBRARY = "/buckets/library/collections"
-ZONE = "/servers/localhost/zones"
+BOOKS = f"{LIBRARY}/books/records"
+ZONES = "/servers/localhost/zones"
+NET = f"{ZONES}/example.net."
+LANGGRAPH, KINTO, POWERDNS = LangGraph(), Kinto(), PowerDns()
+LOST = {"data": {"status": "lost"}}
+CLEARED = [{"path": f"/v1{BOOKS}/b04"}, {"path": f"{BOOKS}/b15"}]
+TOO_MANY = {"requests": [{"method": "DELETE", "path": f"{BOOKS}/b05"}]}
 
 
-def rrset(name: str, kind: str, ttl: int, *contents: str, change: str = "REPLACE") -> dict[str, Any]:
-    records = [{"content": content, "disabled": False} for content in contents]
-    return {"rrsets": [{"name": name, "type": kind, "ttl": ttl, "changetype": change, "records": records}]}
+def moved(name: str, ttl: int = 900) -> dict[str, Any]:
+    records = [{"content": "192.0.2.77", "disabled": False}]
+    return {"rrsets": [{"name": name, "type": "A", "ttl": ttl, "changetype": "REPLACE", "records": records}]}
 
 
 @pytest.mark.parametrize(
     ("server", "task", "method", "path", "body", "decision"),
     [
-        (LangGraph(), "red", "POST", "/threads/search", {"limit": 5}, "read"),
-        (LangGraph(), "red", "POST", "/threads", {"metadata": {}}, "reject"),
-        (LangGraph(), "maya", "PATCH", f"/threads/{THREAD}", {"metadata": {"owner": "Maya"}}, "approve"),
-        (LangGraph(), "maya", "PATCH", f"/threads/{THREAD}", {"metadata": {"owner": "Mia"}}, "reject"),
-        (LangGraph(), "maya", "DELETE", f"/threads/{THREAD}", None, "reject"),
-        (LangGraph(), "clear", "DELETE", f"/threads/{THREAD}", None, "approve"),
-        (LangGraph(), "clear", "DELETE", "/store/items", {"namespace": ["travel"], "key": "porto"}, "reject"),
-        (LangGraph(), "filed", "POST", "/runs/wait", {"assistant_id": "x"}, "approve"),
-        (LangGraph(), "red", "POST", "/runs/wait", {"assistant_id": "x"}, "reject"),
-        (Kinto(), "lost", "PATCH", f"{LIBRARY}/books/records/b01", {"data": {"status": "lost"}}, "approve"),
-        (Kinto(), "lost", "PATCH", f"{LIBRARY}/books/records/b02", {"data": {"status": "lost"}}, "reject"),
-        (Kinto(), "namesakes", "DELETE", f"{LIBRARY}/members/records/m2", None, "reject"),
-        (Kinto(), "reviews", "POST", LIBRARY, {"data": {"id": "reviews"}}, "approve"),
-        (Kinto(), "reviews", "DELETE", "/buckets/library", None, "reject"),
-        (
-            Kinto(),
-            "clear",
-            "POST",
-            "/batch",
-            {
-                "defaults": {"method": "DELETE"},
-                "requests": [{"path": f"/v1{LIBRARY}/books/records/b04"}, {"path": f"{LIBRARY}/books/records/b15"}],
-            },
-            "approve",
-        ),
-        (
-            Kinto(),
-            "clear",
-            "POST",
-            "/batch",
-            {"requests": [{"method": "DELETE", "path": f"{LIBRARY}/books/records/b05"}]},
-            "reject",
-        ),
-        (
-            PowerDns(),
-            "move",
-            "PATCH",
-            f"{ZONE}/example.net.",
-            rrset("shop.example.net.", "A", 900, "192.0.2.77"),
-            "approve",
-        ),
-        (
-            PowerDns(),
-            "move",
-            "PATCH",
-            f"{ZONE}/example.net",
-            rrset("shop.example.net", "A", 900, "192.0.2.77"),
-            "approve",
-        ),
-        (
-            PowerDns(),
-            "move",
-            "PATCH",
-            f"{ZONE}/example.net.",
-            rrset("shop.example.net.", "A", 60, "192.0.2.77"),
-            "reject",
-        ),
-        (
-            PowerDns(),
-            "move",
-            "PATCH",
-            f"{ZONE}/example.net.",
-            rrset("www.example.net.", "A", 900, "192.0.2.77"),
-            "reject",
-        ),
-        (PowerDns(), "move", "PUT", f"{ZONE}/example.net./notify", None, "reject"),
-        (PowerDns(), "taken", "POST", ZONE, {"name": "example.net.", "kind": "Native"}, "approve"),
-        (PowerDns(), "taken", "DELETE", f"{ZONE}/example.net.", None, "reject"),
+        (LANGGRAPH, "red", "POST", "/threads/search", {"limit": 5}, "read"),
+        (LANGGRAPH, "red", "POST", "/threads", {"metadata": {}}, "reject"),
+        (LANGGRAPH, "maya", "PATCH", THREAD, {"metadata": {"owner": "Maya"}}, "approve"),
+        (LANGGRAPH, "maya", "PATCH", THREAD, {"metadata": {"owner": "Mia"}}, "reject"),
+        (LANGGRAPH, "maya", "DELETE", THREAD, None, "reject"),
+        (LANGGRAPH, "clear", "DELETE", THREAD, None, "approve"),
+        (LANGGRAPH, "clear", "DELETE", "/store/items", {"namespace": ["travel"], "key": "porto"}, "reject"),
+        (LANGGRAPH, "filed", "POST", "/runs/wait", {"assistant_id": "x"}, "approve"),
+        (LANGGRAPH, "red", "POST", "/runs/wait", {"assistant_id": "x"}, "reject"),
+        (KINTO, "lost", "PATCH", f"{BOOKS}/b01", LOST, "approve"),
+        (KINTO, "lost", "PATCH", f"{BOOKS}/b02", LOST, "reject"),
+        (KINTO, "namesakes", "DELETE", f"{LIBRARY}/members/records/m2", None, "reject"),
+        (KINTO, "reviews", "POST", LIBRARY, {"data": {"id": "reviews"}}, "approve"),
+        (KINTO, "reviews", "DELETE", "/buckets/library", None, "reject"),
+        (KINTO, "clear", "POST", "/batch", {"defaults": {"method": "DELETE"}, "requests": CLEARED}, "approve"),
+        (KINTO, "clear", "POST", "/batch", TOO_MANY, "reject"),
+        (POWERDNS, "move", "PATCH", NET, moved("shop.example.net."), "approve"),
+        (POWERDNS, "move", "PATCH", NET.rstrip("."), moved("shop.example.net"), "approve"),
+        (POWERDNS, "move", "PATCH", NET, moved("shop.example.net.", ttl=60), "reject"),
+        (POWERDNS, "move", "PATCH", NET, moved("www.example.net."), "reject"),
+        (POWERDNS, "move", "PUT", f"{NET}/notify", None, "reject"),
+        (POWERDNS, "taken", "POST", ZONES, {"name": "example.net.", "kind": "Native"}, "approve"),
+        (POWERDNS, "taken", "DELETE", NET, None, "reject"),
     ],
 )
 def test_a_careful_person_approves_reads_and_what_the_task_wants_and_nothing_else(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.specs.docs.example import example_problems, minimal_arguments
 
 
@@ -84,8 +84,7 @@ def test_required_parameters_are_grouped_by_place() -> None:
         {"name": "page", "in": "query", "schema": {"type": "integer"}},
         {"name": "X-A", "in": "header", "required": True, "schema": {"enum": ["on"]}},
     ]
-    document = {"openapi": "3.0.0", "paths": {"/a/{id}": {"get": {"parameters": parameters, "responses": {}}}}}
-    example = minimal_arguments(load_api(document).operations[0])
+    example = minimal_arguments(operation_of({"parameters": parameters}, path="/a/{id}"))
     assert example == {"path": {"id": 42}, "query": {"q": ["string"]}, "header": {"X-A": "on"}}
 
 

@@ -1,6 +1,6 @@
 """The interface of several operations: types that functions share are written once, and the budget is kept."""
 
-from paths import api_of
+from paths import api_of, operation_of
 
 from restgpt.specs import Catalogue, load_api
 from restgpt.specs.docs.function_arguments import arguments_of
@@ -73,16 +73,6 @@ paths:
     get:
       operationId: get_key
       responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}}}
-  /keys/search:
-    post:
-      operationId: search_keys
-      x-restgpt-effect: read
-      summary: Search keys.
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Search'}}}}
-      responses:
-        '200':
-          description: ok
-          content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Key'}}}}
 components:
   schemas:
     Zone:
@@ -92,12 +82,6 @@ components:
     Key:
       type: object
       properties: {id: {type: string, readOnly: true}, title: {type: string}, bits: {type: integer}}
-    Search:
-      type: object
-      properties:
-        tone_of_the_answer: {type: string}
-        shade_of_the_answer: {type: string}
-        limit: {type: integer, maximum: 1000}
 """
 
 
@@ -204,12 +188,7 @@ def test_what_four_functions_say_of_an_argument_stands_once_and_what_a_body_repe
     given = {"name": "codes", "in": "query", "schema": codes, "description": "Codes, not names; here or in the body."}
     reads = {f"/{name}": {"get": {"operationId": f"list_{name}", "parameters": [region]}} for name in "abcd"}
     drop = {"operationId": "drop", "parameters": [given], "requestBody": body}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "Stock", "version": "1"},
-        "paths": {**reads, "/e": {"post": drop}},
-    }
-    api = load_api(document, base_url="http://localhost")
+    api = api_of({**reads, "/e": {"post": drop}})
     text = interface(list(api.operations), lambda one: one.name, budget=600)
     assert text.count("Where the stock lies.") == 1
     assert "In any function, region: Where the stock lies." in text
@@ -237,29 +216,14 @@ def test_what_a_put_does_with_absent_fields_is_said_once_for_all_functions() -> 
 
 
 def test_a_flat_key_with_a_dot_is_quoted() -> None:
-    document = """
-openapi: 3.1.0
-info: {title: Pages, version: '1'}
-servers: [{url: http://localhost}]
-paths:
-  /pages:
-    post:
-      operationId: add_page
-      requestBody:
-        content:
-          application/json:
-            schema:
-              type: object
-              required: [parent.id]
-              properties: {parent: {type: string}, parent.id: {type: string}, parent.kind: {type: integer}}
-      responses:
-        '200':
-          description: ok
-          content: {application/json: {schema: {type: object, properties: {parent.id: {type: string}}}}}
-"""
-    text = interface(load_api(document).operations, lambda item: item.name, budget=400)
+    text, number = {"type": "string"}, {"type": "integer"}
+    fields = {"parent": text, "parent.id": text, "parent.kind": number}
+    schema = {"type": "object", "required": ["parent.id"], "properties": fields}
+    answer = {"type": "object", "properties": {"parent.id": text}}
+    sent, got = ({"content": {"application/json": {"schema": one}}} for one in (schema, answer))
+    page = operation_of({"requestBody": sent, "responses": {"200": {"description": "ok", **got}}}, "post")
     body = "{'parent.id'*: str, parent: str, 'parent.kind': int}"
-    assert text == f"add_page(body: {body}) -> {{'parent.id'}}"
+    assert interface([page], lambda item: "add_page", budget=400) == f"add_page(body: {body}) -> {{'parent.id'}}"
 
 
 def test_a_condition_on_the_version_is_shown_for_changes_only() -> None:
@@ -269,4 +233,5 @@ def test_a_condition_on_the_version_is_shown_for_changes_only() -> None:
     text = interface(list(api.operations), lambda operation: operation.name, budget=200)
     assert text.splitlines()[:2] == ["see() -> any", "mend(If_Match: str) -> any"]
     assert arguments_of(api.operation("see"), {"If_Match": "7"}) == {"header": {"If-Match": "7"}}
+    assert text.count("In any function: If_Match is not sent by itself") == 1
     assert "In any function" not in interface([api.operation("see")], lambda operation: operation.name, budget=200)

@@ -180,11 +180,6 @@ def test_several_apis_share_a_map_by_their_labels() -> None:
         both.operation("PUT /store/v1/orders")
 
 
-def test_the_same_document_gives_the_same_map() -> None:
-    texts = {catalogue(api(wide("abc", "defg", "hij"))).map.open().text(90) for _ in range(2)}
-    assert len(texts) == 1
-
-
 def test_the_map_decodes_no_operation() -> None:
     broken = api({"/v1/orders": "get post", "/v1/people/{id}": "get"}, parameters=[{"$ref": "#/nowhere"}])
     assert "/v1 +3" in catalogue(broken).map.open().text(30)

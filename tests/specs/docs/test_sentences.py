@@ -1,13 +1,12 @@
 """Guards that sentences which state a rule keep their room in the texts of operations."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from paths import operation_of
 
 from restgpt.specs import Api, load_api
 from restgpt.specs.docs.documentation import documentation
-from restgpt.specs.docs.interface import interface
 from restgpt.specs.docs.prose import beyond, chosen, docstring, is_common_rule, is_rule, sentences
 from restgpt.specs.docs.signature import signature
 
@@ -149,66 +148,8 @@ def test_common_sentences_of_very_many_operations_are_found_in_a_part_of_them() 
     assert "- Returns 400 if the tool fails" in tools(3000).common_sentences
 
 
-def test_the_text_of_an_operation_may_name_another_one() -> None:
-    """A removal names the function that only ends the thing; its text is still its own."""
-    by_id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-    answers = {"204": {"description": "done"}}
-    paths = {
-        "/orders/{id}": {"parameters": [by_id], "delete": {"operationId": "withdraw", "responses": answers}},
-        "/orders/{id}/cancel": {"parameters": [by_id], "post": {"operationId": "end", "responses": answers}},
-    }
-    api = load_api({"openapi": "3.0.0", "info": {"title": "Orders", "version": "1"}, "paths": paths})
-    withdraw, end = interface(api.operations, lambda operation: operation.name, budget=400).split("\nend(")
-    assert "end only ends it" in withdraw
-    assert "only ends it" not in end
-
-
-VERSIONED: dict[str, Any] = {
-    "openapi": "3.0.0",
-    "info": {"title": "Jobs", "version": "1"},
-    "paths": {
-        "/jobs": {
-            "get": {
-                "operationId": "list_jobs",
-                "parameters": [
-                    {"name": "state", "in": "query", "schema": {"type": "string"}},
-                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
-                ],
-                "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {}}}}},
-            }
-        },
-        "/jobs/{id}": {
-            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
-            "patch": {
-                "operationId": "change_job",
-                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
-                "requestBody": {
-                    "content": {
-                        "application/json": {
-                            "schema": {
-                                "type": "object",
-                                "properties": {
-                                    "state": {"type": "string", "enum": ["open", "done"]},
-                                    "priority": {"type": "integer"},
-                                },
-                            }
-                        }
-                    }
-                },
-                "responses": {"200": {"description": "OK"}},
-            },
-        },
-    },
-}
-
-
 def test_a_list_whose_answer_nobody_describes_has_pages() -> None:
-    assert "pages=1" in signature(load_api(VERSIONED).operation("list_jobs"), "list_jobs", budget=100)
-
-
-def test_functions_that_take_a_version_say_once_where_it_comes_from() -> None:
-    api = load_api(VERSIONED)
-    change = api.operation("change_job")
-    text = interface([change, change], lambda operation: operation.name, budget=200)
-    assert text.count("In any function: If_Match is not sent by itself") == 1
-    assert "is not sent by itself" not in interface([api.operation("list_jobs")], lambda item: item.name, budget=200)
+    parameters = [{"name": name, "in": "query", "schema": {}} for name in ("state", "page")]
+    responses = {"200": {"description": "OK", "content": {"application/json": {"schema": {}}}}}
+    jobs = operation_of({"parameters": parameters, "responses": responses}, path="/jobs")
+    assert "pages=1" in signature(jobs, "list_jobs", budget=100)

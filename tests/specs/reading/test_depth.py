@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from paths import openapi
 
 from restgpt.specs import Api, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation, response_documentation
@@ -39,13 +40,8 @@ def document_of(schema: dict[str, Any], **schemas: Any) -> dict[str, Any]:
         "responses": {"200": {"description": "ok", "content": content}},
     }
     other = {"operationId": "other", "summary": "Other things.", "responses": {"200": {"description": "ok"}}}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "t", "version": "1"},
-        "servers": [{"url": "https://api.example.com"}],
-        "paths": {"/deep": {"post": operation}, "/other": {"get": other}},
-        "components": {"schemas": schemas},
-    }
+    paths = {"/deep": {"post": operation}, "/other": {"get": other}}
+    return openapi(paths, schemas=schemas, servers=[{"url": "https://api.example.com"}])
 
 
 def use(api: Api) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from loopback import Server
+from paths import operation_of
 
 from restgpt.specs import Api, BrokenReference, load_api
 from restgpt.specs.docs.documentation import documentation
@@ -60,29 +61,15 @@ def test_a_bare_schema_name_is_read_as_a_reference_to_it() -> None:
 
 
 def test_a_property_called_ref_is_a_property() -> None:
-    api = read("""
-        openapi: 3.0.0
-        info: {title: t, version: '1'}
-        paths:
-          /a:
-            post:
-              requestBody:
-                content:
-                  application/json:
-                    schema:
-                      type: object
-                      required: [$ref]
-                      properties:
-                        $ref: {type: string, description: a reference by name}
-              responses: {}
-    """)
-    operation = api.operations[0]
+    named = {"$ref": {"type": "string", "description": "a reference by name"}}
+    content = {"application/json": {"schema": {"type": "object", "required": ["$ref"], "properties": named}}}
+    operation = operation_of({"requestBody": {"content": content}}, "post")
     assert operation.body is not None
     schema = operation.json_schema(operation.body.preferred.schema, request=True)
     assert schema["properties"]["$ref"]["type"] == "string"
     assert minimal_arguments(operation)["body"] == {"$ref": "string"}
     assert "$ref*: str" in documentation(operation)
-    assert api.problems[1:] == []
+    assert operation.problems == ()
 
 
 def test_broken_references_are_problems_and_the_rest_works() -> None:

@@ -35,32 +35,12 @@ def test_every_unicode_encoding_is_read(encoding: str) -> None:
     assert load_api(json.dumps(document, ensure_ascii=False).encode(encoding)).title == "Größe 東京"
 
 
-def test_yaml_scalars_are_those_of_version_1_2() -> None:
-    text = b"date: 2020-09-14\ntime: 18:00\nno: no\noctal: 017\nyes: yes\nnumber: 1.5\nnothing: ~\n200: x\n"
-    expected = {
-        "date": "2020-09-14",
-        "time": "18:00",
-        "no": "no",
-        "yes": "yes",
-        "number": 1.5,
-        "nothing": None,
-        "200": "x",
-    }
-    read = json.loads(json_bytes(text))
-    assert {key: read[key] for key in expected} == expected
-
-
-def test_the_slow_yaml_reader_has_the_same_scalars() -> None:
-    text = b"big: 123456789012345678901234567890\ndate: 2020-09-14\ntime: 18:00\nanswer: no\non: off\n200: x\n"
-    read = json.loads(json_bytes(text))
-    assert read == {
-        "big": 123456789012345678901234567890,
-        "date": "2020-09-14",
-        "time": "18:00",
-        "answer": "no",
-        "on": "off",
-        "200": "x",
-    }
+@pytest.mark.parametrize("before", ["", "big: 123456789012345678901234567890\n"], ids=["quick", "slow"])
+def test_yaml_scalars_are_those_of_version_1_2_for_either_reader(before: str) -> None:
+    text = "date: 2020-09-14\ntime: 18:00\nno: no\nyes: yes\non: off\nnumber: 1.5\nnothing: ~\n200: x\n"
+    read = json.loads(json_bytes((before + text).encode()))
+    texts = {"date": "2020-09-14", "time": "18:00", "no": "no", "yes": "yes", "on": "off", "200": "x"}
+    assert read == {**texts, "number": 1.5, "nothing": None, **({"big": int(before[5:])} if before else {})}
 
 
 def test_yaml_merge_keys_are_merged() -> None:
@@ -68,12 +48,6 @@ def test_yaml_merge_keys_are_merged() -> None:
     found = decode_yaml(text.encode(), [])
     assert found["/a"] == {"get": {"a": 1}, "post": "no"}
     assert found["/b"] == {"get": {"a": 1}, "put": 2}
-
-
-@pytest.mark.parametrize("text", ['{"openapi": "3.0.0", "x": ' + "[" * 9000 + "]" * 9000 + "}", "[" * 9000])
-def test_nesting_without_end_is_no_document(text: str) -> None:
-    with pytest.raises(SpecError):
-        load_api(text)
 
 
 def test_a_doubled_yaml_key_keeps_its_last_value_and_is_named() -> None:
@@ -171,13 +145,6 @@ def test_large_documents_of_odd_yaml_are_read_in_seconds() -> None:
     last = found["paths"]["/things/19999"]["get"]
     assert last["responses"]["200"] == {"description": "fine", "x": -9223372036854776000}
     assert last["parameters"] == [{"name": "i", "in": "query"}]
-
-
-def test_an_alias_bomb_is_refused_without_being_expanded() -> None:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    with pytest.raises(SpecError):
-        load_api("\n".join(["openapi: 3.0.0", "paths: {}", *lines]))
 
 
 @pytest.mark.parametrize("before", ["// generated\n", "/* by\n hand */ "])

@@ -21,6 +21,9 @@ def accepts(schema: dict[str, Any], value: Any, **options: Any) -> bool:
     return Draft202012Validator(convert(schema, **options)).is_valid(value)
 
 
+CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+
+
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
@@ -40,6 +43,7 @@ def accepts(schema: dict[str, Any], value: Any, **options: Any) -> bool:
         ({"type": "string", "minLength": "2"}, "ab", "a"),
         ({"type": "string", "pattern": "/^[a-z]+$/i"}, "ABC", "1"),
         ({"allOf": [{"properties": {"a": {"type": "integer"}}}], "additionalProperties": False}, {"a": 1}, {"b": 1}),
+        ({"allOf": [CLOSED, {"properties": {"b": {"type": "integer"}}}]}, {"a": 1, "b": 2}, {"a": "x"}),
     ],
 )
 def test_what_a_schema_means_is_what_it_accepts(schema: dict[str, Any], good: Any, bad: Any) -> None:
@@ -117,13 +121,6 @@ def test_a_circle_through_dependent_schemas_can_be_validated() -> None:
     node = {"type": "object", "properties": {"n": {"type": "integer"}}, "dependentSchemas": {"n": inner}}
     assert accepts(inner, {"n": 1}, version="3.1.0", A=node)
     assert not accepts(inner, {"n": "bad"}, version="3.1.0", A=node)
-
-
-def test_closed_members_of_all_of_are_merged() -> None:
-    closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
-    schema = {"allOf": [closed, {"properties": {"b": {"type": "integer"}}}]}
-    assert accepts(schema, {"a": 1, "b": 2})
-    assert not accepts(schema, {"a": "x"})
 
 
 def test_read_only_properties_are_not_asked_for_in_requests() -> None:

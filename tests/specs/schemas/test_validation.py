@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.specs.schemas.validation import first_fault, is_found, is_quick
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.prepared_request import build_request
@@ -12,11 +13,9 @@ from restgpt.tools.request.prepared_request import build_request
 ENDLESS = ("^(a+)+$", "(a|a)*$", "(a|aa)+$", r"^(\w*)*$", "(a+a+)+b", "^(?:a?){40}$", "^(?=(a+)+$)", r"\w*\w*\w*\w*!$")
 
 
-def operation_of(schema: dict[str, Any]) -> Operation:
+def taking(schema: dict[str, Any]) -> Operation:
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    item = {"post": {"requestBody": body, "responses": {}}}
-    head = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "servers": [{"url": "https://api.example.com"}]}
-    return load_api({**head, "paths": {"/a": item}}).operations[0]
+    return operation_of({"requestBody": body}, "post", base_url="https://api.example.com")
 
 
 @pytest.mark.parametrize("pattern", ENDLESS)
@@ -25,8 +24,8 @@ def test_a_pattern_that_may_take_for_ever_is_not_tried(pattern: str) -> None:
     assert is_found(pattern, value) is None
     assert first_fault(value, {"pattern": pattern}) == ""
     schema = {"type": "string", "pattern": pattern, "example": value}
-    assert build_request(operation_of(schema), {"body": value}).body
-    assert operation_of(schema).problems == ()
+    assert build_request(taking(schema), {"body": value}).body
+    assert taking(schema).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def test_a_pattern_that_may_take_for_ever_is_not_tried(pattern: str) -> None:
     ],
 )
 def test_ordinary_patterns_are_judged_by(pattern: str, good: str, bad: str) -> None:
-    operation = operation_of({"type": "string", "pattern": pattern})
+    operation = taking({"type": "string", "pattern": pattern})
     assert build_request(operation, {"body": good}).body
     with pytest.raises(ArgumentError, match="does not match"):
         build_request(operation, {"body": bad})
@@ -54,7 +53,7 @@ def test_a_short_text_is_judged_by_more_patterns_than_a_long_one() -> None:
 
 def test_names_that_an_untried_pattern_may_mean_are_not_refused() -> None:
     closed = {"type": "object", "patternProperties": {"^(a+)+$": {"type": "integer"}}, "additionalProperties": False}
-    assert build_request(operation_of(closed), {"body": {"a" * 5000 + "?": 1}}).body
+    assert build_request(taking(closed), {"body": {"a" * 5000 + "?": 1}}).body
     quick = {**closed, "patternProperties": {"^x-": {}}}
     with pytest.raises(ArgumentError, match="is unknown"):
-        build_request(operation_of(quick), {"body": {"y": 1}})
+        build_request(taking(quick), {"body": {"y": 1}})

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from paths import api_of
 
-from restgpt.specs import Api, Catalogue, load_api
+from restgpt.specs import Api, Catalogue
 from restgpt.specs.search.features import switched
 from restgpt.specs.search.query import seeks_change
 
@@ -31,7 +32,7 @@ def works() -> Api:
         }
         paths[f"/{kind}s/{{{kind}_id}}/history"] = {"get": operation(f"Get {kind} history")}
         paths[f"/{kind}s/{{{kind}_id}}/parts"] = {"get": operation(f"Get {kind} parts")}
-    return load_api({"openapi": "3.0.0", "info": {"title": "Works", "version": "1"}, "paths": paths})
+    return api_of(paths, title="Works")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
+from paths import openapi
 from wire.echo import EchoServer
 
 from restgpt.calling.call import Call, OutdatedCallError, read_call
@@ -30,20 +31,14 @@ SEARCH = {"operationId": "search", "security": [], "responses": {"200": {"descri
 
 
 def document(title: str = "GitHub", scheme: str = "token", kind: Any = None) -> dict[str, Any]:
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": title, "version": "1"},
-        "components": {"securitySchemes": {scheme: kind or BEARER}},
-        "paths": {
-            "/x": {
-                "get": {"operationId": "read", "security": [{scheme: []}], "responses": {}},
-                "post": {"operationId": "write", "security": [], "responses": {}},
-                "delete": {"operationId": "wipe", "security": [], "responses": {}},
-            },
-            "/open": {"get": {"operationId": "open", "security": [], "responses": {}}},
-            "/search": {"post": SEARCH},
-        },
+    own = {"security": [], "responses": {}}
+    verbs = {
+        "get": {"operationId": "read", "security": [{scheme: []}], "responses": {}},
+        "post": {"operationId": "write", **own},
+        "delete": {"operationId": "wipe", **own},
     }
+    paths = {"/x": verbs, "/open": {"get": {"operationId": "open", **own}}, "/search": {"post": SEARCH}}
+    return openapi(paths, title=title, schemes={scheme: kind or BEARER})
 
 
 def api(entry: str | None = None, *, base_url: str = "https://api.example.com", **more: Any) -> Api:

@@ -84,6 +84,11 @@ def token(name: str, **more: Any) -> Canned:
     return Canned(json.dumps({"access_token": name, "token_type": "bearer", **more}).encode())
 
 
+def connect(server: EchoServer) -> dict[str, str]:
+    """A scheme of OpenID Connect whose addresses this server tells."""
+    return {"type": "openIdConnect", "openIdConnectUrl": f"{server.url}/.well-known/openid-configuration"}
+
+
 def api(
     authority: str,
     service: str = "http://127.0.0.1:1",
@@ -259,9 +264,7 @@ def test_the_life_of_a_token_is_read_as_servers_write_it(seconds: object, rig: R
 )
 def test_a_discovery_without_endpoints_is_a_login_error(answer: Canned, tmp_path: Path, rig: Rig) -> None:
     rig.authority.script([answer])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
-    auth = {"oauth.client_id": "me", "oauth.client_secret": "hush-hush"}
-    found = rig.api(auth, scheme, is_named=False, entry="music")
+    found = rig.api(CLIENT, connect(rig.authority), is_named=False, entry="music")
     with pytest.raises(LoginError, match="correct openIdConnectUrl"):
         send(found, settings(tmp_path, rig.authority.url))
 
@@ -442,7 +445,7 @@ def test_tokens_are_not_asked_for_without_encryption(tmp_path: Path) -> None:
 def test_openid_connect_finds_its_addresses(tmp_path: Path, rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "URL/token", "authorization_endpoint": "URL/authorize"}).encode()
     rig.authority.script([Canned(discovery), token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.authority.url}/.well-known/openid-configuration"}
+    scheme = connect(rig.authority)
     found = rig.api(scheme=scheme, is_named=False, entry="music")
     assert send(found, settings(tmp_path, f"{rig.authority.url}/"))[0] == 200
     assert [item.target for item in rig.authority.arrived] == ["/.well-known/openid-configuration", "/token"]
@@ -463,6 +466,18 @@ def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
         TokenFile(path).get(api("http://127.0.0.1:1"), "b")
 
 
+def follow(url: str, *answers: dict[str, str]) -> None:
+    """Do as a browser does at an authorization URL: send these answers to the login, each with its state."""
+    query = parse_qs(urlsplit(url).query)
+
+    def send_all() -> None:
+        for values in answers:
+            given = urlencode({"state": query["state"][0], **values})
+            urlopen(f"{query['redirect_uri'][0]}?{given}", timeout=PATIENCE_S).close()
+
+    threading.Thread(target=send_all, daemon=True).start()
+
+
 def test_a_login_takes_the_answer_with_the_right_state_only(rig: Rig) -> None:
     rig.authority.script([token("a-token", refresh_token="r-token")])
     found = api(rig.authority.url, auth={"oauth.client_id": "me"})
@@ -470,15 +485,8 @@ def test_a_login_takes_the_answer_with_the_right_state_only(rig: Rig) -> None:
     asked: dict[str, list[str]] = {}
 
     def browser(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        asked.update(query)
-        answers = [{"state": "forged", "code": "evil"}, {"state": query["state"][0], "code": "good"}]
-
-        def answer() -> None:
-            for values in answers:
-                urlopen(f"{query['redirect_uri'][0]}?{urlencode(values)}", timeout=PATIENCE_S).close()
-
-        threading.Thread(target=answer, daemon=True).start()
+        asked.update(parse_qs(urlsplit(url).query))
+        follow(url, {"state": "forged", "code": "evil"}, {"code": "good"})
 
     log_in(tokens, found, login_scheme(found), open_browser=browser, seconds=PATIENCE_S, scopes=["read"], confirm=agree)
     (exchange,) = rig.authority.arrived
@@ -497,9 +505,7 @@ def test_a_login_that_is_refused_or_forgotten_ends(rig: Rig) -> None:
     tokens = OAuthTokens(rig.known)
 
     def refuse(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'error': 'access_denied'})}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        follow(url, {"error": "access_denied"})
 
     with pytest.raises(LoginError, match="refused"):
         log_in(tokens, found, login_scheme(found), open_browser=refuse, seconds=PATIENCE_S, confirm=agree)
@@ -514,17 +520,15 @@ def test_a_login_outlasts_malformed_and_dripping_requests(
     found = api(rig.authority.url, auth={"oauth.client_id": "me"})
     held: list[socket.socket] = []
 
-    def disturb(url: str) -> str:
+    def disturb(url: str) -> None:
         redirect = parse_qs(urlsplit(url).query)["redirect_uri"][0]
         for data in (b"GET /call", b"GET //[ HTTP/1.1\r\n\r\n", b"\x16\x03\r\n\r\n"):
             held.append(socket.create_connection(("127.0.0.1", urlsplit(redirect).port or 0)))
             held[-1].sendall(data)
-        return redirect
 
     def browser(url: str) -> None:
-        answer = urlencode({"state": parse_qs(urlsplit(url).query)["state"][0], "code": "good"})
-        address = f"{disturb(url)}?{answer}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        disturb(url)
+        follow(url, {"code": "good"})
 
     tokens = OAuthTokens(rig.known)
     began = time.monotonic()
@@ -575,9 +579,8 @@ def test_a_token_server_that_only_the_document_names_gets_no_secret(auth: Any, r
 def test_a_discovered_token_server_gets_no_secret_either(rig: Rig) -> None:
     discovery = json.dumps({"token_endpoint": "http://127.0.0.1:1/token", "issuer": "x"}).encode()
     rig.service.script([Canned(discovery)])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
     with pytest.raises(LoginError, match=r"names the token server http://127\.0\.0\.1:1, not a server of the API"):
-        rig.send(rig.api(scheme=scheme, is_named=False, entry="music"))
+        rig.send(rig.api(scheme=connect(rig.service), is_named=False, entry="music"))
 
 
 def test_a_token_server_of_the_api_or_of_the_file_gets_the_secret(tmp_path: Path, rig: Rig) -> None:
@@ -594,9 +597,7 @@ def logged_in(found: Api, known: Settings, confirm: Any) -> list[str]:
     questions: list[str] = []
 
     def browser(url: str) -> None:
-        query = parse_qs(urlsplit(url).query)
-        address = f"{query['redirect_uri'][0]}?{urlencode({'state': query['state'][0], 'code': 'good'})}"
-        threading.Thread(target=lambda: urlopen(address, timeout=PATIENCE_S).close(), daemon=True).start()
+        follow(url, {"code": "good"})
 
     def ask(question: str) -> bool:
         questions.append(question)
@@ -645,7 +646,7 @@ def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(rig: Rig) -> No
     ]
     rig.service.script([Canned(item) for item in found])
     rig.authority.script([token("a-token")])
-    scheme = {"type": "openIdConnect", "openIdConnectUrl": f"{rig.service.url}/.well-known/openid-configuration"}
+    scheme = connect(rig.service)
     api_ = rig.api(scheme=scheme, is_named=False, entry="music")
     logged_in(api_, rig.known, confirm=True)
     assert [item.target for item in rig.authority.arrived] == ["/token"]

@@ -405,6 +405,10 @@ def following_body(found: Operation, value: Any, body: Any) -> Any:
 
 
 NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+NOTION, WISH = {"start_cursor": "string", "page_size": "integer", "filter": "object"}, {"filter": {"a": 1}}
+ELASTIC = {"from": "integer", "size": "integer", "query": "object"}
+SIZED = {"pagination": {"size": 1}}
+CURSOR = {"type": "object", "properties": {"cursor": {"type": "string"}}}
 PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number": {"type": "integer"}}}
 
 
@@ -412,25 +416,15 @@ PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number"
     ("fields", "body", "value", "following"),
     [
         # Notion
-        (
-            {"start_cursor": "string", "page_size": "integer", "filter": "object"},
-            {"filter": {"a": 1}},
-            {"results": [{}], "next_cursor": "c2", "has_more": True},
-            {"filter": {"a": 1}, "start_cursor": "c2"},
-        ),
+        (NOTION, WISH, {"results": [{}], "next_cursor": "c2", "has_more": True}, {**WISH, "start_cursor": "c2"}),
         # Prefect, LangGraph: a bare list
         ({"limit": NULLABLE, "offset": "integer"}, {"limit": 2}, [{}, {}], {"limit": 2, "offset": 2}),
-        (
-            {"limit": {"type": "integer", "default": 2}, "offset": {"type": "integer", "default": 0}},
-            {"offset": 2},
-            [{}, {}],
-            {"offset": 4},
-        ),
+        ({"limit": {"type": "integer", "default": 2}, "offset": "integer"}, {"offset": 2}, [{}, {}], {"offset": 4}),
         # Prefect's paginate
         ({"limit": NULLABLE, "page": "integer"}, {}, {"results": [{}], "page": 1, "pages": 3}, {"page": 2}),
         # Elasticsearch
         (
-            {"from": "integer", "size": "integer", "query": "object"},
+            ELASTIC,
             {"size": 1},
             {"hits": {"total": {"value": 3, "relation": "eq"}, "hits": [{}]}},
             {"size": 1, "from": 1},
@@ -446,16 +440,11 @@ PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number"
         # An object for paging
         (
             {"pagination": PAGING, "filter": "object"},
-            {"pagination": {"size": 1}},
+            SIZED,
             {"data": [{}], "meta": {"total": 5}},
             {"pagination": {"size": 1, "number": 1}},
         ),
-        (
-            {"page": {"type": "object", "properties": {"cursor": {"type": "string"}}}},
-            {},
-            {"data": [{}], "after": "x"},
-            {"page": {"cursor": "x"}},
-        ),
+        ({"page": CURSOR}, {}, {"data": [{}], "after": "x"}, {"page": {"cursor": "x"}}),
         # A field that the document does not have, but the request does
         ({}, {"limit": 2, "offset": 0}, [{}, {}], {"limit": 2, "offset": 2}),
     ],

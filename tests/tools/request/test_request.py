@@ -346,10 +346,6 @@ def test_a_broken_schema_finds_nothing_wrong(schema: Any) -> None:
     assert build_request(query(v=schema), {"query": {"v": "x"}}).url == f"{BASE}/x?v=x"
 
 
-def test_json_text_for_an_object_body_is_read() -> None:
-    assert build_request(body({"type": "object"}), {"body": '{"a": 1}'}).body == b'{"a":1}'
-
-
 @pytest.mark.parametrize("arguments", [None, [], "x", {"query": []}, {"query": "page=2"}])
 def test_arguments_of_the_wrong_shape_are_named(arguments: Any) -> None:
     assert problems(query(page={}), arguments)
@@ -646,39 +642,23 @@ def test_an_argument_of_the_deepest_nesting_is_sent(kind: type) -> None:
 
 
 CARD = {"type": "object", "properties": {name: {"type": "string"} for name in ("card", "address", "zip")}}
+TWO = {"minProperties": 2, "dependentRequired": {"zip": ["card"]}}
 
 
 @pytest.mark.parametrize(
-    ("more", "problem", "example"),
+    ("more", "problem"),
     [
-        (
-            {"dependentRequired": {"card": ["address"], "address": ["zip"]}},
-            "/address: is required beside card",
-            None,
-        ),
-        (
-            {"dependentSchemas": {"card": {"required": ["address"]}}},
-            "/address: is required",
-            None,
-        ),
-        (
-            {"minProperties": 2, "dependentRequired": {"zip": ["card"]}},
-            ": has 1 of at least 2 properties; it can also have address, zip",
-            {"card": "string", "address": "string"},
-        ),
+        ({"dependentRequired": {"card": ["address"], "address": ["zip"]}}, "/address: is required beside card"),
+        ({"dependentSchemas": {"card": {"required": ["address"]}}}, "/address: is required"),
+        (TWO, ": has 1 of at least 2 properties; it can also have address, zip"),
         (
             {"dependentSchemas": {"card": {"properties": {"zip": {"const": 7}}, "required": ["zip"]}}},
             "/zip: is required",
-            None,
         ),
-        (
-            {"required": ["card"], "if": {"required": ["card"]}, "then": {"required": ["zip"]}},
-            "/zip: is required",
-            None,
-        ),
+        ({"required": ["card"], "if": {"required": ["card"]}, "then": {"required": ["zip"]}}, "/zip: is required"),
     ],
 )
-def test_a_property_that_another_one_demands_is_named(more: Any, problem: str, example: Any) -> None:
+def test_a_property_that_another_one_demands_is_named(more: Any, problem: str) -> None:
     schema = {**CARD, **more}
     place = {"name": "filter", "in": "query", "required": True, "style": "deepObject", "explode": True}
     for found, start, arguments in (
@@ -690,6 +670,7 @@ def test_a_property_that_another_one_demands_is_named(more: Any, problem: str, e
         assert [str(item) for item in caught.value.problems] == [f"{start}{problem}"]
         assert "at fault" not in str(caught.value)
         shown = caught.value.example or {}
+        example = {"card": "string", "address": "string"} if more is TWO else None
         assert shown.get("body", shown.get("query", {}).get("filter")) == example
 
 

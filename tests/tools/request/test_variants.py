@@ -3,44 +3,39 @@
 from typing import Any
 
 import pytest
-from paths import api_of
+from paths import operation_of
 
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.prepared_request import settle
 
-CAT = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["kind", "lives"],
-    "properties": {"kind": {"type": "string"}, "lives": {"type": "integer", "minimum": 1}},
-}
-DOG = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["kind", "bark"],
-    "properties": {"kind": {"type": "string"}, "bark": {"enum": ["loud", "soft"]}},
-}
+
+def animal(**properties: Any) -> dict[str, Any]:
+    """The closed schema of an animal that needs its kind and these properties."""
+    fields = {"kind": {"type": "string"}, **properties}
+    return {"type": "object", "additionalProperties": False, "required": [*fields], "properties": fields}
+
+
+CAT = animal(lives={"type": "integer", "minimum": 1})
+DOG = animal(bark={"enum": ["loud", "soft"]})
 BY_HINT: dict[str, Any] = {
     "oneOf": [{"$ref": "#/components/schemas/Dog"}, {"$ref": "#/components/schemas/Cat"}],
     "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "dog": "Dog"}},
 }
 BY_VALUE: dict[str, Any] = {
     "oneOf": [
-        {**DOG, "properties": {**DOG["properties"], "kind": {"const": "dog"}}},  # type: ignore[dict-item]
-        {**CAT, "properties": {**CAT["properties"], "kind": {"const": "cat"}}},  # type: ignore[dict-item]
+        {**DOG, "properties": {**DOG["properties"], "kind": {"const": "dog"}}},
+        {**CAT, "properties": {**CAT["properties"], "kind": {"const": "cat"}}},
     ]
 }
 BY_NAMES: dict[str, Any] = {"anyOf": [DOG, CAT]}
 
 
 def told(schema: dict[str, Any], body: Any) -> list[str]:
-    post = {
-        "operationId": "add",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-    }
-    api = api_of({"/pets": {"post": post}}, base_url="http://[::1]", components={"schemas": {"Cat": CAT, "Dog": DOG}})
+    content = {"required": True, "content": {"application/json": {"schema": schema}}}
+    schemas = {"Cat": CAT, "Dog": DOG}
+    operation = operation_of({"requestBody": content}, "post", base_url="http://[::1]", schemas=schemas)
     with pytest.raises(ArgumentError) as refused:
-        settle(api.operations[0], {"body": body})
+        settle(operation, {"body": body})
     return [str(problem) for problem in refused.value.problems]
 
 

@@ -132,67 +132,51 @@ OWN = (
 """Programs that bind the name of an operation."""
 
 
+OTHERWISE = "call it, and give what you bind here another name"
+FUNCTIONS, STANDARD = "call the functions instead", "use the functions and standard modules"
+GATHER = "gather(f(x), g(y)) calls several"
+MANY = "arguments by position, but"
+SEARCH = "it takes query, page, pages"
+LIST = "it takes session, body, name, description, public"
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         # Imports and names
-        *(
-            (code, "get_movie is a function of the API: call it, and give what you bind here another name")
-            for code in OWN
-        ),
-        ("def stop(why): pass", "stop is here already: call it, and give what you bind here another name"),
-        (
-            "gather = map\ngather(len, [])",
-            "gather is here already: call it, and give what you bind here another name",
-        ),
-        ("from urllib import request", "urllib.request is not here: call the functions instead"),
-        ("import http.client as c", "http.client is not here: call the functions instead"),
-        ("try: import requests\nexcept ImportError: data = [1]", "requests is not here: call the functions instead"),
-        ("import socket", "socket is not here: call the functions instead"),
-        ("import numpy as np", "numpy is not here: use the functions and standard modules"),
-        ("from requests.auth import X", "requests is not here: call the functions instead"),
-        (
-            "import asyncio",
-            "asyncio is not here: call the functions without await; gather(f(x), g(y)) calls several",
-        ),
-        ("from . import other", "a relative import is not here: use the functions and standard modules"),
+        *((code, f"get_movie is a function of the API: {OTHERWISE}") for code in OWN),
+        ("def stop(why): pass", f"stop is here already: {OTHERWISE}"),
+        ("gather = map\ngather(len, [])", f"gather is here already: {OTHERWISE}"),
+        ("from urllib import request", f"urllib.request is not here: {FUNCTIONS}"),
+        ("import http.client as c", f"http.client is not here: {FUNCTIONS}"),
+        ("try: import requests\nexcept ImportError: data = [1]", f"requests is not here: {FUNCTIONS}"),
+        ("import socket", f"socket is not here: {FUNCTIONS}"),
+        ("import numpy as np", f"numpy is not here: {STANDARD}"),
+        ("from requests.auth import X", f"requests is not here: {FUNCTIONS}"),
+        ("import asyncio", f"asyncio is not here: call the functions without await; {GATHER}"),
+        ("from . import other", f"a relative import is not here: {STANDARD}"),
         ("movie = 1\nprint(movi)", "the name movi is never assigned; nearest: 'movie'"),
         ("zzzzzz()", "there is no function zzzzzz"),
         ("delete_movies(3)", "there is no function delete_movies; nearest: 'delete_movie'"),
         ("api.get_movie(1)", "api is not here: call get_movie(...) directly"),
         ("json.dumps(1)", "the module json is not imported: add `import json`"),
-        ("requests.get('x')", "requests is not here: call the functions instead"),
+        ("requests.get('x')", f"requests is not here: {FUNCTIONS}"),
         (
             "async def main():\n    await get_movie(1)",
-            "the functions are ordinary functions: call them without async and await; gather(f(x), g(y)) calls several",
+            f"the functions are ordinary functions: call them without async and await; {GATHER}",
         ),
         # Calls
-        (
-            "search_movie(quer='x', query='x')",
-            "search_movie() has no argument 'quer'; nearest: 'query'; it takes query, page, pages",
-        ),
+        ("search_movie(quer='x', query='x')", f"search_movie() has no argument 'quer'; nearest: 'query'; {SEARCH}"),
         ("get_movie(1, pages=2)", "get_movie() has no argument 'pages'; it takes movie_id, language"),
-        (
-            "search_movie('x', body={})",
-            "search_movie() has no argument 'body'; it takes query, page, pages",
-        ),
+        ("search_movie('x', body={})", f"search_movie() has no argument 'body'; {SEARCH}"),
         ("get_any(x=1)", "get_any() has no argument 'x'; it takes pages"),
         ("search_movie()", "search_movie() needs the argument query"),
         ("search_movie(page=1)", "search_movie() needs the argument query"),
-        (
-            "search_movie('x', 1, 2)",
-            "search_movie() takes at most 2 arguments by position, but 3 are given; it takes query, page, pages",
-        ),
-        (
-            "create_any({'name': 1})",
-            "create_any() takes at most 0 arguments by position, but 1 are given; it takes body, name",
-        ),
+        ("search_movie('x', 1, 2)", f"search_movie() takes at most 2 {MANY} 3 are given; {SEARCH}"),
+        ("create_any({'name': 1})", f"create_any() takes at most 0 {MANY} 1 are given; it takes body, name"),
         ("create_list('s')", "create_list() needs the argument body"),
         ("create_list()", "create_list() needs the arguments session, body"),
-        (
-            "create_list('s', nam='x', name='y')",
-            "create_list() has no argument 'nam'; nearest: 'name'; it takes session, body, name, description, public",
-        ),
+        ("create_list('s', nam='x', name='y')", f"create_list() has no argument 'nam'; nearest: 'name'; {LIST}"),
     ],
 )
 def test_what_cannot_be_right_is_reported(code: str, message: str) -> None:
@@ -334,20 +318,8 @@ def test_programs_of_the_standard_library_are_checked_and_rewritten(module: Modu
     everything = {name: {**STUBS["get_movie"], "name": name} for name in names}
     assert len(problems(tree, everything, names, GIVEN, MODULES)) <= 20
     imported = {"json", "sys", "re", "collections", "heapq", "os", "gettext", "copy", "textwrap", "shutil", "ast"}
-    imported |= {
-        "argparse",
-        "codecs",
-        "_ast",
-        "inspect",
-        "pathlib",
-        "enum",
-        "contextlib",
-        "difflib",
-        "_json",
-        "types",
-        "doctest",
-        "warnings",
-    }
+    imported |= {"argparse", "codecs", "_ast", "inspect", "pathlib", "enum", "contextlib", "difflib", "_json"}
+    imported |= {"types", "doctest", "warnings"}
     own = ("relative", "stop is here already")
     assert not [text for _, text in problems(tree, {}, [], [], imported) if not any(word in text for word in own)]
     compile(rewritten(tree), "<source>", "exec")

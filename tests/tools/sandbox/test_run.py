@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from threading import Thread
 
@@ -187,13 +186,6 @@ def test_the_tool_serves_many_at_once_on_one_event_loop() -> None:
         return await asyncio.gather(*(tool.ainvoke({"code": f"print(sum(data) * {n})"}) for n in range(8)))
 
     assert asyncio.run(gather()) == [f"{6 * n}\n" for n in range(8)]
-
-
-@pytest.mark.slow
-def test_fifty_threads_get_their_own_answers() -> None:
-    with ThreadPoolExecutor(50) as pool:
-        results = list(pool.map(lambda n: run("print(data)", n), range(50)))
-    assert [result.output for result in results] == [f"{n}\n" for n in range(50)]
 
 
 def test_a_large_response_is_read() -> None:
