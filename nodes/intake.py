@@ -11,13 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from restgpt.nodes.dialogue.conversation import answered_by
 from restgpt.nodes.run.run import CLAIM
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
-from restgpt.nodes.state.records import (
-    FORMAT,
-    Given,
-    RecipeRun,
-    no_usage,
-    placed_id,
-)
+from restgpt.nodes.state.records import FORMAT, Given, RecipeRun, no_usage, placed_id
 from restgpt.nodes.state.state import State
 from restgpt.tools.errors import StoppingError
 

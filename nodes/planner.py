@@ -19,12 +19,7 @@ from restgpt.nodes.programs.program_reply import changes, is_same, remarks, repe
 from restgpt.nodes.run.run import Run
 from restgpt.nodes.run.services import allows_a_last_question, used_up
 from restgpt.nodes.state.recipe_run import current
-from restgpt.nodes.state.records import (
-    Decision,
-    Proposal,
-    Step,
-    spent_since,
-)
+from restgpt.nodes.state.records import Decision, Proposal, Step, spent_since
 from restgpt.nodes.state.results import bounded_results, decision_message, of_turn
 from restgpt.nodes.state.state import State
 from restgpt.prompts import fenced, render
