@@ -22,7 +22,7 @@ HEADERS_OF_CLIENT = frozenset(
     | {"content-length", "content-type", "content-encoding", "accept-encoding", "cookie"}
 )
 # The syntax of the names of headers (RFC 9110, section 5.6.2) and cookies (RFC 6265, section 4.1.1).
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 # The HTTP authentication schemes, of the registry of IANA and others, that answer a challenge or sign each request.
 SCHEMES_OF_PROOF = frozenset(
@@ -68,7 +68,7 @@ class SecurityScheme:
             return f"HTTP authentication by {self.scheme} needs a proof for each request, which RestGPT does not make"
         if self.type != "apiKey" or self.location == "query":
             return ""
-        if not _TOKEN.fullmatch(self.name):
+        if not TOKEN.fullmatch(self.name):
             return f"the name of the API key is not one of a {self.location or 'header'}"
         if self.location != "cookie" and self.name.lower() in HEADERS_OF_CLIENT:
             return f"the API key has the name of the header {self.name.title()}, which holds no credential"
