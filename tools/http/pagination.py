@@ -221,8 +221,8 @@ class _Page:
 
     def _addresses(self) -> Iterator[str]:
         """The next URLs in the body, each a string or an object with `href` or `url`."""
-        found = [value for name, value in self._fields if name.removeprefix("odata").startswith("next")]
-        for value in found if self.more is not False else ():
+        values = [value for name, value in self._fields if name.removeprefix("odata").startswith("next")]
+        for value in values if self.more is not False else ():
             found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
             if isinstance(found, str) and (found.startswith(("http://", "https://", "/")) or "?" in found):
                 yield found
