@@ -45,11 +45,6 @@ class RequestBody:
         """The representation to send unless another is asked for: JSON, else a form, else the first."""
         return min(self.content.values(), key=lambda media: _rank(media.media_type))
 
-    @property
-    def has_choice(self) -> bool:
-        """Whether it may have one of several media types."""
-        return len(self.content) > 1 or "*" in next(iter(self.content))
-
 
 @dataclass(frozen=True, slots=True)
 class Response:

@@ -316,6 +316,11 @@ class Operation:
         """Those of them that a caller is shown."""
         return tuple(item for item in self.accepted if not item.idle)
 
+    @property
+    def takes_type(self) -> bool:
+        """Whether a caller may choose the media type of the body."""
+        return self.body is not None and (len(self.body.content) > 1 or "*" in self.body.preferred.media_type)
+
     def is_key(self, location: str, name: str) -> bool:
         """Return whether the user's settings or an API key that the operation needs are sent here under this name."""
         if (location, name.lower() if location == "header" else name) in self.api.given:

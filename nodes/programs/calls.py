@@ -216,7 +216,7 @@ def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] 
     pages = [PAGES] if reads(operation) else []
     with within(STEPS_MOST, operation.document.allowance):
         body = operation.sent
-        choice = [CONTENT_TYPE] if operation.body is not None and operation.body.has_choice else []
+        choice = [CONTENT_TYPE] if operation.takes_type else []
         return {
             "name": name,
             "keywords": {item.name: item.required for item in operation.accepted},

@@ -200,7 +200,7 @@ def functions_in(catalogue: Catalogue, record: RecipeRun) -> Functions:
 
 def _looked_up(catalogue: Catalogue, recipe: Recipe) -> Functions:
     wanted = {(used.api, used.method.upper(), used.path): used for used in recipe.operations}
-    places = ((item, wanted.get((item.api.name, item.method, item.path))) for item in catalogue)
+    places = ((item, wanted.get((item.api.name, item.method.upper(), item.path))) for item in catalogue)
     found = [(used, operation) for operation, used in places if used is not None]
     changed = frozenset(used.function for used, operation in found if used.key != operation.digest)
     return Functions({used.function: operation for used, operation in found}, changed)

@@ -129,8 +129,7 @@ class _Call:
 
     def _chooses(self, key: str) -> bool:
         """Whether it is a word of the call, and no argument of the operation."""
-        body = self._operation.body
-        return body is not None and body.has_choice and not {key} & (self._by_name.keys() | self._body_names.keys())
+        return self._operation.takes_type and not {key} & (self._by_name.keys() | self._body_names.keys())
 
     def _put(self, name: str, value: Any, into: dict[str, Any], key: str) -> None:
         if name in into:

@@ -302,7 +302,7 @@ class Map:
         method, _, path = " ".join(key.split()).partition(" ")
         part = self.find(path) if path.startswith("/") else None
         there = part.operations if part is not None else ()
-        return next((operation for operation in there if operation.method == method.upper()), None)
+        return next((operation for operation in there if operation.method.upper() == method.upper()), None)
 
     def _homes(self, wanted: str) -> list[Part]:
         return [part for label in self._labels if (part := self._find(label + wanted)) is not None]

@@ -245,7 +245,8 @@ def _path_operations(
             methods = slice_object(raw)
             problems += cut_problems(f"{pointer}/{key}", len(methods), OWN_METHODS_MOST, "methods")
             for method, inner in islice(methods.items(), OWN_METHODS_MOST):
-                yield method.upper(), path, f"{pointer}/{key}/{method}", inner
+                own = method.upper() if method.lower() in METHODS else method
+                yield own, path, f"{pointer}/{key}/{method}", inner
 
 
 class _ReferredItems:

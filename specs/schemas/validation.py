@@ -174,7 +174,23 @@ def is_found(pattern: str, text: str) -> bool | None:
 
     Raises the errors of `re.compile`.
     """
-    return bool(re.search(pattern, text)) if is_quick(pattern, len(text)) else None
+    return bool(re.search(_of_python(pattern), text)) if is_quick(pattern, len(text)) else None
+
+
+@lru_cache(maxsize=4096)
+def _of_python(pattern: str) -> str:
+    """Return a pattern of ECMA-262 for Python: `$` is the end of the text, and digits and letters are of ASCII."""
+    found, is_class = [], False
+    for token in re.findall(r"\\.|.", pattern, re.DOTALL):
+        letters = {"d": "0-9", "w": "A-Za-z0-9_"}.get(token[1:].lower())
+        if letters and not (is_class and token[1:].isupper()):
+            token = letters if is_class else f"[{'^' * token[1:].isupper()}{letters}]"
+        elif token == "$" and not is_class:
+            token = r"\Z"
+        elif token in ("[", "]"):
+            is_class = token == "["
+        found.append(token)
+    return "".join(found)
 
 
 @lru_cache(maxsize=4096)

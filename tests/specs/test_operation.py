@@ -257,6 +257,13 @@ def test_methods_of_version_3_2_are_operations() -> None:
     assert api.operations[1].parameters == ()
 
 
+def test_the_spelling_of_an_additional_method_is_kept() -> None:
+    methods: dict[str, Any] = {"additionalOperations": {name: {"responses": {}} for name in ("Copy", "copy", "delete")}}
+    api = api_of({"/a": methods}, openapi="3.2.0")
+    assert [item.method for item in api.operations] == ["Copy", "copy", "DELETE"]
+    assert api.operation("Copy /a").method == "Copy"
+
+
 def test_safe_and_idempotent_methods_are_told() -> None:
     api = paths("/a: {get: {responses: {}}, put: {responses: {}}, post: {responses: {}}}")
     assert [(item.is_safe, item.is_idempotent) for item in api.operations] == [

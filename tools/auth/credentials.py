@@ -153,7 +153,8 @@ class Credentials:
         found = self._configured(api, scheme)
         if found is None and _scheme(api, scheme).scheme == "basic":
             user, password = (self._configured(api, f"{scheme}_{part}") for part in BASIC_PARTS)
-            found = None if user is None or password is None else f"{user}:{password}"
+            # A user alone is an API key of those that have no password.
+            found = None if user is None else f"{user}:{password or ''}"
         return found
 
     def _configured(self, api: Api, scheme: str) -> str | None:
@@ -368,6 +369,7 @@ def _authorization(scheme: SecurityScheme, value: str) -> str:
     if rest and given.lower() == kind:
         return value
     if kind == "basic":
+        value = value if ":" in value else f"{value}:"
         return "Basic " + base64.b64encode(value.encode()).decode("ascii")
     return f"{kind.capitalize()} {value}"
 
@@ -379,8 +381,8 @@ def _parts(secret: str) -> list[str]:
     if rest and scheme.isalpha():
         parts.append(rest.strip())
     user, _, password = secret.partition(":")
-    if password and "/" not in user:
-        parts.append(password)
+    if "/" not in user:
+        parts.append(password or user)
     return list(dict.fromkeys(part for part in parts if part))
 
 

@@ -61,9 +61,6 @@ _LINKED_CURSORS = CURSORS | _names("skiptoken pageinfo cursormark bookmark next 
 _LINKED = _LINKED_CURSORS | OFFSETS | PAGES | SIZES | _names("first since sinceid until before maxid minid")
 # The fields of a response, or its headers without their prefix.
 _PREFIX = re.compile(r"(?:(?:x|ms|opc|amz|pagination)-)+")
-_NEXT_URLS = _names(
-    "next nexturl nexturi nextlink nextpageurl nextpageuri nextpagelink nexthref nextpage odatanextlink"
-)
 _NEXT_CURSORS = _names(
     "next nextcursor nextpage nextpagetoken nexttoken nextmarker nextkey continuationtoken nextcontinuationtoken"
     " continuation endcursor cursor after paginationtoken scrollid"
@@ -224,7 +221,8 @@ class _Page:
 
     def _addresses(self) -> Iterator[str]:
         """The next URLs in the body, each a string or an object with `href` or `url`."""
-        for value in (value for name, value in self._fields if name in _NEXT_URLS and self.more is not False):
+        values = [value for name, value in self._fields if name.removeprefix("odata").startswith("next")]
+        for value in values if self.more is not False else ():
             found = value.get("href") or value.get("url") if isinstance(value, Mapping) else value
             if isinstance(found, str) and (found.startswith(("http://", "https://", "/")) or "?" in found):
                 yield found
@@ -420,46 +418,41 @@ class PageWalk:
     def __iter__(self) -> Iterator[Reply]:
         """Yield the replies, and request each page when it is wanted."""
         operation, asked, reply, left = self._operation, self._asked, self._first, MOST_MEMORY
-        read, items = 0, 0
+        page = _Page(operation, reply)
+        read, items = 1, len(page.items)
+        yield reply
         while True:
-            page = _Page(operation, reply)
-            read, items = read + 1, items + len(page.items)
-            yield reply
             left -= memory_of(reply.content.raw)
             following = next_request(operation, asked[-1], reply, first=asked[0], read=read)
             self.goes_on = following is not None
             if following is None or following in asked:
                 self.doubt = self._doubt(page, reply, items)
-                return
-            if read >= self._most or left < 0:
+            if following is None or following in asked or read >= self._most or left < 0:
                 return
             asked.append(following)
-            before, reply = reply, self._send(following)
-            if reply.is_success and read == 1 and _repeats(before, reply) and self._request(following).is_guess:
-                following = next_request(operation, following, reply, first=asked[0])
-                if following is None:
-                    return
-                asked.append(following)
-                reply = self._send(following)
+            before, number, reply = reply, page.number, self._send(following)
+            page = _Page(operation, reply)
             if not reply.is_success:
                 return
             if _repeats(before, reply):
+                if len(asked) == 2 and _Request(operation, following, asked[0]).is_guess:
+                    continue
                 self.doubt = REPEATED.format(read + 1)
                 return
-            number = _Page(operation, reply).number
-            if page.number is not None and number is not None and number > page.number + 1:
-                self.doubt = NOT_WHOLE.format(f"after page {page.number} came page {number}")
+            if number is not None and page.number is not None and page.number > number + 1:
+                self.doubt = NOT_WHOLE.format(f"after page {number} came page {page.number}")
                 return
-
-    def _request(self, arguments: Arguments) -> _Request:
-        return _Request(self._operation, arguments, self._asked[0])
+            read, items = read + 1, items + len(page.items)
+            yield reply
 
     def _doubt(self, page: _Page, reply: Reply, items: int) -> str:
         """Why a list is not whole after its last page; empty if it is."""
         if why := unfollowed(self._operation, self._asked[-1], reply):
             return NOT_WHOLE.format(f"the address of its next page {why}")
         is_short = page.more is None and page.has_more(0, items)
-        if items and (page.more or (is_short and self._request(self._asked[-1]).is_of_pages)):
+        if items and (
+            page.more or (is_short and _Request(self._operation, self._asked[-1], self._asked[0]).is_of_pages)
+        ):
             return NOT_WHOLE.format("the answer says that more follows, but not how to ask for it")
         return ""
 

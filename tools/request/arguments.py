@@ -164,8 +164,14 @@ def coerce(value: Any, schema: Any, root: Schema, depth: int = 0) -> Any:
         read = _from_text(value, types, schema, root)
         is_other = "string" not in types or (read != value and _is_only(read, value, schema, root))
         value = read if is_other else value
-    elif isinstance(value, float) and value.is_integer() and "integer" in types and abs(value) < 2**53:
-        value = int(value)
+    elif (
+        isinstance(value, float)
+        and value.is_integer()
+        and "integer" in types
+        and ("number" not in types or abs(value) < 2**53)
+    ):
+        # The digits that JSON writes: 1e23 is no double.
+        value = int(Decimal(repr(value)))
     elif isinstance(value, bool | int) and types <= {"string", "null"}:
         value = json.dumps(value)
     if "array" in types and not isinstance(value, list) and not types & {_NAMES.get(type(value), ""), "object"}:

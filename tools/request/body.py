@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from io import StringIO
@@ -19,13 +19,23 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.specs.media_type import MediaType, RequestBody
+from restgpt.specs.media_type import MediaType, RequestBody, read_example
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.document import follow_safely
+from restgpt.specs.schemas.validation import only_value
+from restgpt.specs.security import TOKEN
 from restgpt.tools.errors import ArgumentProblem
 from restgpt.tools.request.arguments import follow, is_open, nearest, pointer_part, properties_of, types_of, validate
 from restgpt.tools.request.files import OCTETS, Blob
-from restgpt.tools.request.serialization import Style, XmlEncodingError, joined, query_pairs, scalar, write_xml
+from restgpt.tools.request.serialization import (
+    Style,
+    XmlEncodingError,
+    breaks_header,
+    joined,
+    query_pairs,
+    scalar,
+    write_xml,
+)
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"
@@ -61,6 +71,7 @@ RANGES = {
 }
 """What is sent for a range of media types, such as `application/*+json`."""
 
+PART_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 FILE_FORMS = '{"@file": PATH} or {"@bytes": BASE64}'
 MAX_COMPARED = 100
 """The most fields of a body that are compared with the documented ones; one with more unknown fields misspells none."""
@@ -86,6 +97,7 @@ class Part:
     content: bytes
     content_type: str | None = None
     filename: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def essence(media_type: str) -> str:
@@ -338,7 +350,7 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
     known = properties_of(schema, schema)
     parts: list[Part] = []
     for name, item in _fields(operation, media, value).items():
-        encoding = encoding_of(media, name)
+        encoding, before = encoding_of(media, name), len(parts)
         node = follow(known.get(name), schema)
         style = None if _holds_blob(item) else _style(encoding)
         if style is not None and isinstance(item, Mapping | list):
@@ -352,7 +364,25 @@ def _parts(operation: Operation, media: MediaType, value: Any) -> list[Part]:
                 parts += [_part(name, one, encoding, inner) for one in item]
         else:
             parts.append(_part(name, item, encoding, node))
+        headers = _headers_of(operation, encoding)
+        parts[before:] = [replace(part, headers=headers) for part in parts[before:]]
     return parts
+
+
+def _headers_of(operation: Operation, encoding: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a part whose value the document gives: as the default, as the only value, or as an example."""
+    declared = encoding.get("headers")
+    found = {}
+    for name, raw in declared.items() if isinstance(declared, Mapping) else ():
+        header = follow_safely(operation.document, raw)
+        header = header if isinstance(header, dict) else {}
+        schema = operation.json_schema(header.get("schema"), request=True)
+        values = (schema.get("default"), only_value(schema), read_example(operation.document, header))
+        value = next((value for value in values if isinstance(value, str | int | float)), None)
+        text = "" if value is None else scalar(value)
+        if text and name.lower() not in PART_HEADERS and TOKEN.fullmatch(name) and not breaks_header(text):
+            found[name] = text
+    return found
 
 
 def _is_binary(schema: Any) -> bool:
@@ -414,7 +444,7 @@ def _part_headers(media_type: str, part: Part) -> list[bytes]:
         lines.append(f"Content-Disposition: {disposition}".encode("utf-8", "replace"))
     if part.content_type is not None:
         lines.append(f"Content-Type: {_quoted(part.content_type)}".encode())
-    return lines
+    return lines + [f"{name}: {text}".encode() for name, text in part.headers.items()]
 
 
 def _quoted(text: str) -> str:

@@ -215,6 +215,8 @@ HEADERS = [
 ENUM = {"type": "string", "enum": ["asc", "desc"]}
 THING = {"type": "object", "required": ["name"], "properties": {"name": STR, "size": INT, "id": {**INT, "readOnly": True}}}
 REFUSALS = [
+    refused("a line break after the end of a pattern", "/query/q", {"query": {"q": "a\n"}}, par("query", "q", {**STR, "pattern": "^[a$]$"})),
+    refused("a digit that is none in ASCII", "/query/q", {"query": {"q": "\u0663"}}, par("query", "q", {**STR, "pattern": r"^[\d]|\d|\w$"})),
     refused("missing required query", "/query/q", {}, par("query", "q", required=True)),
     refused("missing path value", "/path/id", {}, par("path", "id"), path="/things/{id}"),
     refused("missing path value that nothing declares", "/path/id", {}, path="/things/{id}"),
@@ -266,6 +268,7 @@ JSONS = [
     body("json", "false", b"false", False, JSON, BOOL),
     body("json", "null property is kept", b'{"a":null}', {"a": None}, JSON, {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}),
     body("json", "big integer is exact", b'{"n":12345678901234567890123}', {"n": 12345678901234567890123}, JSON),
+    body("json", "an integer that is written with an exponent goes out in digits", b'{"n":10000000000000000000000}', {"n": 1e22}, JSON, {"type": "object", "properties": {"n": INT}}),
     body("json", "letters beyond ASCII in UTF-8", '{"a":"é€"}'.encode(), {"a": "é€"}, JSON),
     body("json", "merge patch keeps its type", b'{"a":1}', {"a": 1}, "application/merge-patch+json", None, "application/merge-patch+json"),
     body("json", "vendor type keeps its type", b"{}", {}, "application/vnd.api+json", None, "application/vnd.api+json"),
@@ -310,6 +313,7 @@ FORMS = [
     body("multipart", "object as a JSON part", (b'name="o"\r\nContent-Type: application/json\r\n\r\n{"a":1}\r\n',), {"o": {"a": 1}}, MULTI),
     body("multipart", "array not exploded by encoding", (b'name="a"\r\n\r\nx,y\r\n',), {"a": ["x", "y"]}, MULTI, None, encoding={"a": F}),
     body("multipart", "object as deep object by encoding", (b'name="o[a b]"\r\n\r\n1&2\r\n',), {"o": {"a b": "1&2"}}, MULTI, None, encoding={"o": DEEP}),
+    body("multipart", "header of a part by encoding", (b"\r\nX-Kind: photo\r\n",), {"f": FILE}, MULTI, None, encoding={"f": {"headers": {"X-Kind": {"schema": {"enum": ["photo"]}}, "Content-Type": {"example": "x/y"}}}}),
     body("multipart", "content type by encoding", (b"Content-Type: image/webp\r\n",), {"f": {"@bytes": "AAAA", "filename": "x"}}, MULTI, None, encoding={"f": {"contentType": "image/webp"}}),
     body("multipart", "text for a binary field becomes a file", (b'name="f"; filename="f"\r\n',), {"f": "hello"}, MULTI, {"type": "object", "properties": {"f": {**STR, "format": "binary"}}}),
     body("multipart", "a file that is the whole body", (b'name="file"; filename="dot.png"', PNG), FILE, MULTI, {**STR, "format": "binary"}),

@@ -128,6 +128,11 @@ def test_basic_takes_a_user_name_and_a_password() -> None:
     assert authorization(found) == "Basic bWU6aHVzaA=="
 
 
+@pytest.mark.parametrize("given", [{"Key": "me"}, {"Key": "me:"}, {"Key_username": "me"}])
+def test_basic_takes_a_user_name_alone(given: dict[str, str]) -> None:
+    assert authorization(api({"Key": {"type": "http", "scheme": "basic"}}, [{"Key": []}], auth=given)) == "Basic bWU6"
+
+
 @pytest.mark.parametrize("given", [{"Kye": "tok"}, {"Key": "tok", "Key.word": "x"}])
 def test_a_credential_for_no_scheme_is_refused_and_the_schemes_are_named(given: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match=r"auth names K.*, but the security schemes of music are: Key"):
