@@ -151,11 +151,15 @@ class FolderError(SettingsError):
 
 
 class MissingCredentialError(StoppingError):
-    """An operation needs a credential that nobody gave; one of the environment variables in `variables` gives it."""
+    """An operation needs a credential that nobody gave; one of the environment variables in `variables` gives it.
 
-    def __init__(self, message: str, variables: Sequence[str] = ()) -> None:
+    With `can_log_in`, so does an operation whose answer sets a session cookie.
+    """
+
+    def __init__(self, message: str, variables: Sequence[str] = (), *, can_log_in: bool = False) -> None:
         super().__init__(message)
         self.variables = tuple(variables)
+        self.can_log_in = can_log_in
 
 
 class RefusedCredentialError(StoppingError):

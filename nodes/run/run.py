@@ -20,7 +20,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.notes import Answered, Notes
 from restgpt.calling.permissions import Permissions
 from restgpt.calling.record import CallRecord, Request
-from restgpt.calling.session import Session, Watch, unwatched
+from restgpt.calling.session import NO_THREAD, Session, Watch, unwatched
 from restgpt.calling.shapes import Shapes
 from restgpt.nodes.run.events import request_reporter
 from restgpt.nodes.run.model_calls import AnswerStream, ModelCalls
@@ -177,7 +177,7 @@ class Run:
             context = context.model_copy(update={"road": "roles"})
         configured = config.get("configurable", {})
         check_store(configured.get("__pregel_checkpointer"), runtime.store or services.store)
-        thread = str(configured.get("thread_id") or "no-thread")
+        thread = str(configured.get("thread_id") or NO_THREAD)
         claim = configured.get(CLAIM)
         return cls(
             services,

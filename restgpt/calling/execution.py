@@ -109,6 +109,8 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
         return checked if checked.is_over else present(session, checked)
     if entry.known == "unknown" and entry.tries >= ready.sends:
         return present(session, ready.asked(unsure=entry.tries))
+    if not entry.tries and (missing := session.missing_login(ready.operation)):
+        return ready.over("failed", missing)
     now = _look(session, ready, is_first=not entry.tries)
     if question := _changed_since(session, ready, now, touched) or _outdated(session, ready, now):
         return question
@@ -246,6 +248,8 @@ def _read(session: Session, ready: Call) -> Call:
     checked = decide(ready, session.rules)
     if checked.is_over:
         return checked
+    if missing := session.missing_login(ready.operation):
+        return ready.over("failed", missing)
     try:
         first = session.send(ready.request, ready.operation, is_read=True)
     except HttpFault as fault:
@@ -320,6 +324,9 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     values = [reply.content.value if reply.content.kind == "json" else None for reply in replies]
     failed = session.rules.failure(operation, values) if replies[0].is_success else {}
     notices += [f"answered {replies[0].status}, but {failed['failure']}"] if failed else []
+    if hint := session.session_hint(operation, replies[0]):
+        failed = {"failure": f"To use this API, {hint}."}
+        notices.append(failed["failure"])
     cut_short |= failed
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation if session.compares else None).to_dict()

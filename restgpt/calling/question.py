@@ -161,11 +161,15 @@ def present(
 
 
 def decided_on(session: Session, draft: Call) -> Call:
-    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent."""
+    """Decide on a draft by the rules; raises `MissingCredentialError` before anybody is asked and before it is sent.
+
+    A call has failed that lacks only the cookie of a login, which another call can make.
+    """
     decided = decide(draft, session.rules)
     if decided.is_over:
         return decided
-    session.require_credential(draft.operation)
+    if missing := session.missing_login(draft.operation):
+        return draft.over("failed", missing)
     return _permitted(session, draft) or decided if decided.stage == "asked" else decided
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 from restgpt.calling.call import Call, read_call
 from restgpt.calling.decision import Rules
@@ -30,6 +31,9 @@ from restgpt.tools.text.redaction import MARK, Redactor
 
 ETAGS = frozenset({"etag", "@odata.etag"})
 """The fields in which some APIs answer the ETag of a thing (OData JSON Format 4.01, section 4.5.10)."""
+
+NO_THREAD = "no-thread"
+"""The thread of runs that are given none."""
 
 LOOK_S = 20.0
 """How long a look at a target may take, in seconds: a person waits for it."""
@@ -78,6 +82,7 @@ class Session:
     deadline: float | None = None
     watch: Watch = unwatched
     _built: dict[tuple[str, str], Call] = field(default_factory=dict)
+    _own: str = field(default_factory=lambda: f"run {uuid4().hex}")
 
     def keep(self, call: Call) -> CallRecord:
         """Return the JSON form of a call, whose request stays built for the next step in this session."""
@@ -113,8 +118,12 @@ class Session:
         moments = [moment for moment in (deadline, self.deadline) if moment is not None]
         until = min(moments, default=None)
         with self.watch(self, request, operation) as exchange:
-            reply = self.http.send(request, operation, deadline=until, is_read=is_read, before_send=before_send)
+            reply = self.http.send(
+                request, operation, deadline=until, is_read=is_read, before_send=before_send, thread=self._jar
+            )
             exchange.status = reply.status
+        if self.session_hint(operation, reply):
+            return reply
         refused = refused_credential(operation, reply, self.http.credentials)
         # What an earlier try may have done must not be lost with the error.
         if refused and not reply.outcome_unknown:
@@ -123,7 +132,29 @@ class Session:
 
     def require_credential(self, operation: Operation) -> None:
         """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
-        self.http.credentials.check(operation)
+        self.http.credentials.check(operation, self._cookies(operation))
+
+    def missing_login(self, operation: Operation) -> str:
+        """How to log in, if nothing but a session cookie is missing; raises MissingCredentialError for anything else."""
+        try:
+            self.require_credential(operation)
+        except MissingCredentialError as error:
+            if not error.can_log_in:
+                raise
+            return str(error)
+        return ""
+
+    def session_hint(self, operation: Operation, reply: Reply) -> str:
+        """How to log in, if an answer refuses a request for its session cookie or for the lack of one; else empty."""
+        return self.http.credentials.session_hint(operation, reply, self._cookies(operation))
+
+    def _cookies(self, operation: Operation) -> frozenset[str]:
+        return self.http.cookies.names(self._jar, operation.api.identity)
+
+    @property
+    def _jar(self) -> str:
+        """The thread whose cookies are sent: an undo has those of its thread, and a run without a thread its own."""
+        return self.journal.thread.removesuffix("/undo") if self.journal.thread != NO_THREAD else self._own
 
     def redactor(self, about: Api | None = None) -> Redactor:
         """What hides the secrets of all APIs of the session, and of their tokens those of the API of a question."""

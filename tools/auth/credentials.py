@@ -14,7 +14,7 @@ the credential lacks a scope or is not valid. A refused login is an ordinary res
 
 import base64
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Protocol, TypeVar
@@ -164,21 +164,25 @@ class Credentials:
         found = (entry and _named(entry.auth, scheme)) or self._settings.credential(scheme, api)
         return found.reveal() if found else None
 
-    def auth_for(self, operation: Operation, *, refused: Container[str] = ()) -> RequestAuth:
+    def auth_for(
+        self, operation: Operation, *, refused: Container[str] = (), cookies: Container[str] = ()
+    ) -> RequestAuth:
         """The credentials for a request of this operation, without the tokens that were refused.
 
+        `cookies` are the names of those that the API has set, which the HTTP client adds.
         Raises MissingCredentialError with the variables to set.
         """
-        requirement = self.check(operation)
+        requirement = self.check(operation, cookies)
         entry = self.entry(operation.api)
         found = _extras(entry) if entry else RequestAuth()
         for scheme, scopes in requirement.items():
-            found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, refused))
+            found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, refused, cookies))
         return found
 
-    def check(self, operation: Operation) -> Requirement:
+    def check(self, operation: Operation, cookies: Container[str] = ()) -> Requirement:
         """The security requirement that a request of this operation will meet, which is empty if none has to be met.
 
+        `cookies` are the names of those that the API has set; the operation that logs in needs none.
         Raises MissingCredentialError if its credentials are not configured; sends no request.
         """
         api, entry = operation.api, self.entry(operation.api)
@@ -188,12 +192,15 @@ class Credentials:
         self._check_names(operation)
         named = [item for item in operation.security if item]
         for requirement in named:
-            if all(self._can_satisfy(api, scheme) for scheme in requirement):
+            if all(self._can_satisfy(api, scheme, cookies) for scheme in requirement):
                 return requirement
         is_open = len(named) < len(operation.security) or not named
         if is_open or (entry is not None and any(_groups(entry))):
             return {}
-        raise self._missing(operation)
+        missing = self._missing(operation)
+        if missing.can_log_in and logs_in(operation):
+            return {}
+        raise missing
 
     def _check_names(self, operation: Operation) -> None:
         """Raise SettingsError for a credential that is given for no security scheme of the document."""
@@ -206,6 +213,23 @@ class Credentials:
             if variable_part(name) not in fitting:
                 schemes = ", ".join(known) or "none"
                 raise SettingsError(f"auth names {name}, but the security schemes of {api.name} are: {schemes}")
+
+    def session_hint(self, operation: Operation, reply: Reply, cookies: Collection[str]) -> str:
+        """How to log in, if an answer refuses a request for its session cookie or for the lack of one; else empty."""
+        login, named = _login_of(operation.api), any(operation.security)
+        if login is None or logs_in(operation) or not _refuses(reply):
+            return ""
+        try:
+            requirement = self.check(operation, cookies)
+        except MissingCredentialError as error:
+            return SESSION.format(login) if error.can_log_in else ""
+        entry = self.entry(operation.api)
+        is_by_cookie = all(
+            _is_cookie(operation.api, scheme) and self.find(operation.api, scheme) is None for scheme in requirement
+        )
+        if not is_by_cookie or (entry is not None and any(_groups(entry))):
+            return ""
+        return SESSION.format(login) if requirement or cookies or not named else ""
 
     def remedies(self, operation: Operation) -> list[str]:
         """How to repair the credentials of a request that the API refuses: the places where its credentials are set.
@@ -268,8 +292,10 @@ class Credentials:
             for scheme in schemes
         )
 
-    def _can_satisfy(self, api: Api, name: str) -> bool:
+    def _can_satisfy(self, api: Api, name: str, cookies: Container[str] = ()) -> bool:
         scheme = _scheme(api, name)
+        if _is_cookie(api, name) and scheme.name in cookies:
+            return True
         if scheme.fault:
             return False
         if scheme.type == "mutualTLS":
@@ -278,12 +304,16 @@ class Credentials:
         has_tokens = self._tokens is not None and self._tokens.can_get(api, scheme)
         return self.find(api, name) is not None or has_tokens
 
-    def _auth_for_scheme(self, api: Api, name: str, scopes: Iterable[str], refused: Container[str]) -> RequestAuth:
+    def _auth_for_scheme(
+        self, api: Api, name: str, scopes: Iterable[str], refused: Container[str], cookies: Container[str]
+    ) -> RequestAuth:
         scheme = _scheme(api, name)
         if scheme.type == "mutualTLS":
             # The TLS connection sends the certificate; nothing is added to the request.
             return RequestAuth(schemes=(name,))
         value = self.find(api, name)
+        if value is None and _is_cookie(api, name) and scheme.name in cookies:
+            return RequestAuth(schemes=(name,))
         if value is None and self._tokens is not None:
             value = self._tokens.token(api, scheme, scopes, refused=refused)
         if value is None:
@@ -302,19 +332,41 @@ class Credentials:
         api = operation.api
         variables: list[str] = []
         choices = []
+        login, can_log_in = _login_of(api), False
         for requirement in operation.security:
             lacking = [name for name in requirement if not self._can_satisfy(api, name)]
             choices.append(" and ".join(self._remedy(api, name) for name in lacking))
+            if login is not None and all(_is_cookie(api, name) for name in lacking):
+                can_log_in = True
+                choices[-1] = f"{SESSION.format(login)}, or {choices[-1]}"
             variables += [item for name in lacking for item in self._variables_for(api, name)]
         text = ", or ".join(dict.fromkeys(choices)) + ("; or name it under auth in apis.yaml" if variables else "")
         return MissingCredentialError(
-            f"{operation.name} of {api.name} needs a credential: {text}", list(dict.fromkeys(variables))
+            f"{operation.name} of {api.name} needs a credential: {text}",
+            list(dict.fromkeys(variables)),
+            can_log_in=can_log_in,
         )
 
     def _variables_for(self, api: Api, name: str) -> tuple[str, ...]:
         """The variable that would give the credential of a scheme, if there is one."""
         is_possible = _scheme(api, name).type != "mutualTLS" and not _scheme(api, name).fault
         return self._settings.auth_variables(name, api)[-1:] if is_possible else ()
+
+
+SESSION = (
+    "log in first with {0.name} ({0.method} {0.path}), which sets a session cookie; again, if the process was started "
+    "anew since, because cookies are kept in memory only"
+)
+
+
+def _is_cookie(api: Api, name: str) -> bool:
+    scheme = _scheme(api, name)
+    return scheme.type == "apiKey" and scheme.location == "cookie" and not scheme.fault
+
+
+def _login_of(api: Api) -> Operation | None:
+    """The operation that logs in by a password or the like; None if the document names none."""
+    return next((item for item in api.operations if logs_in(item) and not item.path.endswith("password")), None)
 
 
 def _named(values: Mapping[str, Value], scheme: str) -> Value | None:
@@ -388,9 +440,7 @@ def _parts(secret: str) -> list[str]:
 
 def refused_credential(operation: Operation, reply: Reply, credentials: Credentials) -> RefusedCredentialError | None:
     """Return the error for a reply that refuses the credential of its request; None for every other reply."""
-    if not (reply.status == HTTPStatus.UNAUTHORIZED or (reply.status == HTTPStatus.FORBIDDEN and _is_told(reply))):
-        return None
-    if _is_login(operation):
+    if not _refuses(reply) or logs_in(operation):
         return None
     remedies = credentials.remedies(operation)
     if not remedies:
@@ -405,6 +455,10 @@ def refused_credential(operation: Operation, reply: Reply, credentials: Credenti
     )
 
 
+def _refuses(reply: Reply) -> bool:
+    return reply.status == HTTPStatus.UNAUTHORIZED or (reply.status == HTTPStatus.FORBIDDEN and _is_told(reply))
+
+
 def _is_told(reply: Reply) -> bool:
     """Return whether a reply says in its header (RFC 6750, section 3.1) or its body that it is about the credential."""
     header = reply.header("www-authenticate")[:MOST_READ]
@@ -412,6 +466,7 @@ def _is_told(reply: Reply) -> bool:
     return bool(_ABOUT_CREDENTIAL.search(text))
 
 
-def _is_login(operation: Operation) -> bool:
+def logs_in(operation: Operation) -> bool:
     """Return whether an operation itself checks a password or the like, which the user gave for this instruction."""
-    return operation.method == "POST" and bool(_LOGIN.fullmatch(operation.path.rstrip("/").rpartition("/")[2]))
+    names = (operation.path.rstrip("/").rpartition("/")[2], operation.name)
+    return operation.method == "POST" and any(map(_LOGIN.fullmatch, names))

@@ -6,13 +6,16 @@ An encrypted key file fails, because no one can be asked for its password.
 import logging
 import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import requests
 from requests.adapters import BaseAdapter
+from requests.cookies import RequestsCookieJar, extract_cookies_to_jar, get_cookie_header
 
 from restgpt.tools.errors import (
     BoundFault,
@@ -87,6 +90,65 @@ class SessionAdapter(BaseAdapter):
 
     def close(self) -> None:
         """Leave the session open: it is the user's."""
+
+
+MOST_JARS = 1000
+"""How many jars are kept, the newest ones."""
+
+
+class CookieJars:
+    """The cookies that APIs set (RFC 6265), in memory only: a jar for each thread, API and origin. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._jars: OrderedDict[tuple[str, str, Origin], RequestsCookieJar] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add_to(self, request: requests.PreparedRequest, thread: str, api: str, origin: Origin) -> None:
+        """Add the cookies of a jar to a request, but for those whose names its own header has."""
+        given = request.headers.pop("Cookie", "")
+        with self._lock:
+            jar = self._jars.get((thread, api, origin))
+            held = get_cookie_header(jar, request) or "" if jar is not None else ""  # type: ignore[no-untyped-call]
+        own = {pair.partition("=")[0].strip() for pair in given.split(";")}
+        more = [pair for pair in held.split("; ") if pair and pair.partition("=")[0] not in own]
+        if given or more:
+            request.headers["Cookie"] = "; ".join([given, *more] if given else more)
+
+    def keep(self, response: requests.Response, thread: str, api: str, origin: Origin) -> None:
+        """Keep the cookies that a response sets, and forget those that it ends."""
+        if not thread or "set-cookie" not in response.headers:
+            return
+        with self._lock:
+            jar = self._jars.setdefault((thread, api, origin), RequestsCookieJar())
+            self._jars.move_to_end((thread, api, origin))
+            if len(self._jars) > MOST_JARS:
+                self._jars.popitem(last=False)
+            extract_cookies_to_jar(jar, response.request, response.raw)  # type: ignore[no-untyped-call]
+
+    def names(self, thread: str, api: str) -> frozenset[str]:
+        """The names of the cookies that a thread holds of an API."""
+        return frozenset(cookie.name for cookie in self._cookies(api, thread))
+
+    def secrets(self, api: str, least: int) -> frozenset[str]:
+        """The values of the cookies of an API: long ones, and unless `least` is set those that look secret too."""
+        found = set()
+        for cookie in self._cookies(api):
+            value = (cookie.value or "").strip('"')
+            is_random = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+            # A word, such as that of a language, occurs in answers too.
+            is_hidden = is_random or cookie.has_nonstandard_attr("HttpOnly")
+            if len(value) >= LEAST_COOKIE or (is_hidden and not least):
+                found |= {value, unquote(value)}
+        return frozenset(found)
+
+    def _cookies(self, api: str, thread: str | None = None) -> list[Any]:
+        with self._lock:
+            jars = [jar for key, jar in self._jars.items() if key[1] == api and thread in (None, key[0])]
+        return [cookie for jar in jars for cookie in jar.copy()]
+
+
+LEAST_COOKIE = 16
+"""The length from which the value of any cookie is a secret."""
 
 
 class RateLimit:

@@ -48,7 +48,15 @@ from restgpt.tools.http.addresses import (
     resolve,
 )
 from restgpt.tools.http.cancellation import CancelledRunError, cancellation, pause
-from restgpt.tools.http.connection import Decoder, RateLimit, SessionAdapter, TlsOptions, fault_of, filter_urllib3_logs
+from restgpt.tools.http.connection import (
+    CookieJars,
+    Decoder,
+    RateLimit,
+    SessionAdapter,
+    TlsOptions,
+    fault_of,
+    filter_urllib3_logs,
+)
 from restgpt.tools.http.pagination import next_link
 from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply, utf8_version
@@ -116,12 +124,15 @@ class HttpClient:
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
+        self.cookies = CookieJars()
         self._rate_limits: dict[str, RateLimit] = {}
         self._redactors: dict[Hashable, tuple[frozenset[str], Redactor]] = {}
 
     def redactor(self, *apis: Api, about: Api | None = None, least: int = LEAST_TOKEN) -> Redactor:
         """A redactor for every secret of the settings and of these APIs; the other arguments as of `Credentials`."""
         secrets = self.credentials.secrets(*apis, about=about, least=least)
+        for api in (about,) if about is not None else apis:
+            secrets |= self.cookies.secrets(api.identity, least)
         names = frozenset(scheme.name for api in apis for scheme in api.security_schemes.values() if scheme.name)
         key = (names, frozenset(api.identity for api in apis), about and about.identity, least)
         with self._lock:
@@ -140,20 +151,22 @@ class HttpClient:
         deadline: float | None = None,
         is_read: bool | None = None,
         before_send: Callable[[], None] | None = None,
+        thread: str = "",
     ) -> Reply:
         """Send a request and return the reply, whatever its status.
 
         `before_send` is called before each attempt, when the connection is open and no byte of the request was sent;
         an exception that it raises ends the `send`. `is_read` says whether the request only reads, so that it may be
         repeated; without it, the method decides. `deadline` is the moment on the client's clock (`time.monotonic`) by
-        which `send` ends, waits included. Raises a subclass of HttpFault if no usable reply comes,
-        MissingCredentialError if the operation needs a credential that is not configured, CancelledRunError if the work
-        was cancelled before the request was sent.
+        which `send` ends, waits included. Cookies that the API sets are kept for the same `thread` and origin, and sent
+        with its later requests; without a thread they are forgotten. Raises a subclass of HttpFault if no usable reply
+        comes, MissingCredentialError if the operation needs a credential that is not configured, CancelledRunError if
+        the work was cancelled before the request was sent.
         """
         limit = self._clock() + max(self.limits.total_seconds, self.answer_seconds(operation))
         limit = min(limit, deadline) if deadline is not None else limit
         only_reads = operation.is_safe if is_read is None else is_read
-        loop = _RetryLoop(self, request, operation, limit, is_read=only_reads, before_send=before_send)
+        loop = _RetryLoop(self, request, operation, limit, is_read=only_reads, before_send=before_send, thread=thread)
         outcome = loop.run()
         _record(request, outcome)
         if isinstance(outcome, HttpFault):
@@ -204,8 +217,10 @@ class _RetryLoop:
         *,
         is_read: bool,
         before_send: Callable[[], None] | None = None,
+        thread: str = "",
     ) -> None:
         self._client = client
+        self._jar = (thread, operation.api.identity)
         self._request = request
         self._operation = operation
         self._is_read = is_read
@@ -220,7 +235,7 @@ class _RetryLoop:
         self._policy = address_policy_of(
             operation, allow_private=bool(entry and entry.allow_private), hosts=entry.hosts if entry else ()
         )
-        self._auth = client.credentials.auth_for(operation)
+        self._auth = client.credentials.auth_for(operation, cookies=client.cookies.names(*self._jar))
         self._answer_seconds = client.answer_seconds(operation)
         self._tls_options = TlsOptions(entry, client._ca_bundle)
         self._renewed = False
@@ -352,7 +367,10 @@ class _RetryLoop:
             verify, cert = self._tls_options.for_connection(home=home)
             options: dict[str, Any] = {"stream": True, "timeout": timeout, "verify": verify, "cert": cert}
             options |= {"home": home} if isinstance(adapter, SessionAdapter) else {}
-            response = adapter.send(_for_adapter(request), **options)
+            prepared, cookies = _for_adapter(request), self._client.cookies
+            cookies.add_to(prepared, *self._jar, exchange.origin)
+            response = adapter.send(prepared, **options)
+            cookies.keep(response, *self._jar, exchange.origin)
             try:
                 return _read(response, request, exchange, limits, is_read=self._is_read)
             finally:
@@ -390,7 +408,8 @@ class _RetryLoop:
             return False
         self._renewed = True
         try:
-            self._auth = credentials.auth_for(self._operation, refused=self._auth.secrets)
+            held = self._client.cookies.names(*self._jar)
+            self._auth = credentials.auth_for(self._operation, refused=self._auth.secrets, cookies=held)
         except (HttpFault, LoginError):
             # The caller gets the 401, which already means that the credential is not valid.
             return False
