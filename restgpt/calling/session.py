@@ -135,7 +135,7 @@ class Session:
         self.http.credentials.check(operation, self._cookies(operation))
 
     def missing_login(self, operation: Operation) -> str:
-        """How to log in, if nothing but a session cookie is missing; raises MissingCredentialError for anything else."""
+        """How to log in, if only a session cookie is missing; raises MissingCredentialError for anything else."""
         try:
             self.require_credential(operation)
         except MissingCredentialError as error:
