@@ -132,7 +132,7 @@ class Session:
 
     def require_credential(self, operation: Operation) -> None:
         """Raise MissingCredentialError if a request of this operation lacks a credential, before anybody is asked."""
-        self.http.credentials.check(operation, self._cookies(operation))
+        self.http.credentials.check(operation, self.http.cookies.names(self._jar, operation.api.identity))
 
     def missing_login(self, operation: Operation) -> str:
         """How to log in, if only a session cookie is missing; raises MissingCredentialError for anything else."""
@@ -146,10 +146,7 @@ class Session:
 
     def session_hint(self, operation: Operation, reply: Reply) -> str:
         """How to log in, if an answer refuses a request for its session cookie or for the lack of one; else empty."""
-        return self.http.credentials.session_hint(operation, reply, self._cookies(operation))
-
-    def _cookies(self, operation: Operation) -> frozenset[str]:
-        return self.http.cookies.names(self._jar, operation.api.identity)
+        return self.http.credentials.session_hint(operation, reply)
 
     @property
     def _jar(self) -> str:

@@ -56,6 +56,7 @@ class AnsweringClient(HttpClient):
         deadline: float | None = None,
         is_read: bool | None = None,
         before_send: Callable[[], None] | None = None,
+        thread: str = "",
     ) -> HttpReply:
         assert deadline is not None
         self.left.append(deadline - self._clock())

@@ -181,7 +181,7 @@ def test_an_answer_that_is_not_followed_is_told_of_a_read(echo: EchoServer, answ
 
 
 def test_a_redirect_is_no_success_of_a_change(echo: EchoServer) -> None:
-    echo.script([Canned(status=303, headers={"Location": "/login"}), Canned(status=201)])
+    echo.script([Canned(status=302, headers={"Location": "/login"}), Canned(status=201)])
     store = InMemoryStore()
     first = ("POST /things", {"body": {"a": 1}}, {"id": "r1"})
     done = send(echo, first, ("POST /things", {"body": {"a": 2}}, {"id": "r2"}), store=store)

@@ -247,7 +247,7 @@ def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_tex
     assert shown.startswith('{"a": 1.10')
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path: Path, status: int) -> None:
     paths = {"/items": {"post": {"operationId": "add", "responses": {"201": {"description": "made"}}}}}
     document = {"openapi": "3.0.3", "info": {"title": "Items", "version": "1"}, "paths": paths}

@@ -14,7 +14,7 @@ the credential lacks a scope or is not valid. A refused login is an ordinary res
 
 import base64
 import re
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Protocol, TypeVar
@@ -214,22 +214,16 @@ class Credentials:
                 schemes = ", ".join(known) or "none"
                 raise SettingsError(f"auth names {name}, but the security schemes of {api.name} are: {schemes}")
 
-    def session_hint(self, operation: Operation, reply: Reply, cookies: Collection[str]) -> str:
+    def session_hint(self, operation: Operation, reply: Reply) -> str:
         """How to log in, if an answer refuses a request for its session cookie or for the lack of one; else empty."""
-        login, named = _login_of(operation.api), any(operation.security)
-        if login is None or logs_in(operation) or not _refuses(reply):
+        api, entry = operation.api, self.entry(operation.api)
+        if not _refuses(reply) or logs_in(operation) or (entry is not None and any(_groups(entry))):
             return ""
-        try:
-            requirement = self.check(operation, cookies)
-        except MissingCredentialError as error:
-            return SESSION.format(login) if error.can_log_in else ""
-        entry = self.entry(operation.api)
-        is_by_cookie = all(
-            _is_cookie(operation.api, scheme) and self.find(operation.api, scheme) is None for scheme in requirement
-        )
-        if not is_by_cookie or (entry is not None and any(_groups(entry))):
-            return ""
-        return SESSION.format(login) if requirement or cookies or not named else ""
+        named: list[Requirement] = [item for item in operation.security if item] or [{}]
+        is_session = any(all(_is_cookie(api, name) for name in item) for item in named)
+        has_other = any(self.find(api, name) for item in named for name in item)
+        login = _login_of(api) if is_session and not has_other else None
+        return SESSION.format(login) if login else ""
 
     def remedies(self, operation: Operation) -> list[str]:
         """How to repair the credentials of a request that the API refuses: the places where its credentials are set.

@@ -9,6 +9,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -119,7 +120,9 @@ class CookieJars:
         if not thread or "set-cookie" not in response.headers:
             return
         with self._lock:
-            jar = self._jars.setdefault((thread, api, origin), RequestsCookieJar())
+            # A jar of http gets nothing of https, so its own Secure cookies go back, as browsers do on loopback.
+            policy = DefaultCookiePolicy(secure_protocols=("http", "https"))
+            jar = self._jars.setdefault((thread, api, origin), RequestsCookieJar(policy=policy))
             self._jars.move_to_end((thread, api, origin))
             if len(self._jars) > MOST_JARS:
                 self._jars.popitem(last=False)

@@ -34,7 +34,7 @@ class Shop(Handler):
             return self.answer({}, 302, Location=self.server.away)
         if self.path in ("/login", "/logout"):
             ends = "; Max-Age=0" if self.path == "/logout" else ""
-            return self.answer({"session": SID}, Set_Cookie=f"sid={SID}; Path=/; HttpOnly{ends}")
+            return self.answer({"session": SID}, Set_Cookie=f"sid={SID}; Path=/; HttpOnly; Secure{ends}")
         is_in = f"sid={SID}" in cookie
         return self.answer({"me": "ada", "seen": SID} if is_in else {"error": "no session"}, 200 if is_in else 401)
 
