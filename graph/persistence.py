@@ -135,12 +135,23 @@ def _sqlite(home: Path) -> Iterator[Persistence]:
                 quick = stack.enter_context(closing(_connect(path, None, synchronous="NORMAL")))
                 saver, store = SqliteSaver(first, serde=_serializer()), TwoSpeedStore(second, quick)
                 saver.setup()
-                store.setup()
+                _set_up(store)
         except (OSError, sqlite3.Error) as error:
             raise PersistenceError(
                 f"Threads cannot be saved in {path}: {error}. Set RESTGPT_HOME to a folder that you may write to."
             ) from None
         yield Persistence(saver, store, str(path), lock, lambda: _shrink(path))
+
+
+def _set_up(store: Any) -> None:
+    """Set the store up, also where a process was killed between a step of that and LangGraph's note that it is done."""
+    try:
+        store.setup()
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("duplicate column name"):
+            raise
+        store.conn.execute("INSERT INTO store_migrations (v) SELECT max(v) + 1 FROM store_migrations")
+        _set_up(store)
 
 
 def _private(home: Path, path: Path) -> None:

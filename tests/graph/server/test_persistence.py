@@ -225,6 +225,18 @@ def test_a_database_whose_making_was_cut_short_is_completed(home: Path) -> None:
         persistence.store.put(("a",), "b", {"c": 1})
 
 
+@pytest.mark.parametrize("noted", range(-1, 5))
+def test_a_database_whose_making_was_killed_after_any_step_is_completed(home: Path, noted: int) -> None:
+    with open_persistence(Settings(home=home)):
+        pass
+    with closing(sqlite3.connect(home / "restgpt.db")) as connection, connection:
+        connection.execute("DELETE FROM store_migrations WHERE v > ?", (noted,))
+    for _ in range(2):
+        with open_persistence(Settings(home=home)) as persistence:
+            persistence.store.put(("a",), "b", {"c": 1})
+            assert persistence.store.get(("a",), "b") is not None
+
+
 @pytest.mark.skipif(find_spec("psycopg") is not None, reason="PostgreSQL's packages are installed")
 def test_postgresql_without_its_packages_says_what_to_install(home: Path) -> None:
     settings = Settings(home=home, database_url=Secret("postgresql://user:pass@127.0.0.1:1/x"))
