@@ -1,7 +1,7 @@
 """The state machine: planner, selector, caller and parser, connected as in section 3 of the paper."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -22,6 +22,9 @@ from restgpt.specs import Api
 from restgpt.tools.graphs import DurableGraph, run_in_threads
 from restgpt.tools.model.provider import ChatModel
 from restgpt.tools.tracing.span import RunKind
+
+if TYPE_CHECKING:
+    import requests
 
 Graph = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -119,12 +122,13 @@ def make_resources(
     context: Context | Mapping[str, Any] | None,
     store: BaseStore | None,
     services: Services | None,
+    session: "requests.Session | None" = None,
 ) -> Services:
     """Return the given services, or create them from the other arguments; raises `ValueError` if both are given."""
     if services is None:
         defaults = context if isinstance(context, Context) else Context(**(context or {}))
-        return Services(apis, model=model, models=models, defaults=defaults, store=store)
-    given = {"apis": apis, "model": model, "models": models, "context": context}
+        return Services(apis, model=model, models=models, defaults=defaults, store=store, session=session)
+    given = {"apis": apis, "model": model, "models": models, "context": context, "session": session}
     if twice := [name for name, value in given.items() if value is not None]:
         raise ValueError(
             f"{' and '.join(twice)} cannot be given together with services. Give them to Services instead: "

@@ -74,14 +74,8 @@ class Client:
         """
         check_store(checkpointer, store)
         self._store = locked(store or BoundedMemory())
-        if session is not None:
-            if services is not None:
-                raise ValueError("session cannot be given together with services. Give it to Services instead.")
-            defaults = context if isinstance(context, Context) else Context(**(context or {}))
-            services = Services(apis, defaults=defaults, store=self._store, session=session)
-            apis = context = None
         self.services = make_resources(
-            apis, model=None, models=None, context=context, store=self._store, services=services
+            apis, model=None, models=None, context=context, store=self._store, services=services, session=session
         )
         saver = checkpointer or InMemorySaver()
         self._graph = build_calls(self.services, checkpointer=saver, store=self._store)

@@ -131,8 +131,17 @@ class Call:
 
     def planned(self) -> "Call":
         """The draft of the call, with nothing of an earlier question or answer."""
-        fresh = replace(self, stage="planned", note="", question={}, target=NO_TARGET, permission="")
-        return replace(fresh, unsure=0, sends=1, as_read=False)
+        return replace(
+            self,
+            stage="planned",
+            note="",
+            question={},
+            target=NO_TARGET,
+            unsure=0,
+            sends=1,
+            as_read=False,
+            permission="",
+        )
 
     def asked(self, *, unsure: int = 0, target: Target = NO_TARGET) -> "Call":
         """The call as it waits for a person, to be asked anew."""
@@ -140,8 +149,7 @@ class Call:
 
     def approved(self, *, sends: int = 1, note: str = "", as_read: bool = False, permission: str = "") -> "Call":
         """The call that may be sent now, with what the person saw who approved it."""
-        ready = replace(self, stage="approved", note=note, unsure=0, permission=permission)
-        return replace(ready, sends=sends, as_read=as_read)
+        return replace(self, stage="approved", note=note, unsure=0, sends=sends, as_read=as_read, permission=permission)
 
     def over(self, stage: End, note: str = "", **found: Any) -> "Call":
         """The call that is over: sent or failed, held in a dry run, or rejected with the reason."""

@@ -62,9 +62,8 @@ class Permission:
         if self.kind == "change":
             ends = "" if self.until is None else f", until {datetime.fromtimestamp(self.until, UTC):%Y-%m-%d %H:%M} UTC"
             head = f"{self.api} ({self.base_url}): {self.name}, {self.operation}, unasked"
-            return "\n".join(
-                [f"{head} {self.times} times{ends}, with", *(f"  {line}" for line in scope_lines(self.scope))]
-            )
+            lines = [f"  {line}" for line in scope_lines(self.scope).values()]
+            return "\n".join([f"{head} {self.times} times{ends}, with", *lines])
         if self.kind == "read":
             return f"{self.api} ({self.base_url}): {self.name}, {self.operation}, only reads: {self.reason}"
         answer = "may" if self.is_granted else "must not"
@@ -154,20 +153,18 @@ class Permissions:
 
         Of several processes that want the last use at the same moment none may get it, and never more than are left.
         """
-        if self.has_taken(permission.key, use):
-            return True
         uses = (*USES, permission.key)
-        if self._store is None or len(stored_items(self._store, uses)) >= permission.times:
+        if self._store is None or self._get(permission.key) is None:
+            return False
+        if self._store.get(uses, use):
+            return True
+        if len(stored_items(self._store, uses)) >= permission.times:
             return False
         self._store.put(uses, use, {"at": self._clock()}, index=False)
         if len(stored_items(self._store, uses)) <= permission.times and self._get(permission.key):
             return True
         self._store.delete(uses, use)
         return False
-
-    def has_taken(self, key: str, use: str) -> bool:
-        """Return whether a permission that holds has counted a use."""
-        return bool(self._store and self._get(key) and self._store.get((*USES, key), use))
 
     def _changes(self, subject: str) -> list[Permission]:
         items = stored_items(self._store, NAMESPACE, filter={"subject": subject}) if self._store is not None else ()

@@ -33,7 +33,7 @@ from restgpt.calling.scope import (
     MOST_HOURS,
     MOST_TIMES,
     TIMES,
-    Made,
+    Recorded,
     Scope,
     compared,
     freedom,
@@ -150,11 +150,7 @@ def present(
         "provenance": provenance,
         **offered,
         **({"flow": flow} if flow else {}),
-        **(
-            {"permit": _permit(session, call, others)}
-            if can_permit(call, session.rules) and not _hides(session, call)
-            else {}
-        ),
+        **({"permit": _permit(session, call, others)} if _can_permit(session, call) else {}),
         **({"further_pages": call.pages - 1} if call.pages > 1 else {}),
     }
     return replace(call, question=action, target=target)
@@ -191,7 +187,7 @@ def permit_of(session: Session, call: Call, wish: Any) -> Permit | str:
 
     A text says why the wish cannot be used. `times` and `hours` of the wish are optional.
     """
-    if not can_permit(call, session.rules) or _hides(session, call):
+    if not _can_permit(session, call):
         return NO_PERMIT
     scope = scope_of(call, wish)
     if isinstance(scope, str):
@@ -204,29 +200,23 @@ def permit_of(session: Session, call: Call, wish: Any) -> Permit | str:
     return scope, times, float(hours)
 
 
-def _hides(session: Session, call: Call) -> bool:
-    """Whether a value of a call is a secret, which no permission may keep."""
+def _can_permit(session: Session, call: Call) -> bool:
+    """Whether a permission may be given with a call: none may keep a secret, so no value of the call is one."""
     settled = dict(call.settled)
-    return bool(session.redactor(call.operation.api).json(settled) != settled)
+    return can_permit(call, session.rules) and bool(session.redactor(call.operation.api).json(settled) == settled)
 
 
 def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[str, Any]:
     """What a permission may leave open, and how other changes of the thread differ, to show what it covers."""
     changes = [item for item in others if item["operation"] == call.name and item["id"] != call.id][-OTHERS_SHOWN:]
-    made = [
-        Made(call.operation, item.get("settled") or item["arguments"], item.get("provenance", [])) for item in changes
-    ]
-    found = [item for other in made if (item := compared(call, other)) is not None]
-    hidden = session.redactor(call.operation.api).json(found)
+    made = (
+        Recorded(call.operation, item.get("settled") or item["arguments"], item.get("provenance", []))
+        for item in changes
+    )
     free = freedom(call)
+    hidden = session.redactor(call.operation.api).json(list(compared(call, free, made)))
     compare = {"others": storable_value(hidden), "of": len(changes), "key": key_of(call.operation)}
-    return {
-        "free": free,
-        "lines": {pointer: scope_lines({pointer: free[pointer]})[0] for pointer in free},
-        "times": TIMES,
-        "hours": HOURS,
-        **compare,
-    }
+    return {"free": free, "lines": scope_lines(free), "times": TIMES, "hours": HOURS, **compare}
 
 
 def answered(session: Session, ask: Call, answer: Mapping[str, Any]) -> Call:

@@ -8,7 +8,7 @@ the answers of one named operation.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -36,8 +36,8 @@ WISHES = ("free", "one_of", "most", "from", "times", "hours")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A call that was made, by its record."""
+class Recorded:
+    """A call of the thread, by its record."""
 
     operation: Operation
     settled: Mapping[str, Any]
@@ -73,22 +73,25 @@ def freedom(call: Drafted) -> Scope:
     return {pointer: bound for pointer, bound in found if bound and not pointer.startswith("/path/")}
 
 
-def compared(call: Drafted, other: Drafted) -> dict[str, Any] | None:
-    """How another call of the operation differs: values by pointer, and which of them no free argument may have.
+def compared(call: Drafted, open_ends: Scope, others: Iterable[Drafted]) -> Iterator[dict[str, Any]]:
+    """How other calls of the operation differ: values by pointer, and which of them no free argument may have.
 
-    None if it has other arguments, so that no permission given with `call` covers it.
+    `open_ends` is the freedom of the call. A call with other arguments is left out: no permission given with this one
+    covers it.
     """
-    values, others, open_ends = _values(call), _values(other), freedom(call)
-    if values is None or others is None or values.keys() != others.keys():
-        return None
-    origins = {item["pointer"]: item for item in other.provenance}
-    differs = {pointer: value for pointer, value in others.items() if not _same(value, values[pointer])}
-    outside = [
-        pointer
-        for pointer, value in differs.items()
-        if pointer not in open_ends or not _fits(open_ends[pointer], value, origins.get(pointer), other)
-    ]
-    return {"differs": differs, "outside": outside}
+    values = _values(call) or {}
+    for other in others:
+        found = _values(other)
+        if found is None or found.keys() != values.keys():
+            continue
+        origins = {item["pointer"]: item for item in other.provenance}
+        differs = {pointer: value for pointer, value in found.items() if not _same(value, values[pointer])}
+        outside = [
+            pointer
+            for pointer, value in differs.items()
+            if pointer not in open_ends or not _fits(open_ends[pointer], value, origins.get(pointer), other)
+        ]
+        yield {"differs": differs, "outside": outside}
 
 
 def scope_of(call: Drafted, wish: Any) -> Scope | str:
@@ -147,11 +150,10 @@ def is_within(narrow: Scope, wide: Scope) -> bool:
     return narrow.keys() == wide.keys() and all(_bound_within(bound, wide[name]) for name, bound in narrow.items())
 
 
-def scope_lines(scope: Scope, *, most: int = MOST_ARGUMENTS) -> list[str]:
-    """A line for each argument of a scope, as a person reads it: the free ones first."""
+def scope_lines(scope: Scope) -> dict[str, str]:
+    """A line for each argument of a scope by its pointer, as a person reads it: the free ones first."""
     ordered = sorted(scope.items(), key=lambda item: "from" not in item[1])
-    lines = [f"{named('.'.join(parse_pointer(pointer)))}{_bound_text(bound)}" for pointer, bound in ordered]
-    return [*lines[:most], *([f"and {len(lines) - most} more as they are"] if len(lines) > most else [])]
+    return {pointer: f"{named('.'.join(parse_pointer(pointer)))}{_bound_text(bound)}" for pointer, bound in ordered}
 
 
 def _bound_text(bound: Mapping[str, Any]) -> str:

@@ -14,26 +14,24 @@ from typing import Any
 
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.outcome import Pending
-from restgpt.tools.text.quotation import one_line, quotation, section, wrapped
+from restgpt.tools.text.quotation import named, one_line, quotation, section, wrapped
 
 HINT = "Numbers of those that may vary, such as 1 3 (empty: none): "
 
 
 def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any] | None:
     """Ask which further requests a person permits with this one; None if the person does not."""
-    from restgpt.tools.text.quotation import named
-
     offer = action["permit"]
     open_ends = list(offer["lines"])
     terminal.say(f"\nFurther requests of {named(action['name'])} go out unasked if they have the same arguments, and")
     if open_ends:
         terminal.say("if each is the same, but for what may vary:")
         terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"].values(), 1)))
-        said = terminal.ask(HINT).replace(",", " ").split()
-        if any(not word.isdigit() or not 1 <= int(word) <= len(open_ends) for word in said):
+        chosen = terminal.ask(HINT).replace(",", " ").split()
+        if any(not word.isdigit() or not 1 <= int(word) <= len(open_ends) for word in chosen):
             terminal.say(f"Give numbers from 1 to {len(open_ends)}.")
             return None
-        free = [open_ends[int(word) - 1] for word in dict.fromkeys(said)]
+        free = [open_ends[int(word) - 1] for word in dict.fromkeys(chosen)]
     else:
         terminal.say("if each is the same. Nothing of this one may vary.")
         free = []
@@ -42,12 +40,8 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     if times is None or hours is None:
         return None
     terminal.say(covered_text(offer, free))
-    if (
-        terminal.ask(f"Approve this one, and permit {times} such requests for {hours:g} hours? [y/N] ").lower()[:1]
-        != "y"
-    ):
-        return None
-    return {"free": free, "times": times, "hours": hours}
+    said = terminal.ask(f"Approve this one, and permit {times} such requests for {hours:g} hours? [y/N] ")
+    return {"free": free, "times": times, "hours": hours} if said[:1].lower() == "y" else None
 
 
 def covered_text(offer: Mapping[str, Any], free: Collection[str]) -> str:
@@ -64,7 +58,7 @@ def covered_text(offer: Mapping[str, Any], free: Collection[str]) -> str:
 def _number(terminal: Terminal, question: str, default: float) -> Any:
     said = terminal.ask(question)
     try:
-        return json.loads(said) if said else default
+        return (int(said) if said.isdigit() else float(said)) if said else default
     except ValueError:
         terminal.say(f"{said!r} is no number.")
         return None

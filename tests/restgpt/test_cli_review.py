@@ -226,7 +226,7 @@ def test_the_next_ones_are_permitted_after_it_was_shown_which_these_would_have_b
     assert "permit 3 such requests for 24 hours" in terminal.questions[-1]
 
 
-@pytest.mark.parametrize("said", [["3"], ["x"], ["1", "many"], ["", "", "", "n"], []])
+@pytest.mark.parametrize("said", [["3"], ["x"], ["1", "many"], ["1", "[1]"], ["", "", '"a"'], ["", "", "", "n"], []])
 def test_nothing_is_permitted_by_half(said: list[str]) -> None:
     assert decided("n", *said, pause=PERMITTING)[0] is None
 
