@@ -469,7 +469,7 @@ def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[A
     for name in islice((name for name in value if name not in known), MAX_COMPARED):
         hint = nearest(str(name), known, likeness=0.6 if closed else 0.74)
         if closed or hint.startswith("; did you mean"):
-            found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}"))
+            found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}", may_insist=True))
     # The examples of some documents use properties that are missing in the schema.
     shown = minimal_arguments(operation).get("body") if found else None
     used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()
