@@ -19,7 +19,7 @@ from restgpt.specs.reading.format import open_document, server_entries, type_pro
 from restgpt.specs.reading.index import Index, build_index
 from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.search.ranking import Search
-from restgpt.specs.search.search_index import SearchIndex, build_search_index, load_search_index
+from restgpt.specs.search.search_index import SearchIndex, load_search_index
 from restgpt.specs.security import (
     KINDS,
     Requirement,
@@ -292,8 +292,7 @@ class Api:
     @cached_property
     def search_index(self) -> SearchIndex:
         """The search index of the operations, built on first use and kept in the disk cache."""
-        build = build_search_index if self.reaches else load_search_index
-        return build(self.document, self.operations)
+        return load_search_index(self.document, self.operations)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
