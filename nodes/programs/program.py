@@ -24,6 +24,7 @@ from restgpt.nodes.state.results import of_round, of_turn, shortened
 from restgpt.nodes.state.state import State
 from restgpt.prompts import render
 from restgpt.specs import Operation
+from restgpt.specs.problem import BarredOperationError
 from restgpt.tools.errors import ArgumentError, UnfinishedProgramError
 from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.sandbox.result import ProgramRun, Status
@@ -165,7 +166,9 @@ def _outcome(run: Run, state: State, program: Program, requests: Sequence[Reques
     if error is not None and error.type == "Rejected" and any(item["status"] == "rejected" for item in requests):
         return Ending("rejected", f"The program ended on line {found.line}: {error.message}", program, requests)
     is_final = found.result.status in UNREPAIRABLE
-    return failure(program, requests, found.problem, is_final=is_final)
+    names = dict.fromkeys(WORD.findall(found.problem))
+    barred = [str(BarredOperationError(name, rule)) for name in names if (rule := run.catalogue.bars(name))]
+    return failure(program, requests, "\n".join([found.problem, *barred]), is_final=is_final)
 
 
 def _late(run: Run, program: Program, requests: Sequence[Request]) -> Ending:

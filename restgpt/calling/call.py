@@ -22,7 +22,7 @@ from restgpt.calling.record import UNSENT, CallRecord, End, FlowRecord, Provenan
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
-from restgpt.specs.problem import is_success
+from restgpt.specs.problem import BarredOperationError, is_success
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.files import FilePolicy
@@ -237,6 +237,8 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         request, settled, _ = settle(operation, sent_arguments(record), insisted=insisted)
         operation = operation.acting_as(request.acts_as)
         endpoint = _endpoint(operation)
+    except BarredOperationError as error:
+        raise OutdatedCallError(f"{error}.") from None
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
     # Another operation may have the name now.
@@ -333,12 +335,18 @@ def draft(
     effect = effect or effect_of(operation)
     try:
         given = with_key(operation, by_place(operation, arguments), id, said=None if is_own else said or "")
+<<<<<<< HEAD
         settled = settle(operation, given, files=files, insisted=insisted)
+=======
+        settled = settle(operation, given, files=files)
+        operation = operation.acting_as(settled.request.acts_as)
+>>>>>>> term
     except ArgumentError as error:
         return Problems(error)
+    except BarredOperationError as error:
+        return Problems(ArgumentError([ArgumentProblem("", str(error))], operation=operation.name))
     if MARK in repr(settled.arguments):
         return Problems(ArgumentError([ArgumentProblem("", HIDDEN)], operation=operation.name))
-    operation = operation.acting_as(settled.request.acts_as)
     if operation.acts_as != operation.method:
         effect = effect_of(operation)
     traced: list[Provenance] = owned(settled.arguments) if is_own else []

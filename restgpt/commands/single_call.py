@@ -14,16 +14,15 @@ import typer
 
 from restgpt.commands.review import Verdict, json_arguments
 from restgpt.commands.terminal import (
-    ApiNames,
+    Apis,
     AsJson,
-    BaseUrl,
     Exit,
     MoreSettings,
     Quiet,
-    Specs,
     Terminal,
     UsageError,
     Writes,
+    naming_apis,
     reported,
     settings_of,
 )
@@ -233,13 +232,12 @@ def _request_text(shown: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@naming_apis
 def call(
     operation: Annotated[
         str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
     ],
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     arguments: Annotated[
         str,
         typer.Option(
@@ -281,7 +279,6 @@ def call(
         from restgpt.client import Client
         from restgpt.nodes.run.services import Context, Services
         from restgpt.outcome import Called
-        from restgpt.sources import Sources
         from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
@@ -289,9 +286,7 @@ def call(
 
         settings = Settings.from_env()
         context = checked_settings(Context, settings_of(more, writes=writes))
-        services: Services = Services(
-            Sources.given(names, specs, base_url).or_all(settings).load(settings), defaults=context, settings=settings
-        )
+        services = Services(apis().or_all(settings).load(settings), defaults=context, settings=settings)
         client = Client(services=services)
         policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
         made = client.draft(operation, arguments_of(arguments), files=policy)

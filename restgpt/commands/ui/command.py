@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
-    BaseUrl,
+    Apis,
     Models,
     MoreSettings,
-    Specs,
     Terminal,
     UsageError,
     Writes,
+    naming_apis,
     reported,
     settings_of,
 )
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 
+@naming_apis
 def ui(
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     models: Models = None,
     writes: Writes = None,
     more: MoreSettings = None,
@@ -50,7 +48,6 @@ def ui(
         from restgpt.commands.terminal import say_address_of_dotenv
         from restgpt.nodes.run.services import Context
         from restgpt.server.page_routes import FOLDER, INDEX
-        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings
 
@@ -62,7 +59,7 @@ def ui(
                 "elsewhere, install it from that folder again."
             )
         settings = Settings.from_env()
-        sources = Sources.given(names, specs, base_url)
+        sources = apis()
         # Errors in them are told now, not at the first instruction.
         sources.load(settings)
         say_address_of_dotenv(terminal)
