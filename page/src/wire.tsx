@@ -1,10 +1,12 @@
 // The requests and answers of a thread, and where each value of a request came from.
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import { answeredBy, calls, callsError, requestCount, nameOf, outcomeOf, readPiece, type Origin, type Piece, type WireCall } from "./calls";
+import { curlOf } from "./curl";
 import { indented, writeExact } from "./exact";
 import { useFew } from "./few";
+import { Json } from "./json";
 import { parentOf, tokensOf, valueAt } from "./pointer";
 import { sentence } from "./server";
 import { Visible } from "./visible";
@@ -114,12 +116,36 @@ function Sent({ made }: { made: WireCall }) {
       {!request && <p class="own">It cannot be built again, because the document has changed.</p>}
       {request && <Headers headers={request.headers} />}
       {request && request.body !== null && <BodyView made={made} side="request" />}
+      {request && <Curl made={made} />}
       {outcomeOf(made).state !== "sent" && made.note && (
         <p class="problem">
           <Visible text={made.note} />
         </p>
       )}
     </section>
+  );
+}
+
+function Curl({ made }: { made: WireCall }) {
+  const told = useSignal("");
+  const copy = async () => {
+    try {
+      const body = made.request!.body === null ? null : await readPiece(made.id, "request", "", 1);
+      await navigator.clipboard.writeText(curlOf(made.request!, body));
+      told.value = "Copied, without credentials.";
+    } catch (error) {
+      told.value = sentence(error);
+    }
+  };
+  return (
+    <p class="choices">
+      <button type="button" onClick={() => void copy()}>
+        Copy as curl
+      </button>
+      <span class="own" role="status">
+        {told.value}
+      </span>
+    </p>
   );
 }
 
@@ -271,9 +297,11 @@ function BodyView({ made, side }: { made: WireCall; side: "request" | "answer" }
       )}
       {shown?.piece && (
         <>
-          <pre tabIndex={0} aria-label={`Piece of the ${side}`}>
-            <Visible text={READ_AS_JSON.includes(shown.piece.kind) ? indented(shown.piece.content) : shown.piece.content} />
-          </pre>
+          <Json
+            text={shown.piece.content}
+            label={`Piece of the ${side}`}
+            plain={READ_AS_JSON.includes(shown.piece.kind) ? indented(shown.piece.content) : undefined}
+          />
           <Around piece={shown.piece} go={go} />
         </>
       )}

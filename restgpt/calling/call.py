@@ -67,7 +67,7 @@ class Call:
     may be tried in all. `locks` are the places of arguments that tell the version of the target, such as If-Match: the
     look for the question gives them. `as_read` says that it may be sent because it only reads: if that is not certain
     any more, it is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended.
-    `user` is for whom it is made, empty today. `response` is the record of what the API answered, empty if no answer
+    `agreed` says that a person approved it as it is. `user` is for whom it is made, empty today. `response` is the record of what the API answered, empty if no answer
     came; with `outcome_unknown` the API may have carried out a change all the same, and with `can_undo` a call would
     reverse it. `wire` is the request in short, once the call is over, and `reply` the first reply itself, for those who
     are in the same process; it is not in the JSON form.
@@ -98,6 +98,7 @@ class Call:
     sends: int = 1
     locks: tuple[tuple[str, ...], ...] = ()
     as_read: bool = False
+    agreed: bool = False
     permission: str = ""
     user: str = ""
     response: Mapping[str, Any] = field(default_factory=dict)
@@ -142,6 +143,7 @@ class Call:
             unsure=0,
             sends=1,
             as_read=False,
+            agreed=False,
             permission="",
         )
 
@@ -187,6 +189,7 @@ class Call:
             "answered": list(self.answered),
             "outcome_unknown": self.outcome_unknown,
             "can_undo": self.can_undo,
+            "agreed": self.agreed,
             "permission": self.permission,
             "user": self.user,
             "insisted": list(self.insisted),
@@ -278,6 +281,7 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         sends=record.get("sends") or 1,
         locks=tuple(map(tuple, record.get("locks", ()))),
         as_read=record["status"] == "approved" and record["safe"],
+        agreed=record.get("agreed", False),
         permission=record.get("permission", ""),
         user=record.get("user", ""),
         insisted=insisted,

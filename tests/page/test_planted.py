@@ -68,7 +68,7 @@ def test_markup_and_script_addresses_stay_text_in_every_view(tab: Tab, platform:
             shown_as_text(page, region.get_by_role("list", name="What an undo would send"))
             region.get_by_label("This run beside").select_option(index=0)
             continue
-        shown_as_text(page, region.locator("pre, code"))
+        shown_as_text(page, region.locator("pre, code, .tree"))
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Cost").click()
     expect(page.get_by_role("table").first).to_be_visible()
 
