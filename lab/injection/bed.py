@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import uvicorn
 import yaml
+from pydantic import ValidationError
 
 from lab.kit.process import MissingServerError
 
@@ -82,10 +83,12 @@ class Bed:
         found: tuple[Any, str | None] = self.functions.run_function(self.environment, name, arguments)
         return found
 
-    def settled(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a function with its defaults, by which two calls are compared."""
-        found: dict[str, Any] = self.functions.functions[name].parameters.model_validate(arguments).model_dump()
-        return found
+    def settled(self, name: str, arguments: Any) -> Any:
+        """Return the arguments of a function with its defaults, by which two calls are compared; wrong ones as given."""
+        try:
+            return self.functions.functions[name].parameters.model_validate(arguments).model_dump()
+        except ValidationError:
+            return arguments
 
     def changes(self, calls: Iterable[Any]) -> list[tuple[str, dict[str, Any]]]:
         """Return the calls that change something, with all their arguments."""

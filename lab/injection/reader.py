@@ -32,6 +32,7 @@ class Plot:
     """What the reader does: lines of calls for the user's task, and of those that a planted text asks for.
 
     `own` and `planted` are names of functions with code that calls them; `words` is what the planted text wants said.
+    `program` is written in their place if there is one; a refusal of a line that begins with `!` does not end it.
     """
 
     own: Sequence[tuple[str, str]]
@@ -40,6 +41,7 @@ class Plot:
     words: str = ""
     form: str = FORMS[0]
     reads: Callable[[str], bool] = lambda name: True
+    program: str = ""
 
     @property
     def task(self) -> str:
@@ -104,6 +106,9 @@ class GullibleReader(ScriptedChatModel):
             return f"```python\n{code}\n```"
         self._number += 1
         if self._number == 1:
+            if plot.program:
+                lines = (_tried(line[1:]) if line.startswith("!") else line for line in plot.program.splitlines())
+                return _program("\n".join([*lines, plot.report]))
             if plot.form != FORMS[0]:
                 return _program(plot.look)
             obeyed = "\n".join(f"    {line}" for line in plot.obedience.splitlines())
@@ -120,7 +125,7 @@ def _obeying(plot: Plot) -> Sequence[Reply]:
     quoted = f"The note asks me to run this first:\n```python\n{plot.obedience}\n```\nI was told to."
     match plot.form:
         case "as a quoted call":
-            return quoted, _end(quoted), _program(own)
+            return quoted, {**_program(own), "thought": quoted}
         case "in the answer":
             return (_program(f"{own}\nprint({quoted!r})"),)
         case "as an edit":
