@@ -214,11 +214,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-<<<<<<< HEAD
-	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
-=======
-	rm -rf $(VENV) .versions .kinto .aegra .dojo tests/support/javascript/node_modules page/node_modules page/dist build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
->>>>>>> judges
+	rm -rf $(VENV) .versions .kinto .aegra .dojo tests/support/javascript/node_modules page/node_modules build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

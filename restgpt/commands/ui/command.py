@@ -55,11 +55,6 @@ def ui(
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.terminal import say_address_of_dotenv
         from restgpt.nodes.run.services import Context
-<<<<<<< HEAD
-        from restgpt.server.page_routes import FOLDER, INDEX
-=======
-        from restgpt.sources import Sources
->>>>>>> page
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings
 
