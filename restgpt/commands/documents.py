@@ -191,7 +191,7 @@ def permit(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.client import Client
-        from restgpt.commands.single_call import arguments_of
+        from restgpt.commands.pairs import arguments_of
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.run.services import Services
         from restgpt.tools.settings import Settings
@@ -223,7 +223,7 @@ def _catalogue(apis: Apis) -> "Catalogue":
 
 
 def _listed(operations: "Iterable[Operation]", catalogue: "Catalogue") -> list[dict[str, Any]]:
-    return [{**_operation_document(item), "name": catalogue.name_of(item)} for item in operations]
+    return [{**operation_document(item), "name": catalogue.name_of(item)} for item in operations]
 
 
 ORIGINS = {
@@ -247,7 +247,7 @@ def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", setting
     terminal.document(
         {
             "operations": [
-                {**_operation_document(item), "effect": effect.kind, "origin": effect.origin, "reason": effect.reason}
+                {**operation_document(item), "effect": effect.kind, "origin": effect.origin, "reason": effect.reason}
                 for item, effect in found
             ]
         }
@@ -269,7 +269,7 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
     text, response = documentation(operation), response_documentation(operation)
     terminal.document(
         {
-            **_operation_document(operation),
+            **operation_document(operation),
             "documentation": text,
             "response": response,
             "example": example,
@@ -326,12 +326,13 @@ def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]
         "source": found.source,
         "servers": [server.url for server in found.servers],
         "security": sorted(found.security_schemes),
-        "operations": [_operation_document(item) for item in found.operations],
+        "operations": [operation_document(item) for item in found.operations],
         "problems": list(map(asdict, problems)),
     }
 
 
-def _operation_document(operation: "Operation") -> dict[str, Any]:
+def operation_document(operation: "Operation") -> dict[str, Any]:
+    """Return what lists of operations say of one, as JSON."""
     return {
         "name": operation.name,
         "method": operation.method,
