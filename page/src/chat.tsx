@@ -54,7 +54,7 @@ export function Chat({ id }: { id: string | null }) {
             <p class="choices">
               <span class="own">The run has not ended.</span>
               <button type="button" onClick={() => void conversation.goOn()}>
-                Go on
+                Resume
               </button>
             </p>
           )}

@@ -26,7 +26,7 @@ export function shortOf({ method, url }: { method: string; url: string }): strin
 }
 
 /** What a person decided on a finished call; empty where nobody was asked. */
-function decisionOn(call: Call): string {
+export function decisionOn(call: Call): string {
   const request = call.request ? shortOf(call.request) : call.operation;
   if (call.note?.startsWith(REJECTED)) return decidedText("rejected", request, call.note.slice(REJECTED.length).trim());
   if (call.note === EDITED) return decidedText("edited", request);

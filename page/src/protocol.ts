@@ -66,6 +66,7 @@ export interface Thread {
 export type Extracted = Partial<Record<"first" | "fulfilled" | "end" | `${"status" | "answered" | "safe"}${0 | 1}`, unknown>>;
 
 export interface Call {
+  id: string;
   operation: string;
   status: string;
   arguments: unknown;
@@ -78,7 +79,7 @@ export interface Call {
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
   request?: { method: string; url: string };
-  response?: { status?: number; elapsed_ms?: number };
+  response?: { status?: number; elapsed_ms?: number; sketch?: string };
 }
 
 export interface Program {
@@ -105,6 +106,10 @@ export interface Values {
   messages?: Message[];
   turn?: number;
   task?: number;
+  answer?: string;
+  decision?: { kind: string; text?: string } | null;
+  selection?: { operations: string[] } | null;
+  api_plan?: { calls: { operation: string }[] } | null;
   program?: Program | null;
   steps?: Step[];
   requests?: Call[];

@@ -27,11 +27,11 @@ const wanted = signal<string | null>(null);
 
 export function Wire() {
   if (callsError.value) return <p class="problem" role="alert">{callsError.value}</p>;
-  if (calls.value === null) return <p class="own">Reading the calls …</p>;
+  if (calls.value === null) return <p class="own">Reading the requests …</p>;
   return (
     <>
       <p class="own" role="status">
-        {calls.value.length === 0 ? "Nothing was called." : calls.value.length === 1 ? "1 call" : `${calls.value.length} calls`}
+        {calls.value.length === 1 ? "1 request" : `${calls.value.length} requests`}
       </p>
       {requestCount.value > calls.value.length && (
         <p class="own">
@@ -44,13 +44,13 @@ export function Wire() {
 }
 
 function CallList({ all }: { all: WireCall[] }) {
-  const { shown, start, more } = useFew(all, "calls", "last");
+  const { shown, start, more } = useFew(all, "requests", "last");
   const early = all.slice(0, start).filter((made) => opened.value.has(made.id));
   const numbers = new Map(all.map((made, index) => [made.id, index + 1]));
   return (
     <>
       {more && <p>{more}</p>}
-      <ol class="steps" aria-label="Calls">
+      <ol class="steps" aria-label="Requests">
         {[...early, ...shown].map((made) => (
           <li key={made.id}>
             <CallView made={made} number={numbers.get(made.id) ?? 0} />

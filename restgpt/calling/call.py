@@ -67,10 +67,10 @@ class Call:
     may be tried in all. `locks` are the places of arguments that tell the version of the target, such as If-Match: the
     look for the question gives them. `as_read` says that it may be sent because it only reads: if that is not certain
     any more, it is decided on again; so is it if the `permission` that let it go out unasked, by its key, has ended.
-    `agreed` says that a person approved it as it is. `user` is for whom it is made, empty today. `response` is the record
-    of what the API answered, empty if no answer came; with `outcome_unknown` the API may have carried out a change all
-    the same, and with `can_undo` a call would reverse it. `wire` is the request in short, once the call is over, and
-    `reply` the first reply itself, for those who are in the same process; it is not in the JSON form.
+    `agreed` says that a person approved it as it is. `user` is for whom it is made, empty today. `response` is the
+    record of what the API answered, empty if no answer came; with `outcome_unknown` the API may have carried out a
+    change all the same, and with `can_undo` a call would reverse it. `wire` is the request in short, once the call is
+    over, and `reply` the first reply itself, for those who are in the same process; it is not in the JSON form.
     """
 
     id: str

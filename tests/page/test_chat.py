@@ -53,13 +53,13 @@ def test_a_run_is_stopped_and_goes_on_where_it_was(tab: Tab, platform: Platform,
         expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
         page.get_by_role("button", name="Stop").click()
         if platform.stops_at_once:
-            expect(page.get_by_role("button", name="Go on")).to_be_visible()
+            expect(page.get_by_role("button", name="Resume")).to_be_visible()
         else:
             expect(page.get_by_role("button", name="Stop")).to_be_disabled()
-    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(page.get_by_role("navigation").get_by_text("stopped")).to_be_visible()
     expect(page.get_by_text(WORKING)).to_have_count(0)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator(".answer")).to_have_text(ANSWER)
 
 
@@ -116,7 +116,7 @@ def test_an_answer_is_read_as_markdown_without_html_images_or_foreign_links(tab:
 ```json
 {{"a_b_c": [1, 2.50, null, {{"deep": {{"er": {{"x": 1}}}}}}]}}
 ```
-> ![a picture](https://evil.test/x.png) [here](https://evil.test/) [there](javascript:alert(1)) {host.replace("127", "128")}
+> ![a picture](https://evil.test/x.png) [here](https://evil.test/) [there](javascript:alert(1))
 """
     page.get_by_label("Instruction").fill(REPORT)
     page.keyboard.press("Enter")

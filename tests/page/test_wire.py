@@ -25,7 +25,7 @@ def started(platform: Platform, instruction: str) -> str:
 
 def call(page: Page, number: int) -> Locator:
     """The call of this number, opened."""
-    found = page.get_by_role("list", name="Calls").locator("> li").nth(number)
+    found = page.get_by_role("list", name="Requests").locator("> li").nth(number)
     found.locator("summary").first.click()
     return found
 
@@ -33,7 +33,7 @@ def call(page: Page, number: int) -> Locator:
 def test_a_value_leads_to_the_answer_it_was_read_from(tab: Tab, platform: Platform) -> None:
     thread = started(platform, COPY)
     page = tab.open(f"#/thread/{thread}/wire")
-    expect(page.get_by_role("status")).to_have_text("2 calls")
+    expect(page.get_by_role("status")).to_have_text("2 requests")
     changed = call(page, 1)
     expect(changed.locator("summary").first).to_contain_text("PATCH")
     expect(changed.locator("summary").first).to_contain_text("/v1/tasks/102")
