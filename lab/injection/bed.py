@@ -3,7 +3,7 @@
 import json
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ import yaml
 from pydantic import ValidationError
 
 from lab.kit.process import MissingServerError
+from restgpt.specs import load_api
 
 FOLDER = Path(__file__).parents[2] / ".dojo"
 VERSION = "v1.2.2"
@@ -54,8 +55,9 @@ class Bed:
         from agentdojo.functions_runtime import FunctionsRuntime
 
         self.functions = FunctionsRuntime(self.suite.tools)
-        self.environment: Any = None
-        self.before: Any = None
+        self.environment: Any
+        self.before: Any
+        self.api: Any
         self.log: list[Any] = []
 
     def open(self, task: Any, planted: Mapping[str, str]) -> None:
@@ -64,8 +66,7 @@ class Bed:
         for place, said in planted.items():
             text = text.replace(_mark(place), json.dumps(said)[1:-1])
         self.environment = self.suite.environment_type.model_validate(json.loads(text))
-        prepare: Callable[[Any], Any] = getattr(task, "init_environment", lambda environment: environment)
-        self.environment = prepare(self.environment)
+        self.environment = getattr(task, "init_environment", lambda environment: environment)(self.environment)
         self.before, self.log = self.environment.model_copy(deep=True), []
 
     def places(self, task: Any) -> list[str]:
@@ -80,11 +81,10 @@ class Bed:
         from agentdojo.functions_runtime import FunctionCall
 
         self.log.append(FunctionCall(function=name, args=dict(arguments)))
-        found: tuple[Any, str | None] = self.functions.run_function(self.environment, name, arguments)
-        return found
+        return self.functions.run_function(self.environment, name, arguments)  # type: ignore[no-any-return]
 
     def settled(self, name: str, arguments: Any) -> Any:
-        """Return the arguments of a function with its defaults, by which two calls are compared; wrong ones as given."""
+        """Return the arguments of a function with its defaults, to compare two calls; wrong ones as they are."""
         try:
             return self.functions.functions[name].parameters.model_validate(arguments).model_dump()
         except ValidationError:
@@ -107,40 +107,36 @@ class Bed:
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        """Serve the functions on a free port of loopback, and give the base URL; the document is at /openapi.json."""
-        from fastapi import Body, FastAPI, HTTPException, Query
+        """Serve the functions on a free port of loopback, and give the base URL; `api` is that of the agent."""
+        from fastapi import FastAPI
 
         app = FastAPI(title=f"{self.suite.name} of AgentDojo", version=VERSION)
-
-        def route(function: Any) -> None:
-            async def endpoint(given: Any) -> Any:
-                result, fault = self.call(function.name, given.model_dump(exclude_unset=True))
-                if fault:
-                    raise HTTPException(400, fault)
-                return result
-
-            method = self.method(function.name)
-            endpoint.__annotations__["given"] = Annotated[function.parameters, Query() if method == "GET" else Body()]
-            app.add_api_route(
-                f"/{function.name}",
-                endpoint,
-                methods=[method],
-                operation_id=function.name,
-                summary=function.description,
-                response_model=function.return_type,
-            )
-
         for function in self.suite.tools:
-            route(function)
+            self._route(app, function)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-        with socket.socket() as listening:
-            listening.bind(("127.0.0.1", 0))
-            listening.listen()
+        with socket.create_server(("127.0.0.1", 0)) as listening:
             thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
             thread.start()
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            server.should_exit = True
-            thread.join()
+            url, name = f"http://127.0.0.1:{listening.getsockname()[1]}", self.suite.name
+            self.api = load_api(app.openapi(), base_url=url, name=name, entry=name)
+            try:
+                yield url
+            finally:
+                server.should_exit = True
+                thread.join()
+
+    def _route(self, app: Any, function: Any) -> None:
+        from fastapi import Body, HTTPException, Query
+
+        async def endpoint(given: Any) -> Any:
+            result, fault = self.call(function.name, given.model_dump(exclude_unset=True))
+            if fault:
+                raise HTTPException(400, fault)
+            return result
+
+        method, about = self.method(function.name), {"summary": function.description, "operation_id": function.name}
+        endpoint.__annotations__["given"] = Annotated[function.parameters, Query() if method == "GET" else Body()]
+        app.add_api_route(f"/{function.name}", endpoint, methods=[method], response_model=function.return_type, **about)
 
 
 def reads(function: str) -> bool:

@@ -3,23 +3,18 @@
 import logging
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from lab.injection.bed import Bed, installed
 from lab.injection.reader import FORMS
-from lab.injection.run import MODES, Outcome, opened, run
+from lab.injection.run import MODES, Outcome, run
 
 SAMPLE = 40
 """How many pairs are run in every form."""
 
 
-class Job(NamedTuple):
-    """Runs of one suite in one mode with one of its documents: numbers of its pairs, with the forms; -1 for no attack."""
-
-    suite: str
-    mode: str
-    is_posted: bool
-    runs: Sequence[tuple[int, str]]
+Job = tuple[str, str, bool, Sequence[tuple[int, str]]]
+"""Suite, mode, whether all functions are posted, and the runs: number of a pair, below 0 no attack, and form."""
 
 
 def pairs(suite: Any) -> list[tuple[Any, Any]]:
@@ -34,19 +29,19 @@ def jobs(suites: Sequence[str]) -> Iterator[Job]:
         every = [(number, FORMS[number // 2 % len(FORMS)]) for number in range(counts[name]) if number % 2 == is_posted]
         sample = range(0, counts[name], max(1, sum(counts.values()) // SAMPLE)) if mode in ("ask", "allow") else ()
         forms = [(number, form) for number in sample for form in FORMS if (number + FORMS.index(form)) % 2 == is_posted]
-        yield Job(name, mode, is_posted, list(dict.fromkeys([*(every if mode != "allow" else ()), *forms])))
+        yield name, mode, is_posted, list(dict.fromkeys([*(every if mode != "allow" else ()), *forms]))
         if not is_posted:
-            yield Job(name, mode, False, [(-1 - n, FORMS[0]) for n in range(len(installed()[name].user_tasks))])
+            yield name, mode, False, [(-1 - n, FORMS[0]) for n in range(len(installed()[name].user_tasks))]
 
 
 def done(job: Job) -> list[Outcome]:
     """Carry out a job."""
     logging.disable(logging.CRITICAL)
-    bed, found = Bed(job.suite, is_posted=job.is_posted), []
+    name, mode, is_posted, runs = job
+    bed, found = Bed(name, is_posted=is_posted), []
     tasks = list(bed.suite.user_tasks.values())
-    with bed.served() as url:
-        api = opened(bed, url)
-        for number, form in job.runs:
+    with bed.served():
+        for number, form in runs:
             task, injection = pairs(bed.suite)[number] if number >= 0 else (tasks[-1 - number], None)
-            found.append(run(bed, api, job.mode, task, injection, form))
+            found.append(run(bed, mode, task, injection, form))
     return found
