@@ -9,11 +9,11 @@ from restgpt.commands.terminal import (
     Apis,
     Models,
     MoreSettings,
+    Silent,
     Terminal,
     UsageError,
     Writes,
-    naming_apis,
-    reported,
+    command,
     settings_of,
 )
 from restgpt.tools.errors import extra_command
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 
-@naming_apis
+@command
 def ui(
+    terminal: Silent,
     apis: Apis,
     models: Models = None,
     writes: Writes = None,
@@ -41,29 +42,27 @@ def ui(
 
     The APIs and settings are those of new threads; a thread that was begun before keeps its own. Ctrl-C ends the page.
     """
-    terminal = Terminal()
-    with reported(terminal):
-        if find_spec("starlette") is None or find_spec("uvicorn") is None:
-            raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
-        from restgpt.commands.terminal import say_address_of_dotenv
-        from restgpt.nodes.run.services import Context
-        from restgpt.server.page_routes import FOLDER, INDEX
-        from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.settings import checked_settings
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
+    from restgpt.commands.terminal import say_address_of_dotenv
+    from restgpt.nodes.run.services import Context
+    from restgpt.server.page_routes import FOLDER, INDEX
+    from restgpt.tools.settings import Settings
+    from restgpt.tools.settings.settings import checked_settings
 
-        context = settings_of(more, models=models, writes=writes)
-        checked_settings(Context, context)
-        if not (FOLDER / INDEX).is_file():
-            raise UsageError(
-                "The page is not built. Run `make page` in the folder of RestGPT's sources, and if it is installed "
-                "elsewhere, install it from that folder again."
-            )
-        settings = Settings.from_env()
-        sources = apis()
-        # Errors in them are told now, not at the first instruction.
-        sources.load(settings)
-        say_address_of_dotenv(terminal)
-        _serve(terminal, settings, sources, context, port=port, opens=not no_browser)
+    context = settings_of(more, models=models, writes=writes)
+    checked_settings(Context, context)
+    if not (FOLDER / INDEX).is_file():
+        raise UsageError(
+            "The page is not built. Run `make page` in the folder of RestGPT's sources, and if it is installed "
+            "elsewhere, install it from that folder again."
+        )
+    settings = Settings.from_env()
+    sources = apis()
+    # Errors in them are told now, not at the first instruction.
+    sources.load(settings)
+    say_address_of_dotenv(terminal)
+    _serve(terminal, settings, sources, context, port=port, opens=not no_browser)
 
 
 def _serve(
