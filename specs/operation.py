@@ -266,7 +266,8 @@ class Operation:
             node = self.document.fetch(parse_pointer(self.pointer))
         except BrokenReference:
             node = self._item.get(self.method.lower())
-        return node if isinstance(node, dict) else {}
+        found = self._follow(node)
+        return found if isinstance(found, dict) else {}
 
     @cached_property
     def _owner(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import * as conversation from "./conversation";
 import { useFew } from "./few";
 import { Decided, Pause } from "./pause";
 import { addressOf, go } from "./place";
+import { Markdown } from "./markdown";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
 import { waitingCount } from "./threads";
@@ -53,7 +54,7 @@ export function Chat({ id }: { id: string | null }) {
             <p class="choices">
               <span class="own">The run has not ended.</span>
               <button type="button" onClick={() => void conversation.goOn()}>
-                Go on
+                Resume
               </button>
             </p>
           )}
@@ -100,13 +101,18 @@ function Turns({ isRunning }: { isRunning: boolean }) {
           />
           {answers.map((message) => (
             <div class="answer" key={message.id}>
-              <Visible text={message.content} />
+              <Markdown text={message.content} hosts={hostsOf(conversation.lines.value.get(index + 1) ?? [])} />
             </div>
           ))}
         </div>
       ))}
     </>
   );
+}
+
+/** The hosts that a run has called. */
+function hostsOf(lines: Line[]): string[] {
+  return lines.flatMap((line) => (line.kind === "request" && URL.canParse(line.url) ? [new URL(line.url).host] : []));
 }
 
 function Progress({ lines: all, isLast, isLive }: { lines: Line[]; isLast: boolean; isLive: boolean }) {
@@ -185,7 +191,7 @@ function Composer({ isRunning }: { isRunning: boolean }) {
     if (conversation.failure.value && conversation.runId.value === null) text.value = said;
   };
   return (
-    <div class="bottom">
+    <div class="bottom" hidden={waits}>
      <form
       class="composer"
       onSubmit={(event) => {
@@ -197,8 +203,8 @@ function Composer({ isRunning }: { isRunning: boolean }) {
       <textarea
         id="instruction"
         ref={field}
-        rows={waits ? 1 : 2}
-        placeholder={waits ? "Decide on the changes first" : "Such as: which tasks are not done?"}
+        rows={2}
+        placeholder="Such as: which tasks are not done?"
         disabled={waits}
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}

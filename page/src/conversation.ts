@@ -50,6 +50,13 @@ export function turnNow(): number {
   return messages.value.filter((message) => message.type === "human").length;
 }
 
+/** Add lines to the newest turn, for what a person did. */
+export function addLines(texts: string[]): void {
+  const before = lines.value.get(turnNow()) ?? [];
+  const added = texts.map((text, index): Line => ({ kind: "task", key: `person ${before.length + index}`, text }));
+  lines.value = new Map(lines.value).set(turnNow(), [...before, ...added]);
+}
+
 function clear(id: string | null): void {
   open?.abort();
   isBroken.value = false;

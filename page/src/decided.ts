@@ -1,13 +1,12 @@
 // Decisions on changes: they are sent once, and every tab that shows a question is told what became of it.
 import { effect, signal } from "@preact/signals";
 
-import { catchUp, questions, resume, settled, threadId } from "./conversation";
+import { addLines, catchUp, questions, resume, settled, threadId } from "./conversation";
 import { place } from "./place";
+import { decidedText, shortOf, type Verdict } from "./progress";
 import { questionsOf, type Call, type Decision, type Interrupt, type State } from "./protocol";
 import { call } from "./server";
 import { isLoaded, refresh, waiting } from "./threads";
-
-type Verdict = "approved" | "edited" | "rejected";
 
 /** What became of a question that this tab has shown. */
 export interface Notice {
@@ -40,8 +39,8 @@ const others = new BroadcastChannel("restgpt-decisions");
 export function sentenceOf({ by, names, verdicts }: Notice): string {
   const where = by === "tab" ? "This was decided in another tab" : "This was decided in another place";
   if (verdicts === null) return `${where}.`;
-  const told = names.map((name, index) => (by === "here" ? `${verdicts[index]} ${name}` : `${name} ${verdicts[index]}`)).join(", ");
-  return by === "here" ? `You ${told}.` : `${where}: ${told}.`;
+  if (by === "here") return names.map((name, index) => `${decidedText(verdicts[index]!, name)}.`).join(" ");
+  return `${where}: ${names.map((name, index) => `${name} ${verdicts[index]}`).join(", ")}.`;
 }
 
 /** Send the decisions on a question, unless it was decided elsewhere, which is told instead. */
@@ -59,6 +58,9 @@ export async function decide(thread: string, interrupt: Interrupt, decisions: De
   const verdicts = decisions.map((decision) => VERDICTS[decision.type]);
   const notice: Notice = { ...named(asked), by: "here", verdicts };
   tell(notice);
+  if (thread === threadId.value) {
+    addLines(decisions.map((decision, index) => decidedText(verdicts[index]!, notice.names[index]!, decision.type === "reject" ? decision.message : "")));
+  }
   others.postMessage({ ...notice, by: "tab" });
 }
 
@@ -104,7 +106,7 @@ function verdictsOf(interrupt: Interrupt, current: Call[], earlier: Call[]): Ver
 }
 
 function named({ thread, interrupt }: Asked): { thread: string; interrupt: string; names: string[] } {
-  return { thread, interrupt: interrupt.id, names: (interrupt.value.action_requests ?? []).map((action) => action.name) };
+  return { thread, interrupt: interrupt.id, names: (interrupt.value.action_requests ?? []).map(({ request }) => shortOf(request)) };
 }
 
 function isTold(interrupt: string): boolean {

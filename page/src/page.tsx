@@ -1,18 +1,25 @@
 // The page: a list of threads beside the open thread or the inbox, and the question for the token where one is needed.
-import { effect, signal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import { render } from "preact";
 
 import { trouble } from "./connection";
 import { Inbox } from "./inbox";
 import { Permissions } from "./permissions";
 import { addressOf, place } from "./place";
-import { isLoaded, listError, nameOf, refresh, stateOf, threads, waitingCount, watch } from "./threads";
+import { isLoaded, listError, nameOf, stateOf, threads, waitingCount, watch } from "./threads";
 import { ThreadPage } from "./threadpage";
-import { exchange, tokenWanted, useToken } from "./token";
+import { exchange, refusal } from "./token";
 import { Visible } from "./visible";
 
 function Page() {
-  if (tokenWanted.value) return <Gate />;
+  if (refusal.value) {
+    return (
+      <main class="gate">
+        <h1>RestGPT</h1>
+        <p role="alert">{refusal.value}</p>
+      </main>
+    );
+  }
   const here = place.value;
   return (
     <div class="frame">
@@ -73,40 +80,6 @@ function Side() {
       </ul>
       {isLoaded.value && threads.value.length === 0 && <p class="own">No threads yet.</p>}
     </nav>
-  );
-}
-
-const written = signal("");
-
-function Gate() {
-  return (
-    <main class="gate">
-      <h1>RestGPT</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          useToken(written.value.trim());
-          written.value = "";
-          void refresh();
-        }}
-      >
-        <p role="alert">{tokenWanted.value}</p>
-        <div class="field">
-          <label for="token">Token of this server (RESTGPT_SERVER_TOKEN)</label>
-          <input
-            id="token"
-            type="password"
-            autocomplete="off"
-            required
-            value={written.value}
-            onInput={(event) => (written.value = event.currentTarget.value)}
-          />
-        </div>
-        <button type="submit" class="primary">
-          Go on
-        </button>
-      </form>
-    </main>
   );
 }
 

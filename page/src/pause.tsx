@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 import { decide as sendDecisions, gone, notices, sentenceOf } from "./decided";
 import type { Action, Decision, Interrupt } from "./protocol";
 import { Question } from "./question";
+import { isExplained } from "./keys";
 import { sentence } from "./server";
 import { Visible } from "./visible";
 
@@ -13,7 +14,8 @@ const drafts = new Map<string, Record<string, unknown>>();
 
 /** What became of the questions of a thread, or of all threads. */
 export function Decided({ thread }: { thread: string | null }) {
-  const told = notices.value.filter((notice) => thread === null || notice.thread === thread);
+  // In its thread, what was decided here stands among the lines of the run.
+  const told = notices.value.filter((notice) => thread === null || (notice.thread === thread && notice.by !== "here"));
   return (
     <div role="status" class="told">
       {told.map((notice) => (
@@ -36,7 +38,12 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
   const isSending = useSignal(false);
   const error = useSignal("");
   const sending = useRef<HTMLButtonElement>(null);
+  const seen = useSignal<boolean[]>(actions.map(() => false));
   const left = decisions.value.filter((decision) => decision === null).length;
+  const approveLeft = () => {
+    decisions.value = decisions.value.map((decision) => decision ?? { type: "approve" });
+    void send();
+  };
 
   const send = async () => {
     isSending.value = true;
@@ -60,7 +67,12 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
 
   const order = actions.map((_, index) => index).sort((a, b) => Number(later.value[a]) - Number(later.value[b]));
   return (
-    <section class="pause" aria-label="Changes that wait for your decision">
+    <section class={actions.length > 1 ? "pause many" : "pause"} aria-label="Changes that wait for your decision">
+      {isExplained.value && (
+        <p class="own" role="status">
+          Keys, in the change that has the focus: a approve, e edit, r reject, Escape close, Tab go on.
+        </p>
+      )}
       {order.map((index) => {
         const action = actions[index]!;
         return (
@@ -74,6 +86,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
             isLater={later.value[index] ?? false}
             onDecide={(decision) => decide(index, decision)}
             onLater={(isLater) => (later.value = later.value.map((old, at) => (at === index ? isLater : old)))}
+            onSeen={() => (seen.value = seen.value.map((old, at) => old || at === index))}
           />
         );
       })}
@@ -82,6 +95,16 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
           <p role="status">
             {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide; the run waits for all of them.`}
           </p>
+          {left > 0 && (
+            <button
+              type="button"
+              title="Possible once all were on the screen"
+              disabled={seen.value.includes(false) || isSending.value}
+              onClick={approveLeft}
+            >
+              {left === actions.length ? `Approve all ${left}` : `Approve the other ${left}`}
+            </button>
+          )}
           <button type="button" class="primary" ref={sending} disabled={left > 0 || isSending.value} onClick={() => void send()}>
             Send the decisions
           </button>

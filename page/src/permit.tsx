@@ -61,7 +61,7 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
         <button type="submit" class="primary">
           Approve and permit
         </button>
-        <button type="button" class="quiet" onClick={() => onClose(null)}>
+        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
           Cancel
         </button>
       </div>

@@ -9,6 +9,30 @@ export type Line =
 
 const WRITES = "Writes a program";
 
+export type Verdict = "approved" | "edited" | "rejected";
+const VERBS: Record<Verdict, string> = { approved: "approved", edited: "edited and approved", rejected: "rejected" };
+/** How the product begins the note of a call that a person rejected or edited. */
+const REJECTED = "The user rejected it.";
+const EDITED = "Edited by the user.";
+
+/** Tell what a person decided on a request, with the reason. */
+export function decidedText(verdict: Verdict, request: string, reason = ""): string {
+  return `You ${VERBS[verdict]} ${request}${reason && `: ${reason}`}`;
+}
+
+/** A request in short: its method and its path. */
+export function shortOf({ method, url }: { method: string; url: string }): string {
+  return `${method} ${url.replace(/^https?:\/\/[^/]*/, "")}`;
+}
+
+/** What a person decided on a finished call; empty where nobody was asked. */
+export function decisionOn(call: Call): string {
+  const request = call.request ? shortOf(call.request) : call.operation;
+  if (call.note?.startsWith(REJECTED)) return decidedText("rejected", request, call.note.slice(REJECTED.length).trim());
+  if (call.note === EDITED) return decidedText("edited", request);
+  return call.agreed ? decidedText("approved", request) : "";
+}
+
 /** Add what an event says to the lines; usage is shown elsewhere. */
 export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
   const key = String(lines.length);
@@ -52,6 +76,8 @@ export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
     if (!lines.some((line) => line.kind === "task" && line.text === text)) lines.push({ kind: "task", key: `${number} task`, text });
     if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
     step.requests.forEach((call, index) => {
+      const decision = decisionOn(call);
+      if (decision) lines.push({ kind: "task", key: `${number} decision ${index}`, text: decision });
       const status = call.response?.status;
       const { method, url } = call.request ?? { method: "", url: called(call) };
       const time = call.response?.elapsed_ms;

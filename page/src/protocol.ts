@@ -66,17 +66,20 @@ export interface Thread {
 export type Extracted = Partial<Record<"first" | "fulfilled" | "end" | `${"status" | "answered" | "safe"}${0 | 1}`, unknown>>;
 
 export interface Call {
+  id: string;
   operation: string;
   status: string;
   arguments: unknown;
   note?: string;
+  /** Whether a person approved it as it is. */
+  agreed?: boolean;
   /** The arguments as they are sent, where they differ from those given; `exact` is their JSON where a store would change them. */
   settled?: { body?: unknown };
   exact?: string;
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
   request?: { method: string; url: string };
-  response?: { status?: number; elapsed_ms?: number };
+  response?: { status?: number; elapsed_ms?: number; sketch?: string };
 }
 
 export interface Program {
@@ -103,6 +106,10 @@ export interface Values {
   messages?: Message[];
   turn?: number;
   task?: number;
+  answer?: string;
+  decision?: { kind: string; text?: string } | null;
+  selection?: { operations: string[] } | null;
+  api_plan?: { calls: { operation: string }[] } | null;
   program?: Program | null;
   steps?: Step[];
   requests?: Call[];

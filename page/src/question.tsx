@@ -23,10 +23,19 @@ export interface QuestionProps {
   isLater: boolean;
   onDecide: (decision: Decision | null) => void;
   onLater: (isLater: boolean) => void;
+  /** Told once the end of the question has been on the screen. */
+  onSeen: () => void;
 }
 
 export function Question(props: QuestionProps) {
-  const { thread, action, decision, isLater } = props;
+  const { thread, action, decision, isLater, onSeen } = props;
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // What the buttons at the lower edge cover was not seen.
+    const watched = new IntersectionObserver(([entry]) => entry!.isIntersecting && onSeen(), { rootMargin: "0px 0px -112px" });
+    if (end.current) watched.observe(end.current);
+    return () => watched.disconnect();
+  }, [isLater]);
   const { note, rest } = withoutNote(sectionsOf(action.description));
   const request = rest.find((section) => section.label.startsWith(REQUEST));
   const body = rest.find((section) => section.label.startsWith(BODY));
@@ -38,17 +47,17 @@ export function Question(props: QuestionProps) {
   const isWholeKept = body?.label.includes("too long") && !rest.some((section) => section.label.includes(CREDENTIAL));
   const title = `${action.request.method} ${action.name}`;
   return (
-    <article class={`question${decision ? " decided" : ""}`} aria-label={title}>
+    <article class={`question${decision ? " decided" : ""}`} aria-label={title} tabIndex={-1}>
       <header>
-        <h3>
-          <Visible text={action.name} most={200} />
+        <h3 class="wire">
+          <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} />
         </h3>
-        {decision && <span class={`decision ${decision.type}`}>{nameOf(decision)}</span>}
-        {isLater && !decision && <span class="decision">Later</span>}
+        {decision ? (
+          <span class={`decision ${decision.type}`}>{nameOf(decision)}</span>
+        ) : (
+          <span class="own">{isLater ? "Later" : <Visible text={action.name} most={200} />}</span>
+        )}
       </header>
-      <p class="wire">
-        <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} />
-      </p>
       {!isLater && (
         <>
           {body && (
@@ -71,6 +80,7 @@ export function Question(props: QuestionProps) {
             ))}
             <Said action={action} />
           </details>
+          <div class="end" ref={end} />
         </>
       )}
       <Choice {...props} note={note} />
@@ -88,7 +98,18 @@ function nameOf(decision: Decision): string {
 }
 
 function SectionView({ section }: { section: Section }) {
-  if (section.quote.length === 0) return <p class="own">{section.label}</p>;
+  const [first] = section.quote;
+  const isShort = section.quote.length === 1 && !first!.isRemark && !first!.text.includes("\n");
+  if (section.quote.length === 0 || isShort) {
+    return (
+      <p class="short">
+        <span class="own">
+          <Visible text={section.label} />
+        </span>{" "}
+        <Visible text={first?.text ?? ""} />
+      </p>
+    );
+  }
   return (
     <div class="section">
       <h4>
@@ -163,7 +184,7 @@ function Choice(props: QuestionProps & { note: string }) {
           </button>
         ) : (
           <>
-            <button type="button" ref={back} class="primary" onClick={() => onDecide({ type: "approve" })}>
+            <button type="button" ref={back} class="primary" aria-keyshortcuts="a" onClick={() => onDecide({ type: "approve" })}>
               Approve
             </button>
             {action.permit && (
@@ -177,11 +198,11 @@ function Choice(props: QuestionProps & { note: string }) {
               </button>
             )}
             {allowed.includes("edit") && (
-              <button type="button" onClick={choose("edit")}>
+              <button type="button" aria-keyshortcuts="e" onClick={choose("edit")}>
                 Edit…
               </button>
             )}
-            <button type="button" onClick={choose("reject")}>
+            <button type="button" aria-keyshortcuts="r" onClick={choose("reject")}>
               Reject…
             </button>
             <button type="button" class="quiet" aria-pressed={isLater} onClick={() => onLater(!isLater)}>
@@ -219,7 +240,7 @@ function RejectForm({ onClose }: { onClose: (decision: Decision | null) => void 
         <button type="submit" class="danger">
           Reject
         </button>
-        <button type="button" class="quiet" onClick={() => onClose(null)}>
+        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
           Cancel
         </button>
       </div>
@@ -269,7 +290,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         <button type="submit" class="primary">
           Use the edit
         </button>
-        <button type="button" class="quiet" onClick={() => onClose(null)}>
+        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
           Cancel
         </button>
       </div>

@@ -3,11 +3,12 @@ import { Client } from "@langchain/langgraph-sdk/client";
 
 import { reach, textOf, UnreachableError } from "./connection";
 import { parseExact } from "./exact";
-import { bearer, tokenWanted } from "./token";
+import { refusal } from "./token";
 
 export const ASSISTANT = "restgpt";
 /** The graph that undoes the changes of a thread, in a thread of its own. */
 export const UNDO = "undo";
+const FORBIDDEN = 403;
 
 /** An answer that is an error, with the sentence of the server. */
 export class ServerError extends Error {
@@ -21,16 +22,17 @@ export class ServerError extends Error {
 
 /** Send a request and return the JSON of its answer, with exact numbers. */
 export async function call<T>(method: string, path: string, body?: unknown, patience?: number): Promise<T> {
-  const json: Record<string, string> = body === undefined ? {} : { "Content-Type": "application/json" };
   const request: RequestInit = {
     method,
-    headers: { ...bearer(), ...json },
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
     cache: "no-store",
   };
   const answer = await reach(path, request, patience);
   const text = await textOf(answer);
-  if (!answer.ok) throw noted(new ServerError(answer.status, detail(text) || `The server answered ${answer.status}.`));
+  const said = answer.ok ? "" : detail(text) || `The server answered ${answer.status}.`;
+  refusal.value = answer.status === FORBIDDEN ? said : "";
+  if (!answer.ok) throw new ServerError(answer.status, said);
   return (text === "" ? null : parseExact(text)) as T;
 }
 
@@ -39,15 +41,12 @@ export function client(): Client {
   return new Client({
     apiUrl: location.origin,
     apiKey: null,
-    defaultHeaders: bearer(),
     callerOptions: { maxRetries: 0, fetch: reach },
   });
 }
 
 /** Return the sentence for a person about an error. */
 export function sentence(error: unknown): string {
-  const status = (error as { status?: unknown }).status;
-  if (typeof status === "number") noted(new ServerError(status, ""));
   const message = error instanceof Error ? error.message : String(error);
   return detail(message.replace(/^HTTP \d+: /, "")) || message;
 }
@@ -59,11 +58,6 @@ export function readSentence(error: unknown): string {
 
 export function isMissing(error: unknown): boolean {
   return error instanceof ServerError && error.status === 404;
-}
-
-function noted(error: ServerError): ServerError {
-  if (error.status === 401) tokenWanted.value = bearer().Authorization ? "This token is wrong." : "Enter the token.";
-  return error;
 }
 
 function detail(text: string): string {

@@ -11,7 +11,7 @@ import { threads } from "./threads";
 import { Timeline } from "./timeline";
 import { Wire } from "./wire";
 
-const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Wire", program: "Program", cost: "Cost", steer: "Steer" };
+const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Requests", program: "Program", cost: "Cost", steer: "Fork and undo" };
 const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = {
   timeline: () => <Timeline />,
   wire: () => <Wire />,

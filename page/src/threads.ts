@@ -4,7 +4,6 @@ import { computed, signal } from "@preact/signals";
 import { isUnreachable, wake } from "./connection";
 import { questionsOf, type Extracted, type Thread } from "./protocol";
 import { ASSISTANT, call, readSentence, UNDO } from "./server";
-import { tokenWanted } from "./token";
 
 const PAUSE_MS = 2_000;
 /** While a run goes on somewhere, which may ask something at any moment. */
@@ -81,7 +80,7 @@ export function watch(): void {
   let wasHidden = false;
   const look = async () => {
     wasHidden ||= document.visibilityState !== "visible";
-    if (document.visibilityState !== "visible" || tokenWanted.value) return;
+    if (document.visibilityState !== "visible") return;
     // The timers of a hidden page are slow, so it is not told that it slept.
     if (Date.now() - last > ASLEEP_MS) wake(!wasHidden);
     wasHidden = false;

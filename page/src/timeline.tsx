@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 
 import { runId, threadId } from "./conversation";
 import { differences, type Difference } from "./differences";
+import { doingsOf } from "./doings";
 import { writeExact } from "./exact";
 import { useFew } from "./few";
 import { forkFrom } from "./fork";
@@ -114,7 +115,11 @@ function StepView({ step, number }: { step: GraphStep; number: number }) {
     <details onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>
         <span class="number">{number}</span> <strong>{nameOfStep(step)}</strong> <span class="facts">{`${TIME.format(new Date(step.at))} · ${factsOf(step)}`}</span>
-        <span class="changed">{step.changed.length ? `changed ${step.changed.join(", ")}` : "changed nothing"}</span>
+        {doingsOf(step).map((text, index) => (
+          <span class="changed" key={index}>
+            <Visible text={text} most={400} />
+          </span>
+        ))}
       </summary>
       {isOpen.value && step.after.next.length > 0 && (
         <p>

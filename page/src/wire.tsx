@@ -1,10 +1,12 @@
 // The requests and answers of a thread, and where each value of a request came from.
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import { answeredBy, calls, callsError, requestCount, nameOf, outcomeOf, readPiece, type Origin, type Piece, type WireCall } from "./calls";
+import { curlOf } from "./curl";
 import { indented, writeExact } from "./exact";
 import { useFew } from "./few";
+import { Json } from "./json";
 import { parentOf, tokensOf, valueAt } from "./pointer";
 import { sentence } from "./server";
 import { Visible } from "./visible";
@@ -25,11 +27,11 @@ const wanted = signal<string | null>(null);
 
 export function Wire() {
   if (callsError.value) return <p class="problem" role="alert">{callsError.value}</p>;
-  if (calls.value === null) return <p class="own">Reading the calls …</p>;
+  if (calls.value === null) return <p class="own">Reading the requests …</p>;
   return (
     <>
       <p class="own" role="status">
-        {calls.value.length === 0 ? "Nothing was called." : calls.value.length === 1 ? "1 call" : `${calls.value.length} calls`}
+        {calls.value.length === 1 ? "1 request" : `${calls.value.length} requests`}
       </p>
       {requestCount.value > calls.value.length && (
         <p class="own">
@@ -42,13 +44,13 @@ export function Wire() {
 }
 
 function CallList({ all }: { all: WireCall[] }) {
-  const { shown, start, more } = useFew(all, "calls", "last");
+  const { shown, start, more } = useFew(all, "requests", "last");
   const early = all.slice(0, start).filter((made) => opened.value.has(made.id));
   const numbers = new Map(all.map((made, index) => [made.id, index + 1]));
   return (
     <>
       {more && <p>{more}</p>}
-      <ol class="steps" aria-label="Calls">
+      <ol class="steps" aria-label="Requests">
         {[...early, ...shown].map((made) => (
           <li key={made.id}>
             <CallView made={made} number={numbers.get(made.id) ?? 0} />
@@ -114,12 +116,36 @@ function Sent({ made }: { made: WireCall }) {
       {!request && <p class="own">It cannot be built again, because the document has changed.</p>}
       {request && <Headers headers={request.headers} />}
       {request && request.body !== null && <BodyView made={made} side="request" />}
+      {request && <Curl made={made} />}
       {outcomeOf(made).state !== "sent" && made.note && (
         <p class="problem">
           <Visible text={made.note} />
         </p>
       )}
     </section>
+  );
+}
+
+function Curl({ made }: { made: WireCall }) {
+  const told = useSignal("");
+  const copy = async () => {
+    try {
+      const body = made.request!.body === null ? null : await readPiece(made.id, "request", "", 1);
+      await navigator.clipboard.writeText(curlOf(made.request!, body));
+      told.value = "Copied, without credentials.";
+    } catch (error) {
+      told.value = sentence(error);
+    }
+  };
+  return (
+    <p class="choices">
+      <button type="button" onClick={() => void copy()}>
+        Copy as curl
+      </button>
+      <span class="own" role="status">
+        {told.value}
+      </span>
+    </p>
   );
 }
 
@@ -271,9 +297,11 @@ function BodyView({ made, side }: { made: WireCall; side: "request" | "answer" }
       )}
       {shown?.piece && (
         <>
-          <pre tabIndex={0} aria-label={`Piece of the ${side}`}>
-            <Visible text={READ_AS_JSON.includes(shown.piece.kind) ? indented(shown.piece.content) : shown.piece.content} />
-          </pre>
+          <Json
+            text={shown.piece.content}
+            label={`Piece of the ${side}`}
+            plain={READ_AS_JSON.includes(shown.piece.kind) ? indented(shown.piece.content) : undefined}
+          />
           <Around piece={shown.piece} go={go} />
         </>
       )}

@@ -267,7 +267,7 @@ def _answered(ask: Call, answer: Mapping[str, Any], rules: Rules) -> Call:
         return replace(ask, note=NOT_OFFERED)
     match kind:
         case "approve":
-            return ask.approved(sends=ask.unsure + 1)
+            return replace(ask.approved(sends=ask.unsure + 1), agreed=True)
         case "reject" if ask.unsure:
             return ask.over("failed", NOT_KNOWN)
         case "reject" if flow_answer(ask, answer) is False:

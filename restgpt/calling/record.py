@@ -163,8 +163,8 @@ class CallRecord(TypedDict):
     earlier calls of the conversation, 0 for one that no answer came to; with `can_undo` a call would reverse it.
     `unknown` are the ids in its path of which nothing is known, so that a person is asked about them. `flow` is set if
     the call may send what another API answered. `pause` is the id of the pause in which a person approved it;
-    `recalled` says that the approval is decided again. `permission` is the key of the one by which it went out unasked,
-    `user` for whom it is made, empty today.
+    `recalled` says that the approval is decided again. `agreed` says that a person approved it as it is, `permission`
+    is the key of the one by which it went out unasked, `user` for whom it is made, empty today.
     """
 
     id: str
@@ -195,8 +195,10 @@ class CallRecord(TypedDict):
     outcome_unknown: NotRequired[bool]
     flow: NotRequired[FlowRecord]
     answered: NotRequired[list[int]]
+    insisted: NotRequired[list[str]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
+    agreed: NotRequired[bool]
     permission: NotRequired[str]
     can_undo: NotRequired[bool]
     user: NotRequired[str]

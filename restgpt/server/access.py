@@ -181,9 +181,10 @@ class TokenCheck:
 
     A request is from this machine if its connection ends at a loopback address or a socket file. If a token is set, its
     `Host` has to be a loopback name too, so that a proxy or a tunnel on this machine opens nothing. `open_paths` need
-    no token for a GET: the files of the page, in which the user types it.
+    no token for a GET: the files of the page.
 
-    With a `refusal` requests from this machine need the token too; those without it are answered 403 and this sentence.
+    With a `refusal` requests from this machine need the token too, which a browser sends as a cookie; those without it
+    are answered 403 and this sentence.
     """
 
     def __init__(
@@ -221,9 +222,21 @@ class TokenCheck:
         return all(host is not None and host.is_loopback for host in hosts)
 
     def _has_token(self, scope: Scope) -> bool:
-        sent = [value for key, value in scope["headers"] if key.lower() == b"authorization"]
-        if self._token is None or len(sent) != 1:
+        sent = [value.partition(" ") for value in _values(scope, b"authorization")]
+        if self._token is None or len(sent) > 1:
             return False
-        scheme, _, token = sent[0].partition(b" ")
+        given = [token.strip() for scheme, _, token in sent if scheme.lower() == "bearer"]
+        if self._refusal and not sent:
+            given = _cookies(scope)
         # In constant time, so that the time of an answer tells nothing about the token.
-        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token.reveal().encode())
+        return any(hmac.compare_digest(token.encode(), self._token.reveal().encode()) for token in given)
+
+
+def cookie_name(scope: Scope) -> str:
+    """Return the name of a server's cookie, with its port: browsers send it to all ports (RFC 6265, section 8.5)."""
+    return f"restgpt-{(scope.get('server') or ('', None))[1]}"
+
+
+def _cookies(scope: Scope) -> list[str]:
+    pairs = (pair.strip().partition("=") for value in _values(scope, b"cookie") for pair in value.split(";"))
+    return [value for name, _, value in pairs if name == cookie_name(scope)]

@@ -1,6 +1,4 @@
-"""The exchange of a token that is in the printed address of a page for the token of its server, which works once.
-
-The address may stay in the history of a browser or in a list of processes, so what is in it is of no use afterwards.
+"""The exchange of the token in the address of a page for a cookie, which scripts and pages of other sites cannot use.
 
 The JSON schema of an operation's arguments by place, from which the page makes the form of an edit.
 
@@ -40,7 +38,7 @@ from restgpt.nodes.run.services import Services
 from restgpt.nodes.saved_run import save_run
 from restgpt.recipes.book import recipe_text
 from restgpt.recipes.recipe import NAME
-from restgpt.server.access import IN_PROCESS, AccessCheck, Receive, Scope, Send, TokenCheck, refuse
+from restgpt.server.access import IN_PROCESS, AccessCheck, Receive, Scope, Send, TokenCheck, cookie_name, refuse
 from restgpt.server.page_routes import Values
 from restgpt.specs import Operation, SpecError, UnknownOperationError
 from restgpt.specs.docs.function_arguments import arguments_schema
@@ -53,9 +51,9 @@ BYTES_MOST = 300
 """The most bytes of a request; a longer one is not read as JSON, so that nobody can nest it deeply."""
 
 
-def exchange_route(once: Secret, token: Secret, *, refusal: str) -> Route:
-    """Return the route `POST /debug/token`, which answers the first request with `once` by the token."""
-    left = [once.reveal().encode()]
+def exchange_route(token: Secret, once: Secret, *, refusal: str) -> Route:
+    """Return the route `POST /debug/token`, which sets the cookie for the token, and for `once` the first time."""
+    valid = [token.reveal().encode(), once.reveal().encode()]
     lock = Lock()
 
     async def serve(request: Request) -> Response:
@@ -64,15 +62,17 @@ def exchange_route(once: Secret, token: Secret, *, refusal: str) -> Route:
             body = json.loads(raw) if len(raw) <= BYTES_MOST else None
         except ValueError:
             body = None
-        given = str(body.get("once", "")) if isinstance(body, dict) else ""
+        given = str(body.get("token", "")) if isinstance(body, dict) else ""
         with lock:
             # In constant time, so that the time of an answer tells nothing about it.
-            is_right = bool(left) and hmac.compare_digest(given.encode(errors="replace"), left[0])
-            if is_right:
-                left.clear()
-        if not is_right:
+            found = [item for item in valid if hmac.compare_digest(given.encode(errors="replace"), item)]
+            if found and found[0] != valid[0]:
+                valid.remove(found[0])
+        if not found:
             return JSONResponse({"detail": refusal}, 403)
-        return JSONResponse({"token": token.reveal()}, headers={"Cache-Control": "no-store"})
+        answer = Response(status_code=204, headers={"Cache-Control": "no-store"})
+        answer.set_cookie(cookie_name(request.scope), token.reveal(), httponly=True, samesite="strict")
+        return answer
 
     return Route(TOKEN_PATH, serve, methods=["POST"], include_in_schema=False)
 

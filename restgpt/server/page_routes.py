@@ -1,4 +1,4 @@
-"""The files of the local page at `/debug`, which `make page` builds; without them, one sentence that says so.
+"""The files of the local page at `/debug`, which `make page` builds.
 
 A page of `restgpt ui` also holds the lock of a file in its home, by which another process of the home finds it. The
 name of the file has the port, and nothing has the token: the browser that opened the page keeps it.
@@ -30,7 +30,7 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.file_lock import file_lock
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.request.prepared_request import PreparedRequest, build_request
+from restgpt.tools.request.prepared_request import PreparedRequest, settle
 from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.page import Page, read_page
 from restgpt.tools.response.store import BodyCache, ResponseStore
@@ -40,21 +40,17 @@ HOST = "127.0.0.1"
 """Where `restgpt ui` serves the page."""
 PATH = "/debug"
 FOLDER = Path(__file__).with_name("page")
-"""A link to `page/dist` in the sources, a folder in the wheel."""
 INDEX = "index.html"
 MEDIA_TYPES = {
     INDEX: "text/html; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "licenses.txt": "text/plain; charset=utf-8",
 }
 """The files of the page, and no others, with their media types."""
 OPEN_PATHS = (PATH, *(f"{PATH}/{name}" for name in MEDIA_TYPES if name != INDEX))
 """The paths of the files, which hold nothing of the user's."""
-NOT_BUILT = (
-    "The page is not built: run `make page` in the folder of RestGPT's sources, and load this address again. LangGraph "
-    "Studio and the SDK work without it.\n"
-)
 LOOKED_AT_S = 5.0
 """How long a page waits for a process that looks at its lock, in seconds."""
 POLICY = "; ".join(
@@ -123,8 +119,6 @@ def page_routes(folder: Path = FOLDER) -> list[Route]:
         if name not in MEDIA_TYPES:
             return PlainTextResponse("The page has no such file.\n", 404, HEADERS)
         path = folder / name
-        if not path.is_file():
-            return PlainTextResponse(NOT_BUILT, 503, HEADERS)
         file = _read(path, path.stat().st_mtime_ns)
         headers = {**HEADERS, "ETag": file.etag, "Content-Type": MEDIA_TYPES[name]}
         if request.headers.get("if-none-match") == file.etag:
@@ -257,7 +251,7 @@ def _built(call: Mapping[str, Any], services: Services, redactor: Redactor) -> d
 
 def _prepared(call: Mapping[str, Any], services: Services) -> PreparedRequest:
     operation = services.catalogue(()).operation(call["operation"])
-    return build_request(operation, sent_arguments(cast(CallRecord, call)))
+    return settle(operation, sent_arguments(cast(CallRecord, call)), insisted=call.get("insisted", ())).request
 
 
 def _call(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from browser import Tab, executable, running_browser
 from chatserver import ChatServer
-from langgraphserver import Platform
 from pagescript import READ, PageScript
 from planted import planted_document
 from playwright.sync_api import Browser
-from uiserver import admitted, running_ui
+from uiserver import UiPlatform, admitted, running_ui
 
 from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
@@ -34,7 +33,7 @@ def script() -> PageScript:
 
 
 @contextmanager
-def on_the_board(folder: Path, script: PageScript, open_server: Callable[[str], Any]) -> Iterator[Platform]:
+def on_the_board(folder: Path, script: PageScript, open_server: Callable[[str], Any]) -> Iterator[Any]:
     """Open a server over a toy board and the scripted model, whose address it is given."""
     executable()
     with serve(open_world("toy")) as world, ChatServer(script) as chat:
@@ -52,7 +51,7 @@ def on_the_board(folder: Path, script: PageScript, open_server: Callable[[str], 
 
 
 @pytest.fixture(scope="session")
-def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[Platform]:
+def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator[UiPlatform]:
     """A running `restgpt ui`."""
     folder = tmp_path_factory.mktemp("ui")
     with on_the_board(folder, script, lambda url: running_ui(folder, url)) as platform:
@@ -60,7 +59,7 @@ def ui(tmp_path_factory: pytest.TempPathFactory, script: PageScript) -> Iterator
 
 
 @pytest.fixture
-def platform(ui: Platform) -> Platform:
+def platform(ui: UiPlatform) -> UiPlatform:
     """The server over a world as it was at the start, without threads."""
     ui.world.reset()
     ui.clear()
@@ -75,7 +74,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
+def tab(browser: Browser, platform: UiPlatform) -> Iterator[Tab]:
     """A tab that, at the end of the test, has asked no other server for anything, and broken no policy."""
     opened = admitted(browser, platform)
     yield opened

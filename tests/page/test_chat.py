@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
-from browser import Tab
+from browser import Tab, axe_findings
 from langgraphserver import APPROVE, Platform
-from pagescript import ANSWER, BROKEN, CREATE, READ, REPAIR, SLOW, PageScript
+from pagescript import ANSWER, BROKEN, CREATE, READ, REPAIR, REPORT, SLOW, PageScript
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -53,13 +53,13 @@ def test_a_run_is_stopped_and_goes_on_where_it_was(tab: Tab, platform: Platform,
         expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
         page.get_by_role("button", name="Stop").click()
         if platform.stops_at_once:
-            expect(page.get_by_role("button", name="Go on")).to_be_visible()
+            expect(page.get_by_role("button", name="Resume")).to_be_visible()
         else:
             expect(page.get_by_role("button", name="Stop")).to_be_disabled()
-    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(page.get_by_role("navigation").get_by_text("stopped")).to_be_visible()
     expect(page.get_by_text(WORKING)).to_have_count(0)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator(".answer")).to_have_text(ANSWER)
 
 
@@ -94,3 +94,63 @@ def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_fa
     expect(progress).to_contain_text("The program failed")
     expect(progress).to_contain_text(re.compile(r"POST\s*http://\S+/projects"))
     expect(progress).to_contain_text(re.compile(r"201 · \d+ ms"))
+
+
+def test_an_answer_is_read_as_markdown_without_html_images_or_foreign_links(tab: Tab, script: PageScript) -> None:
+    page = tab.start(READ)
+    host = page.get_by_role("list", name="Progress").locator(".url").inner_text().partition("/v1/")[0]
+    script.report = f"""# Tasks
+
+**Two** of *24* tasks, `done`:
+
+1. Oil the hinges
+   - 3 hours \\* or more
+   - <b>bold</b> <img src=x onerror=alert(1)>
+2. Paint [the fence]({host}/v1/tasks/2)
+
+| task | hours |
+|---|---|
+| Oil | 3 |
+| Paint | 2 * 3 * 4 |
+
+```json
+{{"a_b_c": [1, 2.50, null, {{"deep": {{"er": {{"x": 1}}}}}}]}}
+```
+> ![a picture](https://evil.test/x.png) [here](https://evil.test/) [there](javascript:alert(1))
+"""
+    page.get_by_label("Instruction").fill(REPORT)
+    page.keyboard.press("Enter")
+    answer = page.locator(".answer").last
+    expect(answer.locator(".heading")).to_have_text("Tasks")
+    expect(answer.locator("strong")).to_have_text("Two")
+    expect(answer.locator("em")).to_have_text("24")
+    expect(answer.locator("code")).to_have_text("done")
+    expect(answer.locator("ol > li")).to_have_count(2)
+    expect(answer.locator("ol > li ul > li")).to_have_text(
+        ["3 hours * or more", "<b>bold</b> <img src=x onerror=alert(1)>"]
+    )
+    expect(answer.get_by_role("cell")).to_have_text(["Oil", "3", "Paint", "2 * 3 * 4"])
+    expect(answer.get_by_role("link")).to_have_text([f"{host}/v1/tasks/2"])
+    expect(answer.locator("blockquote")).to_contain_text(
+        "a picture (https://evil.test/x.png) here (https://evil.test/)"
+    )
+    expect(answer.locator("img, b")).to_have_count(0)
+    tree = answer.get_by_label("JSON")
+    expect(tree.get_by_text('"deep":')).to_be_visible()
+    expect(tree.get_by_text('"x":')).to_have_count(0)
+    assert axe_findings(page) == []
+    answer.get_by_role("button", name="Raw").click()
+    expect(answer.locator("pre")).to_contain_text("2.50")
+
+
+def test_an_answer_that_is_no_markdown_keeps_its_lines_and_signs(tab: Tab, script: PageScript) -> None:
+    script.report = "snake_case_name and 2*3*4\n#1 of 3 | x\n5 * 6 * 7 [a]"
+    page = tab.start(REPORT)
+    expect(page.get_by_role("navigation").get_by_text("done")).to_be_visible()
+    assert page.locator(".answer").inner_text() == script.report
+
+
+def test_an_answer_of_signs_that_nest_without_end_is_shown(tab: Tab, script: PageScript) -> None:
+    script.report = ">" * 300 + "*_`[" * 300 + "".join("\n" + " " * n + "- x" for n in range(60))
+    page = tab.start(REPORT)
+    expect(page.locator(".answer")).to_contain_text("- x")

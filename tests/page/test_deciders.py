@@ -44,11 +44,11 @@ def test_what_one_tab_decides_another_tab_is_told(tab: Tab, platform: Platform, 
     other.goto(f"{platform.url}/debug{place.format(thread)}")
     expect(other.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     decide(one)
-    expect(other.get_by_text("This was decided in another tab: create_project approved.")).to_be_visible(
+    expect(other.get_by_text("This was decided in another tab: POST /v1/projects approved.")).to_be_visible(
         timeout=AT_ONCE_MS
     )
     expect(other.get_by_role("article")).to_have_count(0)
-    expect(one.get_by_text("You approved create_project.")).to_be_visible()
+    expect(one.get_by_text("You approved POST /v1/projects")).to_be_visible()
     expect(one.get_by_role("navigation").get_by_text("done")).to_be_visible()
     assert platform.changes() == ["POST 201"]
     assert run_count(platform, thread) == 2
@@ -60,7 +60,7 @@ def test_what_another_person_decides_is_told_with_the_decision(tab: Tab, person:
     expect(mine.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     theirs.get_by_role("button", name="Reject…").click()
     decide(theirs, "Reject")
-    told = mine.get_by_text("This was decided in another place: create_project rejected.")
+    told = mine.get_by_text("This was decided in another place: POST /v1/projects rejected.")
     expect(told).to_be_visible(timeout=AT_ONCE_MS)
     expect(mine.get_by_role("article")).to_have_count(0)
     # An edit has other arguments than the question.
@@ -70,7 +70,7 @@ def test_what_another_person_decides_is_told_with_the_decision(tab: Tab, person:
     theirs.get_by_role("button", name="Edit…").click()
     theirs.get_by_label("hours").fill("3")
     decide(theirs, "Use the edit")
-    expect(mine.get_by_text("This was decided in another place: update_task edited.")).to_be_visible()
+    expect(mine.get_by_text("This was decided in another place: PATCH /v1/tasks/101 edited.")).to_be_visible()
     assert platform.changes() == ["PATCH 200"]
 
 
@@ -88,8 +88,8 @@ def test_of_two_who_click_at_the_same_moment_one_decides(tab: Tab, person: Tab, 
         pages[0].wait_for_timeout(20)
     for route in held:
         route.continue_()
-    told = [page.get_by_text("This was decided in another place: create_project approved.") for page in pages]
-    mine = [page.get_by_text("You approved create_project.") for page in pages]
+    told = [page.get_by_text("This was decided in another place: POST /v1/projects approved.") for page in pages]
+    mine = [page.get_by_text("You approved POST /v1/projects") for page in pages]
     winner = 0 if mine[0].or_(told[0]).first.inner_text(timeout=AT_ONCE_MS).startswith("You") else 1
     expect(mine[winner]).to_be_visible()
     expect(told[1 - winner]).to_be_visible(timeout=AT_ONCE_MS)
@@ -111,7 +111,7 @@ def test_a_click_on_a_question_that_is_decided_sends_nothing(tab: Tab, platform:
     rejected = [{"type": "reject", "message": "No."}] * 2
     platform.run(thread, command={"resume": {"decisions": [{"type": "approve"}, *rejected]}})
     decide(page, "Send the decisions")
-    told = "create_project approved, create_task rejected, update_task rejected."
+    told = "POST /v1/projects approved, POST /v1/projects/1/tasks rejected, PATCH /v1/tasks/101 rejected."
     expect(page.get_by_text(re.compile(f"decided in another place: {told}"))).to_be_visible()
     expect(page.get_by_role("article")).to_have_count(0)
     assert platform.changes() == ["POST 201"]

@@ -11,10 +11,11 @@ from langgraphserver import Platform
 from loopback import Handler, Server
 from pagescript import CREATE, READ, THREE
 from playwright.sync_api import Browser, expect
+from uiserver import UiPlatform, cookie_of
 
 pytestmark = pytest.mark.slow
 
-MOST_BYTES = 100_000
+MOST_BYTES = 60_000
 
 
 @contextmanager
@@ -45,7 +46,7 @@ document.body.append(frame);
 </script><body></body>"""
 
 
-def test_no_page_of_another_site_can_start_resume_or_approve(browser: Browser, platform: Platform) -> None:
+def test_no_page_of_another_site_can_start_resume_or_approve(browser: Browser, platform: UiPlatform) -> None:
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": CREATE})
     names = {"URL_": platform.url, "CREATE_": CREATE, "THREAD_": thread}
@@ -54,7 +55,10 @@ def test_no_page_of_another_site_can_start_resume_or_approve(browser: Browser, p
         html = html.replace(name, json.dumps(value))
     with foreign_site(html) as port:
         for host in ("evil.test", "127.0.0.1", "localhost"):
-            attack(new_tab(browser, f"http://{host}:{port}"))
+            tab = new_tab(browser, f"http://{host}:{port}")
+            # The browser of the user has the cookie, and port and name of the other site may be as near as they like.
+            tab.context.add_cookies([cookie_of(platform)])
+            attack(tab)
     assert platform.changes() == []
     assert len(platform.client.runs.list(thread)) == 1
     [known] = platform.client.threads.search(limit=10)

@@ -33,7 +33,7 @@ def test_a_call_that_was_refused_is_marked_at_its_line(tab: Tab, platform: Platf
     expect(line.locator(".badge")).to_have_text("failed here")
 
 
-def test_the_wire_indents_json_and_tells_of_the_requests_beside_its_calls(tab: Tab, platform: Platform) -> None:
+def test_json_folds_and_is_there_raw_and_requests_beside_the_calls_are_told(tab: Tab, platform: Platform) -> None:
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": COPY})
     platform.run(thread, command=APPROVE)
@@ -41,10 +41,14 @@ def test_the_wire_indents_json_and_tells_of_the_requests_beside_its_calls(tab: T
     expect(
         page.get_by_text("The cost counts 4 requests: the others looked at what a change would change")
     ).to_be_visible()
-    changed = page.get_by_role("list", name="Calls").locator("> li").last
+    changed = page.get_by_role("list", name="Requests").locator("> li").last
     changed.locator("summary").first.click()
     body = changed.get_by_label("Piece of the answer")
-    expect(body).to_contain_text(re.compile(r'^\{\n  "id": 102,\n'))
+    expect(body.locator(".parts > div").first).to_have_text('"id": 102')
+    body.locator("summary").click()
+    expect(body.get_by_text('"id"')).to_have_count(0)
+    changed.get_by_role("button", name="Raw").last.click()
+    expect(body).to_contain_text(re.compile(r'^\{"id": ?102,'))
 
 
 def test_what_a_run_asks_is_shown_though_it_ended_while_its_thread_was_read(tab: Tab, platform: Platform) -> None:

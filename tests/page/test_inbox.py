@@ -111,6 +111,93 @@ def test_three_changes_are_approved_edited_and_rejected_each_for_itself(tab: Tab
     expect(page.locator(".answer")).to_have_text("One change was left out, as you said.")
 
 
+def test_all_changes_are_approved_together_once_all_were_on_the_screen(tab: Tab, platform: Platform) -> None:
+    thread = waiting(platform, THREE)
+    page = tab.page
+    page.set_viewport_size({"width": 1100, "height": 500})
+    tab.open(f"#/thread/{thread}")
+    together = page.get_by_role("button", name="Approve all 3")
+    expect(together).to_be_disabled()
+    for name in ("PATCH update_task", "POST create_task", "POST create_project"):
+        expect(together).to_be_disabled()
+        question(page, name).evaluate("at => at.scrollIntoView()")
+    expect(together).to_be_enabled()
+    reject = question(page, "PATCH update_task")
+    reject.get_by_role("button", name="Reject…").click()
+    reject.get_by_role("button", name="Reject", exact=True).click()
+    assert platform.changes() == []
+    page.get_by_role("button", name="Approve the other 2").click()
+    expect(page.locator(".answer")).to_be_visible()
+    assert sorted(platform.changes()) == ["POST 201", "POST 201"]
+
+
+def test_keys_decide_on_the_change_that_has_the_focus_and_on_no_other(tab: Tab, platform: Platform) -> None:
+    thread = waiting(platform, CREATE)
+    tab.page.clock.install()
+    page = tab.open(f"#/thread/{thread}")
+    asked = question(page, "POST create_project")
+    expect(asked).to_be_visible()
+
+    def press(*keys: str) -> None:
+        tab.page.clock.fast_forward(1_000)
+        for key in keys:
+            page.keyboard.press(key)
+
+    # The first key only leads to the change, and a text that somebody types decides nothing.
+    press("?")
+    expect(page.get_by_text("Keys, in the change that has the focus: a approve")).to_be_visible()
+    expect(asked).to_be_focused()
+    press(*"xa")
+    press("e")
+    expect(asked.get_by_label("name required")).to_be_focused()
+    press("Escape")
+    expect(asked.get_by_role("button", name="Approve", exact=True)).to_be_focused()
+    press("r")
+    press("a")
+    expect(asked.get_by_label("Reason")).to_have_value("a")
+    press("Escape")
+    expect(asked.get_by_role("button", name="Approve", exact=True)).to_be_focused()
+    assert platform.changes() == []
+    press("a")
+    expect(page.locator(".answer")).to_have_text("It is created.")
+    assert platform.changes() == ["POST 201"]
+
+
+def test_the_buttons_of_a_long_question_are_on_the_screen(tab: Tab, platform: Platform) -> None:
+    thread = waiting(platform, LARGE)
+    tab.page.set_viewport_size({"width": 390, "height": 700})
+    page = tab.open(f"#/thread/{thread}")
+    for name in ("Approve", "Reject…"):
+        expect(question(page, "POST create_task").get_by_role("button", name=name, exact=True)).to_be_in_viewport(
+            ratio=1
+        )
+
+
+def test_what_a_person_decided_stands_where_it_happened_also_after_a_reload(tab: Tab, platform: Platform) -> None:
+    page = tab.start(THREE)
+    question(page, "POST create_project").get_by_role("button", name="Approve", exact=True).click()
+    task = question(page, "POST create_task")
+    task.get_by_role("button", name="Edit…").click()
+    task.get_by_label("hours").fill("3")
+    task.get_by_role("button", name="Use the edit").click()
+    hours = question(page, "PATCH update_task")
+    hours.get_by_role("button", name="Reject…").click()
+    hours.get_by_label("Reason").fill("Nine are too many.")
+    hours.get_by_role("button", name="Reject", exact=True).click()
+    page.get_by_role("button", name="Send the decisions").click()
+    expect(page.locator(".answer")).to_be_visible()
+    told = page.get_by_role("list", name="Progress").get_by_role("listitem").filter(has_text="You ")
+    for _ in range(2):
+        expect(told).to_have_text(
+            [
+                "You approved POST /v1/projects",
+                "You edited and approved POST /v1/projects/1/tasks",
+                "You rejected PATCH /v1/tasks/101: Nine are too many.",
+            ]
+        )
+        page.reload()
+
+
 def test_a_change_can_wait_while_another_thread_is_decided(tab: Tab, platform: Platform) -> None:
     waiting(platform, CREATE)
     waiting(platform, EXACT)

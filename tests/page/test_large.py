@@ -66,7 +66,7 @@ def test_a_thread_of_120_steps_with_a_huge_answer_opens_in_every_view(
     fetched: list[Response] = []
     page.on("response", lambda answer: "/debug/wire/body" in answer.url and fetched.append(answer))
     page = tab.open(f"#/thread/{thread}/wire")
-    last = page.get_by_role("list", name="Calls").locator("> li").last
+    last = page.get_by_role("list", name="Requests").locator("> li").last
     last.locator("summary").first.click()
     body = last.get_by_label("Body of the answer of get_task")
     expect(body).to_contain_text("some are shortened")
@@ -80,9 +80,9 @@ def test_a_thread_of_120_steps_with_a_huge_answer_opens_in_every_view(
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
     record_property(f"longest pause with an answer of {BYTES:,} bytes", f"{longest(page)} ms")
     # Older turns and calls are drawn when they are asked for.
-    assert page.get_by_role("list", name="Calls").locator("> li").count() == 50
+    assert page.get_by_role("list", name="Requests").locator("> li").count() == 50
     page.get_by_role("button", name=f"Show more calls; {2 * CHANGES + 1 - 50} are left").click()
-    expect(page.get_by_role("list", name="Calls").locator("> li")).to_have_count(2 * CHANGES + 1)
+    expect(page.get_by_role("list", name="Requests").locator("> li")).to_have_count(2 * CHANGES + 1)
     page.get_by_role("link", name="Timeline").click()
     expect(page.get_by_role("list", name="Steps of turn 3")).to_be_visible()
     expect(page.get_by_role("list", name="Steps of turn 1")).to_have_count(0)

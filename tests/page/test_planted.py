@@ -59,16 +59,16 @@ def test_markup_and_script_addresses_stay_text_in_every_view(tab: Tab, platform:
     shown_as_text(page, page.locator(".said"))
     open_all(page)
     shown_as_text(page, page.get_by_role("list", name="Progress"))
-    for view in ("Timeline", "Wire", "Program", "Steer"):
+    for view in ("Timeline", "Requests", "Program", "Fork and undo"):
         page.get_by_role("navigation", name="Views").get_by_role("link", name=view).click()
         region = page.get_by_role("region", name=view, exact=True)
         expect(region.locator("li, option").nth(1)).to_be_attached()
         open_all(page)
-        if view == "Steer":
+        if view == "Fork and undo":
             shown_as_text(page, region.get_by_role("list", name="What an undo would send"))
             region.get_by_label("This run beside").select_option(index=0)
             continue
-        shown_as_text(page, region.locator("pre, code"))
+        shown_as_text(page, region.locator("pre, code, .tree"))
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Cost").click()
     expect(page.get_by_role("table").first).to_be_visible()
 

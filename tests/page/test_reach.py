@@ -13,10 +13,10 @@ pytestmark = pytest.mark.slow
 NARROW: Any = {"width": 400, "height": 800}
 VIEWS = {
     "Timeline": ("listitem", "planner"),
-    "Wire": ("listitem", "/v1/tasks"),
+    "Requests": ("listitem", "/v1/tasks"),
     "Program": ("listitem", "find_tasks"),
     "Cost": ("row", "planner"),
-    "Steer": ("region", "Fork"),
+    "Fork and undo": ("region", "Fork"),
 }
 """For each view, the role of a part of it, and a text in that part."""
 
@@ -72,8 +72,8 @@ def test_the_focus_stays_in_every_view_while_a_run_goes_on(tab: Tab, script: Pag
     with script.closed():
         page = tab.start(SLOW)
         expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
-        page.get_by_role("link", name="Wire").click()
-        focused = page.get_by_role("list", name="Calls").locator("summary").first
+        page.get_by_role("link", name="Requests").click()
+        focused = page.get_by_role("list", name="Requests").locator("summary").first
         focused.press("Enter")
         expect(page.get_by_label("Body of the answer of find_tasks")).to_contain_text("total")
     expect(page.get_by_role("navigation", name="Threads").get_by_text("done")).to_be_visible()

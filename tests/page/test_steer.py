@@ -125,7 +125,7 @@ def test_two_runs_stand_side_by_side_with_the_first_difference_marked(tab: Tab, 
     field.fill(json.dumps(state))
     fork.get_by_role("button", name="Fork and run").click()
     expect(page.locator(".answer")).to_have_text("Nothing is changed.")
-    page.get_by_role("navigation", name="Views").get_by_role("link", name="Steer").click()
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Fork and undo").click()
     compare.get_by_label("This run beside").select_option(index=1)
     expect(compare.get_by_role("status")).to_have_text("The first difference is at step 6.")
     expect(told).to_contain_text("edit")

@@ -1,6 +1,7 @@
 """Guards the timeline of the page in a real browser: steps, what they changed, and the graph with the road taken."""
 
 import re
+from typing import Any
 
 import pytest
 from browser import Tab
@@ -22,7 +23,7 @@ def road(page: Page) -> dict[str, int]:
     return {edge: count for edge, count in counted.items() if count}
 
 
-def test_the_steps_tell_role_time_tokens_and_changes(tab: Tab) -> None:
+def test_the_steps_tell_role_time_tokens_and_what_they_did(tab: Tab) -> None:
     page = tab.start(READ)
     expect(page.locator(".answer")).to_be_visible()
     open_view(page, "Timeline")
@@ -34,7 +35,17 @@ def test_the_steps_tell_role_time_tokens_and_changes(tab: Tab) -> None:
     caller = steps.nth(4)
     expect(caller).to_contain_text("15 tokens")
     expect(caller.locator(".facts")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · \d+\.\d\d s · 15 tokens$"))
-    expect(caller).to_contain_text("program")
+    expect(steps.locator(".changed")).to_have_text(
+        [
+            f"was told: {READ}",
+            "began the turn",
+            f"set the sub-task: {READ}",
+            "chose 12 functions",
+            "wrote a program of 1 line",
+            "GET /v1/tasks → 200, 10 items",
+            "answered: There are 24 tasks.",
+        ]
+    )
     expect(steps.nth(5)).to_contain_text("1 request")
     caller.locator("summary").click()
     expect(caller).to_contain_text("/api_plan/reason")
@@ -60,6 +71,17 @@ def test_the_graph_shows_the_road_taken(tab: Tab, platform: Platform) -> None:
     expect(picture).to_have_accessible_name(
         re.compile("intake, planner, selector, caller, parser, parser, parser, planner")
     )
+
+
+def test_the_timeline_tells_what_was_asked_and_what_a_person_decided(tab: Tab, platform: Platform) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": CREATE})
+    reason: Any = {"resume": {"decisions": [{"type": "reject", "message": "Not on the roof."}]}}
+    platform.run(thread, command=reason)
+    page = tab.open(f"#/thread/{thread}/timeline")
+    told = page.get_by_role("list", name="Steps").locator(".changed")
+    expect(told.filter(has_text="asks a person about POST /v1/projects")).to_have_count(1)
+    expect(told.filter(has_text="You rejected POST /v1/projects: Not on the roof.")).to_have_count(1)
 
 
 def test_the_node_at_work_is_marked_and_the_focus_stays_while_steps_come(tab: Tab, script: PageScript) -> None:

@@ -1,12 +1,13 @@
 """Guards the wire of the page in a real browser: requests and answers, secrets hidden, and where values came from."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
 from browser import Tab, axe_findings
 from langgraphserver import APPROVE, Platform
-from pagescript import COPY, HOSTILE, LARGE, NOTES, STRANGE
+from pagescript import COPY, HOSTILE, LARGE, NOTES, QUOTED, STRANGE
 from playwright.sync_api import Locator, Page, expect
 
 from restgpt_bench.worlds import CREDENTIAL
@@ -24,7 +25,7 @@ def started(platform: Platform, instruction: str) -> str:
 
 def call(page: Page, number: int) -> Locator:
     """The call of this number, opened."""
-    found = page.get_by_role("list", name="Calls").locator("> li").nth(number)
+    found = page.get_by_role("list", name="Requests").locator("> li").nth(number)
     found.locator("summary").first.click()
     return found
 
@@ -32,7 +33,7 @@ def call(page: Page, number: int) -> Locator:
 def test_a_value_leads_to_the_answer_it_was_read_from(tab: Tab, platform: Platform) -> None:
     thread = started(platform, COPY)
     page = tab.open(f"#/thread/{thread}/wire")
-    expect(page.get_by_role("status")).to_have_text("2 calls")
+    expect(page.get_by_role("status")).to_have_text("2 requests")
     changed = call(page, 1)
     expect(changed.locator("summary").first).to_contain_text("PATCH")
     expect(changed.locator("summary").first).to_contain_text("/v1/tasks/102")
@@ -79,3 +80,15 @@ def test_hostile_text_of_a_request_is_shown_as_such(tab: Tab, platform: Platform
     assert page.locator("img").count() == 0
     assert not set(page.inner_text("main")) & set("\u202e\u202c\u200b\x1b\x07")
     assert json.dumps(STRANGE)[1:4] in shown.inner_text()
+
+
+def test_a_request_is_copied_as_a_command_of_curl_without_credentials(tab: Tab, platform: Platform) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = tab.open(f"#/thread/{started(platform, QUOTED)}/wire")
+    call(page, 0).get_by_role("button", name="Copy as curl").click()
+    expect(page.get_by_text("Copied, without credentials.")).to_be_visible()
+    sent = shlex.split(page.evaluate("navigator.clipboard.readText()").replace("\\\n", ""))
+    assert (sent[0], sent[sent.index("-X") + 1]) == ("curl", "POST")
+    assert sent[3].endswith("/v1/projects")
+    assert json.loads(sent[sent.index("--data-binary") + 1]) == {"name": "Bo's $HOME `id`"}
+    assert CREDENTIAL not in " ".join(sent)

@@ -149,7 +149,7 @@ COMMANDS = {
     "ask": ("ask", "List the projects", *AT),
     "call": ("call", "list_projects", *AT, "--dry-run"),
     "mcp": ("mcp", *AT),
-    "ui": ("ui", *AT, "--no-browser"),
+    "ui": ("ui", *AT, "--port", "0"),
     "recipe run": ("recipe", "run", "list-projects", *AT),
 }
 CHANGING = {".env": "RESTGPT_MODEL=openai:theirs\n", "apis.yaml": APIS, "recipes/list-projects.yaml": RECIPE}

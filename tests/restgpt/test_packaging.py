@@ -24,7 +24,7 @@ from packaging.version import Version
 from restgpt.server.page_routes import MEDIA_TYPES
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "page" / "dist"
+PAGE = ROOT / "restgpt" / "server" / "page"
 ROOMS = ("graph", "nodes", "prompts", "specs", "tools")
 """The rooms at the top, which are packages of `restgpt`."""
 
@@ -223,8 +223,6 @@ def built(folder: Path, *, links: bool = True) -> dict[str, Path]:
         shutil.copytree(ROOT / room, source / room, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    if PAGE.is_dir():
-        shutil.copytree(PAGE, source / "page" / "dist")
     if not links:
         for link in [path for path in source.rglob("*") if path.is_symlink()]:
             target = os.readlink(link)
@@ -252,8 +250,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
     package: str, wheels: dict[str, Path]
 ) -> None:
-    page = {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
-    assert held(wheels[package]) - page == installed_names(package)
+    assert held(wheels[package]) == installed_names(package)
 
 
 def installed_names(package: str) -> set[str]:
@@ -261,7 +258,8 @@ def installed_names(package: str) -> set[str]:
     files = shipped_files(package)
     if package in BESIDE:
         return {path.relative_to(BESIDE[package]).as_posix() for path in files}
-    return {(path if path.parts[0] == package else package / path).as_posix() for path in files}
+    page = {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
+    return page | {(path if path.parts[0] == package else package / path).as_posix() for path in files}
 
 
 @pytest.mark.slow
@@ -269,8 +267,7 @@ def test_a_checkout_without_links_gives_the_same_wheel(tmp_path: Path) -> None:
     assert held(built(tmp_path, links=False)["restgpt"]) == installed_names("restgpt")
 
 
-def test_the_page_is_linked_to_where_it_is_built_and_the_packages_it_needs_have_no_addresses() -> None:
-    assert os.readlink(ROOT / "restgpt" / "server" / "page") == "../../page/dist"
+def test_the_packages_that_the_page_needs_have_no_addresses() -> None:
     lock = json.loads((ROOT / "page" / "package-lock.json").read_text(encoding="utf-8"))
     assert [name for name, package in lock["packages"].items() if "resolved" in package] == []
     listed = json.loads((ROOT / "page" / "package.json").read_text(encoding="utf-8"))
@@ -278,12 +275,24 @@ def test_the_page_is_linked_to_where_it_is_built_and_the_packages_it_needs_have_
     assert [version for version in versions if not re.fullmatch(r"[0-9.]+", version)] == []
 
 
+def test_the_page_comes_with_the_licences_of_the_packages_in_it() -> None:
+    licences = (PAGE / "licenses.txt").read_text(encoding="utf-8")
+    lock = json.loads((ROOT / "page" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    for name in json.loads((ROOT / "page" / "package.json").read_text(encoding="utf-8"))["dependencies"]:
+        assert f"\n{name} {lock[f'node_modules/{name}']['version']}\n" in licences
+    texts = re.split(r"\n[@a-z/-]+ [0-9.]+\n", licences)[1:]
+    assert [text for text in texts if "Permission is hereby granted" not in text] == []
+
+
 @pytest.mark.slow
-def test_the_wheel_holds_the_page_if_it_is_built(wheels: dict[str, Path]) -> None:
-    if not PAGE.is_dir():
-        pytest.skip("the page is not built: make page")
-    found = {name for name in held(wheels["restgpt"]) if name.startswith("restgpt/server/page/")}
-    assert found == {f"restgpt/server/page/{name}" for name in MEDIA_TYPES}
+def test_the_page_is_built_from_its_sources(tmp_path: Path) -> None:
+    node = shutil.which("node", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if node is None or not (ROOT / "page" / "node_modules" / "esbuild").is_dir():
+        pytest.skip("the packages of the page are not installed: make page")
+    subprocess.run([node, "build.mjs", tmp_path], cwd=ROOT / "page", check=True, timeout=120)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        path.name: path.read_bytes() for path in PAGE.iterdir()
+    }
 
 
 def ran(program: str, folder: Path, *wheels: Path) -> "subprocess.CompletedProcess[str]":

@@ -12,12 +12,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
+AXE = ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 INSTALL = "apt-get install chromium-headless-shell"
 PATIENCE_MS = 30_000
 SERIOUS = ("serious", "critical")
-AGENT, TOKEN = "agent.test", "0123456789abcdef"
-"""A name that leads to the server as a proxy would, under which it wants this token."""
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -27,14 +26,9 @@ def executable() -> str:
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"no browser is installed; on Debian: {INSTALL}")
-    need_page()
+    if not AXE.is_file():
+        pytest.skip("the packages of the page are not installed: make page")
     return found
-
-
-def need_page() -> None:
-    """Skip the test where the page is not built."""
-    if not (ROOT / "page" / "dist" / "page.js").is_file():
-        pytest.skip("the page is not built: make page")
 
 
 @contextmanager
@@ -93,7 +87,7 @@ def new_tab(browser: Browser, url: str, **options: Any) -> Tab:
 
 def axe_findings(page: Page) -> list[str]:
     """What axe-core finds serious in the page as it is, in light and in dark."""
-    source = (ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    source = AXE.read_text(encoding="utf-8")
     serious = []
     schemes: tuple[Any, ...] = ("light", "dark")
     for scheme in schemes:

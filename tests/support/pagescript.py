@@ -27,6 +27,8 @@ UNABLE = "Paint the fence"
 ASTRAY = "Move task 101 to project 999"
 ALIKE = "Add the tasks Fill beds, Turn compost and Water seedlings to project 1"
 UNFIT = "Give task 101 many hours"
+REPORT = "Report on the tasks"
+QUOTED = "Create a project with a name of shell characters"
 
 STRANGE = "pay\u202ealice\u202c \u200bp\u0430ypal \x1b[31mred\x07 <img src=x onerror=alert(1)>"
 """A name with reordering marks, an invisible character, a Cyrillic letter, terminal escapes and HTML."""
@@ -75,6 +77,7 @@ for title in ("Fill beds", "Turn compost", "Water seedlings"):
     create_task(project_id=1, body={"title": title})
 print("All three are added.")
 """,
+    QUOTED: """create_project(body={"name": "Bo's $HOME `id`"})""",
     BIG: "print('They have', len(get_task(task_id=101)['notes']), 'characters.')",
 }
 ENDS = {SLOW: ANSWER, PLANT: PLANTED}
@@ -90,15 +93,20 @@ class PageScript:
     """The script; a model call of the instruction `SLOW` waits for its gate after the first request."""
 
     gate: Event = field(default_factory=Event)
+    report: str = ""
+    """The answer to the instruction `REPORT`."""
 
     def __call__(self, request: ChatRequest) -> Reply:
         """Reply with the program of the instruction, and after a stop or a refusal with an answer."""
         text = request.texts[-1]
         asked = max(
-            [*CODES, BROKEN, UNWELL, UNABLE], key=lambda instruction: request.text.rfind(f"Instruction: {instruction}")
+            [*CODES, BROKEN, UNWELL, UNABLE, REPORT],
+            key=lambda instruction: request.text.rfind(f"Instruction: {instruction}"),
         )
         if asked == UNABLE or (asked == UNFIT and "Line 2:" in text):
             return end("That cannot be done here.", fulfilled=False)
+        if asked == REPORT:
+            return program(f"find_tasks()\nprint({self.report!r})")
         if asked == ASTRAY and "422" in text:
             return end("There is no such project.")
         if asked == UNWELL:

@@ -11,20 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
-from browser import Tab, need_page, new_tab
+from browser import Tab, new_tab
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import ConflictError
 from langgraphserver import PATIENCE_S, Platform, environment, stop
 from playwright.sync_api import Browser
 
-KEY = "restgpt-server-token"
-"""Where the page keeps the token."""
-
 
 @dataclass
 class UiPlatform(Platform):
-    """A running `restgpt ui`, whose requests need the token that it gives once."""
+    """A running `restgpt ui`, whose requests need the token in its address."""
 
     token: str = ""
     stops_at_once: bool = False
@@ -62,8 +58,14 @@ def admitted(browser: Browser, platform: Platform, port: int | None = None, **op
     """Return a new tab that may use the server, itself or through another port: it has the token of `restgpt ui`."""
     assert isinstance(platform, UiPlatform)
     tab = new_tab(browser, platform.url if port is None else f"http://127.0.0.1:{port}", **options)
-    tab.context.add_init_script(f"localStorage.setItem({KEY!r}, {platform.token!r})")
+    tab.context.add_cookies([cookie_of(platform)])
     return tab
+
+
+def cookie_of(platform: UiPlatform) -> Any:
+    """Return the cookie of a browser that has opened the address; it goes to every port of the host."""
+    port = platform.url.rpartition(":")[2]
+    return {"name": f"restgpt-{port}", "value": platform.token, "url": platform.url, "sameSite": "Strict"}
 
 
 @contextmanager
@@ -78,13 +80,12 @@ def started(
 
     `restgpt` is how Python starts the command line.
     """
-    need_page()
     log, apis = folder / "ui.log", folder / "apis.yaml"
     # Nobody allowed the folder, so its file is named.
     named = {"RESTGPT_APIS": str(apis)} if apis.is_file() else {}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, *restgpt, "ui", "--no-browser", *options],
+            [sys.executable, *restgpt, "ui", "--port", "0", *options],
             cwd=folder,
             env={**environment(folder, model_url), **named, **env},
             stdin=subprocess.DEVNULL,
@@ -99,11 +100,10 @@ def started(
 
 @contextmanager
 def running_ui(folder: Path, model_url: str, *options: str, **more: Any) -> Iterator[UiPlatform]:
-    """Run `restgpt ui`, and exchange the token of its address."""
+    """Run `restgpt ui`; the platform has the token of its address."""
     with started(folder, model_url, *options, **more) as (process, address, log):
-        url, _, once = address.partition("/debug#/once/")
-        answer = requests.post(f"{url}/debug/token", json={"once": once}, timeout=PATIENCE_S)
-        yield UiPlatform(url, log, process, token=answer.json()["token"])
+        url, _, token = address.partition("/debug#/token/")
+        yield UiPlatform(url, log, process, token=token)
 
 
 def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:

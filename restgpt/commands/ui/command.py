@@ -1,6 +1,8 @@
 """`restgpt ui`: serve the page over the threads of the command line on this machine, until Ctrl-C."""
 
+from contextlib import suppress
 from importlib.util import find_spec
+from socket import socket
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from restgpt.sources import Sources
     from restgpt.tools.settings import Settings
 
+PORT, PORTS = 8780, 20
+"""The port of the page, and how many from there on are tried."""
+
 
 @command
 def ui(
@@ -31,12 +36,15 @@ def ui(
     writes: Writes = None,
     more: MoreSettings = None,
     port: Annotated[
-        int,
+        int | None,
         typer.Option(
-            help="The port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, metavar="PORT", show_default=True
+            help=f"The port on 127.0.0.1: without it {PORT}, or the next free one; 0 takes any.",
+            min=0,
+            max=65535,
+            metavar="PORT",
         ),
-    ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    ] = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
 ) -> None:
     """Open the page over the threads of this command line: chat, approvals, timeline, wire, undo.
 
@@ -46,31 +54,30 @@ def ui(
         raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
     from restgpt.commands.terminal import say_address_of_dotenv
     from restgpt.nodes.run.services import Context
-    from restgpt.server.page_routes import FOLDER, INDEX
     from restgpt.tools.settings import Settings
     from restgpt.tools.settings.settings import checked_settings
 
     context = settings_of(more, models=models, writes=writes)
     checked_settings(Context, context)
-    if not (FOLDER / INDEX).is_file():
-        raise UsageError(
-            "The page is not built. Run `make page` in the folder of RestGPT's sources, and if it is installed "
-            "elsewhere, install it from that folder again."
-        )
     settings = Settings.from_env()
     sources = apis()
     # Errors in them are told now, not at the first instruction.
     sources.load(settings)
     say_address_of_dotenv(terminal)
-    _serve(terminal, settings, sources, context, port=port, opens=not no_browser)
+    _serve(terminal, settings, sources, context, port=port, opens=opens)
 
 
 def _serve(
-    terminal: Terminal, settings: "Settings", sources: "Sources", context: dict[str, Any], *, port: int, opens: bool
+    terminal: Terminal,
+    settings: "Settings",
+    sources: "Sources",
+    context: dict[str, Any],
+    *,
+    port: int | None,
+    opens: bool,
 ) -> None:
     import secrets
 
-    from restgpt.commands.serving import listen
     from restgpt.commands.ui.page_runs import Runs
     from restgpt.commands.ui.page_threads import PageThreads
     from restgpt.commands.ui.web import make_app, serve
@@ -78,14 +85,25 @@ def _serve(
     from restgpt.server.page_routes import HOST, PATH, findable
     from restgpt.tools.settings import Secret
 
-    once, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    with open_persistence(settings) as kept, listen(HOST, port) as listening:
+    token, once = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    with open_persistence(settings) as kept, listen_near(HOST, port) as listening:
         runs = Runs()
         threads = PageThreads(kept, settings, sources=sources, context=context, terminal=terminal, runs=runs)
-        app = make_app(threads, runs, kept, once=Secret(once), token=Secret(token))
-        # In the fragment, which a browser sends to nobody, so that no log has it.
+        app = make_app(threads, runs, kept, token=Secret(token), once=Secret(once))
+        # The token is in the fragment, which a browser sends to nobody, so that no log has it.
         taken = listening.getsockname()[1]
-        address = f"http://{HOST}:{taken}{PATH}#/once/{once}"
+        address = f"http://{HOST}:{taken}{PATH}#/token/"
         with findable(settings.home, taken):
-            terminal.say(f"The page is at {address}\nThe address works once. Ctrl-C ends the page.")
-            serve(app, listening, runs, terminal, opened=address if opens else "")
+            terminal.say(f"The page is at {address}{token}\nThe address works until Ctrl-C ends the page.")
+            # Other users can list the arguments of a browser, so its address works once.
+            serve(app, listening, runs, terminal, opened=f"{address}{once}" if opens else "")
+
+
+def listen_near(host: str, port: int | None, first: int = PORT) -> socket:
+    """Return a socket that listens on a port, or without one on the first that is free from `first` on, or any."""
+    from restgpt.commands.serving import listen
+
+    for tried in range(first, first + PORTS) if port is None else ():
+        with suppress(UsageError):
+            return listen(host, tried)
+    return listen(host, port or 0)

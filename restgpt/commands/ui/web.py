@@ -38,10 +38,7 @@ from restgpt.tools.text.storable import storable_value
 RECIPES = ("restgpt", "page", "recipes")
 """The namespace of the store that the page may use."""
 MOST_RECIPES = 100
-REFUSED = (
-    "This page needs the address that `restgpt ui` prints, which works once. Go on in the tab that was opened with it, "
-    "or start the command again."
-)
+REFUSED = "Open the whole address that `restgpt ui` printed in this browser, or start the command again for a new one."
 CONFLICTS = (ThreadBusyError, OutdatedDecisionError)
 
 GRACE_S = 1
@@ -122,8 +119,8 @@ class Item(Body):
 Given = TypeVar("Given", bound=Body)
 
 
-def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secret, token: Secret) -> ASGIApp:
-    """Return the app: to this machine only, and only to who has the token, which is given once for `once`."""
+def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, token: Secret, once: Secret) -> ASGIApp:
+    """Return the app: to this machine only, and to who has the token, which `once` gives a browser once."""
     access = ServerAccess(token=token)
     inside = Starlette(
         routes=[
@@ -138,7 +135,7 @@ def make_app(threads: PageThreads, runs: Runs, kept: Persistence, *, once: Secre
         ]
     )
     guarded = TokenCheck(inside, access, open_paths=OPEN_PATHS, refusal=REFUSED)
-    outside = Starlette(routes=[exchange_route(once, token, refusal=REFUSED), Mount("/", guarded)])
+    outside = Starlette(routes=[exchange_route(token, once, refusal=REFUSED), Mount("/", guarded)])
     return AccessCheck(outside, access)
 
 

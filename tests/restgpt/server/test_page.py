@@ -1,4 +1,4 @@
-"""Guards the files of the page: a sentence where they are not built, a strict policy, and no file but the page's.
+"""Guards the files of the page: a strict policy, and no file but the page's.
 
 And the address of a running page is found by other processes of its home.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from httpx2 import ASGITransport, AsyncClient, Response
 from starlette.applications import Starlette
 
-from restgpt.server.page_routes import MEDIA_TYPES, NOT_BUILT, findable, page_of, page_routes
+from restgpt.server.page_routes import MEDIA_TYPES, findable, page_of, page_routes
 from restgpt.tools.file_lock import file_lock
 
 
@@ -27,12 +27,6 @@ def built(folder: Path) -> Path:
     for name in MEDIA_TYPES:
         (folder / name).write_text(f"the file {name}")
     return folder
-
-
-def test_without_a_built_page_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
-    told = fetched(tmp_path / "nowhere")
-    assert (told.status_code, told.text) == (503, NOT_BUILT)
-    assert "make page" in told.text
 
 
 def test_each_file_has_its_media_type_and_the_strict_policy(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+// What a step of a run did, in short sentences, from the states before and after it.
+import type { GraphStep } from "./history";
+import { decisionOn, shortOf } from "./progress";
+import type { Call } from "./protocol";
+
+const LONG = 160;
+
+export function doingsOf({ nodes, changed, before, after }: GraphStep): string[] {
+  const [was, is] = [before?.values ?? {}, after.values];
+  if (nodes[0] === "edit") return [`a person changed ${changed.join(", ")}`];
+  if (nodes[0] === "__start__") return [`was told: ${cut(is.messages?.findLast((said) => said.type === "human")?.content ?? "")}`];
+  const told: string[] = [];
+  const { program, decision, selection, api_plan: plan } = is;
+  if (changed.includes("turn")) told.push("began the turn");
+  if (changed.includes("decision") && decision?.text && decision.kind !== "end") told.push(`set the sub-task: ${cut(decision.text)}`);
+  if (changed.includes("selection") && selection) told.push(`chose ${counted(selection.operations.length, "function")}`);
+  if (changed.includes("api_plan") && plan?.calls.length && !program) told.push(`planned ${plan.calls.map((call) => call.operation).join(", ")}`);
+  if (program && (program.code !== was.program?.code || program.number !== was.program?.number)) {
+    told.push(`${program.writer === "recipe" ? "took" : "wrote"} a program of ${counted(program.code.split("\n").length, "line")}`);
+  }
+  const known = new Map((was.requests ?? []).map((call) => [call.id, call]));
+  told.push(...(is.requests ?? []).flatMap((call) => doneWith(call, known.get(call.id))));
+  if (program?.end === "failed" && was.program?.end !== "failed") told.push("the program failed");
+  if (changed.includes("answer") && is.answer) told.push(`answered: ${cut(is.answer)}`);
+  return told;
+}
+
+/** What became of a request, and what a person decided about it. */
+function doneWith(call: Call, before: Call | undefined): string[] {
+  const { status, sketch } = call.response ?? {};
+  const request = call.request ? shortOf(call.request) : (call.endpoint?.replace(/https?:\/\/[^/]*/, "") ?? call.operation);
+  if (status !== undefined) {
+    if (before?.response?.status !== undefined) return [];
+    const items = /\[([\d,]+) ×/.exec(sketch ?? "")?.[1];
+    return [decisionOn(call), `${request} → ${status}${items ? `, ${items} items` : ""}`].filter(Boolean);
+  }
+  if (call.status === before?.status) return [];
+  if (call.status === "asked") return [`asks a person about ${request}`];
+  if (call.status === "held") return [`${request} was only shown: this is a dry run`];
+  return ["rejected", "failed"].includes(call.status) ? [decisionOn(call) || `${request} was not sent: ${cut(call.note ?? "")}`] : [];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function cut(text: string): string {
+  return text.length > LONG ? `${text.slice(0, LONG)}…` : text;
+}
