@@ -6,7 +6,7 @@ import { Field } from "./form";
 import { PermitForm } from "./permit";
 import type { Action, Decision } from "./protocol";
 import { schemaOf, type Schema } from "./schema";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 import { WholeBody } from "./wholebody";
 
 const REQUEST = "The request, but";
@@ -172,11 +172,7 @@ function Choice(props: QuestionProps & { note: string }) {
   const choose = (next: Mode) => () => setMode(next);
   return (
     <>
-      {note && (
-        <p class="problem" role="alert">
-          <Visible text={note} />
-        </p>
-      )}
+      <Alert text={note} />
       <div class="choices">
         {decision ? (
           <button type="button" ref={back} onClick={() => onDecide(null)}>
@@ -270,11 +266,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         onClose({ type: "edit", edited_action: { name: action.name, args } });
       }}
     >
-      {note && (
-        <p class="problem" role="alert">
-          <Visible text={general ?? "The edit does not fit the operation. The fields below say why."} />
-        </p>
-      )}
+      <Alert text={note && (general ?? "The edit does not fit the operation. The fields below say why.")} />
       <Field
         id={id}
         name={`Arguments of ${action.name}`}
