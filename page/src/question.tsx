@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { problemsOf, sectionsOf, textOf, withoutNote, type Section } from "./description";
 import { Field } from "./form";
-import { PermitForm } from "./permit";
+import { Ends, PermitForm } from "./permit";
 import type { Action, Decision } from "./protocol";
 import { schemaOf, type Schema } from "./schema";
 import { Alert, Visible } from "./visible";
@@ -232,14 +232,7 @@ function RejectForm({ onClose }: { onClose: (decision: Decision | null) => void 
         <label for={id}>Reason, which the agent reads</label>
         <input id={id} ref={field} type="text" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       </div>
-      <div class="choices">
-        <button type="submit" class="danger">
-          Reject
-        </button>
-        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-      </div>
+      <Ends name="Reject" kind="danger" onCancel={() => onClose(null)} />
     </form>
   );
 }
@@ -278,14 +271,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         problems={new Map([...problems].filter(([pointer]) => pointer !== ""))}
         onChange={(changed) => setArgs((changed ?? {}) as Record<string, unknown>)}
       />
-      <div class="choices">
-        <button type="submit" class="primary">
-          Use the edit
-        </button>
-        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-      </div>
+      <Ends name="Use the edit" kind="primary" onCancel={() => onClose(null)} />
     </form>
   );
 }
