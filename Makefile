@@ -45,7 +45,7 @@ test: $(READY) ## set up, then run the offline test suite without its slow tests
 	$(PYTEST) --dist worksteal $(or $(TESTS),-m "not slow")
 
 .PHONY: test-all
-test-all: $(READY) ## run the whole suite, with the tests that start servers, kill processes or sweep many cases
+test-all: $(READY) $(DOJO) ## run the whole suite, with the tests that start servers, kill processes or sweep many cases
 	$(PYTEST) --dist loadfile $(TESTS)
 
 # The quick tests in an environment of their own, in which uv chooses the versions of the dependencies.
@@ -114,6 +114,20 @@ $(AEGRA): lab/kills/aegra.txt | $(READY)
 	rm -rf .aegra
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .aegra --requirement $<
 	@touch $(AEGRA)
+
+DOJO := .dojo/.ready
+
+.PHONY: dojo
+dojo: $(DOJO) ## install AgentDojo for `make injection-test`, in a folder of its own beside the packages of .venv
+
+$(DOJO): lab/injection/requirements.txt | $(READY)
+	rm -rf .dojo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .dojo --requirement $<
+	@touch $(DOJO)
+
+.PHONY: injection-test
+injection-test: $(READY) $(DOJO) ## let a gullible model read the attacks of AgentDojo: no change is sent that nobody wanted
+	$(BIN)/python -m lab.injection --suite all
 
 .PHONY: scale-test
 scale-test: $(READY) $(AEGRA) ## kill and stop servers on one PostgreSQL during 500 runs: no change lost, none made twice unasked
@@ -200,7 +214,7 @@ constraints: $(READY) ## write constraints.txt from the packages installed in .v
 
 .PHONY: clean
 clean: ## remove .venv, build output and caches
-	rm -rf $(VENV) .versions .kinto .aegra tests/support/javascript/node_modules page/node_modules build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .versions .kinto .aegra .dojo tests/support/javascript/node_modules page/node_modules build dist *.egg-info restgpt-bench/build restgpt-bench/*.egg-info restgpt-functions/build restgpt-functions/*.egg-info .langgraph_api .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 METHOD ?= restgpt

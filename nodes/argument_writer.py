@@ -85,9 +85,14 @@ def requests_of(
     reply: CallerReply,
     numbers: Sequence[int],
     refused: Sequence[Request],
+    claims: list[str],
 ) -> list[Request]:
-    """Build and check the requests of a reply; raises `ValueError` with all problems."""
+    """Build and check the requests of a reply; raises `ValueError` with all problems.
+
+    `claims` are those of earlier refusals that the model has read; those of this one are added.
+    """
     problems: list[str] = []
+    insisted = tuple(claims)
     requests: list[Request] = []
     waiting = list(refused)
     made = len(made_in_turn(state))
@@ -106,8 +111,9 @@ def requests_of(
         if before is not None:
             waiting.remove(before)
         try:
-            request = _request(run, state, call, planned, before, made + len(requests) + 1)
+            request = _request(run, state, call, planned, before, made + len(requests) + 1, insisted)
         except (ArgumentError, ValueError) as error:
+            claims += error.claims if isinstance(error, ArgumentError) else ()
             problems.append(f"calls.{position} ({planned['operation']}): {error}")
             continue
         request["pages"] = min(request["pages"], 1 + more_pages)
@@ -137,6 +143,7 @@ def _request(
     planned: PlannedCall,
     before: Request | None,
     number: int,
+    insisted: Sequence[str],
 ) -> Request:
     """Build one request, of a number in the turn; `before` is the refused request that it repairs."""
     operation = run.catalogue.operation(planned["operation"])
@@ -156,6 +163,7 @@ def _request(
         known=known_words(run, state),
         pages=call.pages,
         description=call.description,
+        insisted=insisted,
     )
     return request_of(
         run.session.keep(drafted),
@@ -293,9 +301,10 @@ def _arguments(
 ) -> tuple[list[Request], str]:
     """Ask for the arguments of planned calls; return the requests, or which value is missing. Raises `ModelError`."""
     found: list[tuple[list[Request], str]] = []
+    claims: list[str] = []
 
     def check(reply: CallerReply) -> None:
-        found[:] = [(requests_of(run, state, reply, numbers, refused), reply.missing)]
+        found[:] = [(requests_of(run, state, reply, numbers, refused, claims), reply.missing)]
 
     run.models.ask("caller", arguments_prompt(run, state, requests, numbers, refused), CallerReply, check=check)
     return found[0]

@@ -71,7 +71,7 @@ def sub_task_program(run: Run, state: State) -> dict[str, Any]:
     number = before["number"] + 1 if before else 1
     seen = answered_apis(state["steps"], state["requests"], messages=state["messages"])
     program = written(run, code, writer="caller", number=number, is_last=is_last, before=before, seen=seen)
-    if before is not None and before["code"] == program["code"]:
+    if before is not None and before["code"] == program["code"] and not before.get("refused"):
         return close(run, state, Ending("failed", before["feedback"], before, of_round(state), is_final=True))
     return {"program": program, "hint": "", "usage": run.usage()}
 
@@ -172,9 +172,9 @@ def _check(run: Run, state: State, steps: Sequence[Step], offer: Alternatives) -
 
 
 def _is_last_program(state: State, steps: Sequence[Step], reply: ProgramReply) -> bool:
-    """Return whether a reply is the program that ran last in this turn, word for word."""
+    """Return whether a reply is the program that ran last in this turn, word for word, and does not insist so."""
     before = state.get("program") if steps else None
-    if before is None or reply.decision != "program":
+    if before is None or reply.decision != "program" or before.get("refused"):
         return False
     return program_code(storable_text(reply.text)) == before["code"]
 

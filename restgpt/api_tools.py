@@ -30,6 +30,7 @@ from restgpt.host.preview import Preview, preview, preview_ran, read
 from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
+from restgpt.specs.reach import Reach, Rules
 from restgpt.tools.errors import RepairableError
 from restgpt.tools.graphs import SHARED, own_thread
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError
@@ -49,16 +50,21 @@ def as_tools(
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
     services: Services | None = None,
+    include: Rules = (),
+    exclude: Rules = (),
 ) -> list[StructuredTool]:
     """Return a few tools for all operations of `apis`: find, describe and call operations, run programs, read results.
 
-    With `direct` each operation is a tool instead, at most 40; a list of operation names chooses them. The other
-    arguments are those of `Client`; without `store`, the tools use the store of the graph that calls them. In a node of
+    With `direct` each operation is a tool instead, at most 40; a list of operation names chooses them. The rules
+    `include` and `exclude` say which operations the tools know and send, as those of `load_api` do. The other arguments
+    are those of `Client`; without `store`, the tools use the store of the graph that calls them. In a node of
     a LangGraph graph, a call that needs approval pauses the graph with the payload of LangChain's human-in-the-loop
     middleware, and the graph is resumed with its decisions. Raises `SettingsError` if there is no API, and for too many
     direct tools.
     """
     services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
+    if include or exclude:
+        services = services.within(Reach.of(include, exclude))
     return _Toolset(services, store).direct(direct) if direct else _Toolset(services, store).few()
 
 

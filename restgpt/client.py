@@ -178,8 +178,8 @@ class Client:
         `arguments` are grouped by place, `{"path": {…}, "query": {…}, "header": {…}, "cookie": {…}, "body": …}`, or
         named as those of the operation's function. With a `conversation`, a model wrote them that may have read the
         answers to earlier calls of this conversation: the origin of each value is traced. Without it they are the
-        user's own. `files` says which files may be sent. Raises `ArgumentError`, `UnknownOperationError` and
-        `SpecError`.
+        user's own. `files` says which files may be sent. A model that gives the value again which the document has
+        refused in the conversation insists on it. Raises `ArgumentError`, `UnknownOperationError` and `SpecError`.
         """
         found = self.operation(operation)
         made = draft(
@@ -192,9 +192,12 @@ class Client:
             description=description,
             files=files,
             effect=self.effect(found),
+            insisted=[] if conversation is None else self.earlier.refused(conversation),
             **({} if conversation is None else self._origin(found, conversation)),
         )
         if isinstance(made, Problems):
+            if conversation is not None:
+                self.earlier.refused(conversation, made.error.claims)
             raise made.error
         if conversation is None or made.effect.is_read:
             return made

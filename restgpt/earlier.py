@@ -26,6 +26,7 @@ class Earlier:
         self._calls: dict[str, list[Request]] = {}
         self._answered: dict[str, dict[str, str]] = {}
         self._expected: dict[str, str] = {}
+        self._refused: dict[str, list[str]] = {}
         self._lock = Lock()
 
     def run(self, conversation: str) -> str:
@@ -34,6 +35,15 @@ class Earlier:
         Another process may have the conversation of somebody else by the same name, so its person is asked again.
         """
         return f"conversation {self._writer} {conversation}"
+
+    def refused(self, conversation: str, claims: Sequence[str] = ()) -> list[str]:
+        """Return the claims of the refusals that a model of the conversation has read, and add more for later calls."""
+        with self._lock:
+            known = self._refused.pop(conversation, [])
+            self._refused[conversation] = [*known, *claims][-MOST_EARLIER:]
+            for oldest in list(self._refused)[:-MOST_CONVERSATIONS]:
+                del self._refused[oldest]
+        return known
 
     def expect(self, thread: str, conversation: str) -> None:
         """Note the conversation to which the call of a thread belongs."""

@@ -1,7 +1,7 @@
 """The APIs that a user names: entries of apis.yaml, and documents by path or URL."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -10,27 +10,44 @@ from restgpt.tools.errors import SettingsError
 
 if TYPE_CHECKING:
     from restgpt.specs import Api, Operation
+    from restgpt.specs.reach import Reach
     from restgpt.tools.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The named APIs, with absolute paths, so that they mean the same in every working directory."""
+    """The named APIs, with absolute paths, so that they mean the same in every working directory.
+
+    `reaches` bar operations of them, beside those of `apis.yaml`.
+    """
 
     names: tuple[str, ...] = ()
     specs: tuple[str, ...] = ()
     base_url: str | None = None
+    reaches: "tuple[Reach, ...]" = ()
 
     @classmethod
-    def given(cls, names: Sequence[str] | None, specs: Sequence[str] | None, base_url: str | None) -> "Sources":
-        """Make sources from the options; raises `SettingsError` for an invalid base URL or a URL with a password."""
+    def given(
+        cls,
+        names: Sequence[str] | None = None,
+        specs: Sequence[str] | None = None,
+        base_url: str | None = None,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+    ) -> "Sources":
+        """Make sources from the options.
+
+        Raises `SettingsError` for an invalid base URL or a URL with a password, and `SpecError` for an invalid rule.
+        """
+        from restgpt.specs.reach import Reach
         from restgpt.tools.settings.entry import is_http_address
 
         if base_url is not None and not is_http_address(base_url):
             raise SettingsError(
                 f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
             )
-        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url)
+        reaches = (Reach.of(include or (), exclude or ()),) if include or exclude else ()
+        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url, reaches)
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
                 raise SettingsError(
@@ -46,7 +63,10 @@ class Sources:
         """Return from where APIs can be loaded again; one that was given as text is left out."""
         own = [api for api in apis if api.entry is None and api.location is not None]
         base_url = apis[0].base_url if len(apis) == 1 else None
-        return cls(tuple(api.entry for api in apis if api.entry), tuple(str(api.location) for api in own), base_url)
+        reaches = tuple(replace(reach, identity=api.identity) for api in apis for reach in api.reaches)
+        return cls(
+            tuple(api.entry for api in apis if api.entry), tuple(str(api.location) for api in own), base_url, reaches
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -61,13 +81,23 @@ class Sources:
             raise SettingsError(
                 "No API was given. Give a document with --spec openapi.yaml, or an entry of apis.yaml with --api NAME."
             )
-        return Sources(tuple(settings.apis))
+        return replace(self, names=tuple(settings.apis))
+
+    def instead_of(self, earlier: "Sources") -> "Sources":
+        """Return the sources of a further turn: these, or the earlier ones if none is named, in the reaches of both."""
+        return (earlier if self.is_empty else self).within(*(self if self.is_empty else earlier).reaches)
+
+    def within(self, *reaches: "Reach") -> "Sources":
+        """Return the same sources in further reaches."""
+        return replace(self, reaches=(*self.reaches, *reaches))
 
     def load(self, settings: "Settings") -> "list[Api]":
         """Load the named APIs; raises `SettingsError`, `SpecError`."""
+        from restgpt.specs.api import reached
+
         apis = [load_named(name, settings, base_url=self.base_url) for name in self.names]
         apis += [_load(spec, settings, base_url=self.base_url) for spec in self.specs]
-        return apis
+        return reached(apis, *self.reaches)
 
 
 def load_named(name: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
@@ -90,7 +120,7 @@ def _load(spec: str, settings: "Settings", *, base_url: str | None = None) -> "A
     from restgpt.specs import load_api
 
     cache, allow_external = settings.home / "index", settings.allow_external
-    return load_api(spec, base_url=base_url, cache=cache, allow_external=allow_external)
+    return settings.reached(load_api(spec, base_url=base_url, cache=cache, allow_external=allow_external))
 
 
 def find_operation(key: str, apis: "Sequence[Api]") -> "Operation":

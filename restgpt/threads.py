@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
+from restgpt.specs.reach import Reach
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.http.cancellation import CancelledRunError
 
@@ -231,7 +232,8 @@ def _record(item: "Item") -> ThreadRecord:
     times = {name: getattr(item, f"{name}_at").isoformat(timespec="seconds") for name in ("created", "updated")}
     value = {name: value for name, value in item.value.items() if value or name != "created"}
     sources = item.value["sources"]
-    made = Sources(tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"])
+    reaches = tuple(map(Reach.kept, sources.get("reaches", ())))
+    made = Sources(tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"], reaches)
     return ThreadRecord(**{**times, **value, "thread": item.key, "sources": made})
 
 

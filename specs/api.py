@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from restgpt.specs.docs.prose import common_sentences
 from restgpt.specs.operation import Operation
-from restgpt.specs.problem import Problem, SpecError, UnknownOperationError
+from restgpt.specs.problem import BarredOperationError, Problem, SpecError, UnknownOperationError
+from restgpt.specs.reach import Reach, Rules
 from restgpt.specs.reading.disk_cache import load_cached, open_cached
 from restgpt.specs.reading.document import Document, follow_safely
 from restgpt.specs.reading.download import read_source
@@ -49,6 +50,7 @@ class Api:
     `auth` maps security schemes to credentials; `repr` never shows it. `notes` is the user's own text about the API.
     `entry` is the name of the entry of `apis.yaml` that the API was loaded from, None if it was loaded from elsewhere.
     `given` are the places and names of what the entry sends with every request; names of headers are in lower case.
+    Operations that `reaches` bar are none of the API's: no prompt, search or tool has them, and no lookup finds them.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Api:
         notes: str = "",
         entry: str | None = None,
         given: Collection[tuple[str, str]] = (),
+        reaches: tuple[Reach, ...] = (),
     ) -> None:
         self.document = document
+        self._index = index
         self.source = source
         self.entry = entry
         self.given = frozenset(given)
@@ -82,7 +86,9 @@ class Api:
             )
         self.base_url = with_path(base_url, self.servers) if base_url else None
         self.auth: Mapping[str, str] = flat_credentials(auth or {})
-        self.operations: Sequence[Operation] = tuple(Operation(self, entry) for entry in index.entries)
+        self.reaches = reaches
+        every = (Operation(self, entry) for entry in index.entries)
+        self.operations: Sequence[Operation] = tuple(item for item in every if not reaches or not self.bars(item))
         self._index_problems = [Problem(pointer, message) for pointer, message in index.problems]
         info = document.get(("info",))
         self._info: dict[str, Any] = info if isinstance(info, dict) else {}
@@ -100,6 +106,25 @@ class Api:
         if self.entry is not None:
             return entry_identity(self.entry)
         return self.location or f"{self.source}:{self.document.digest}"
+
+    def bars(self, operation: Operation) -> str:
+        """Return the rule that bars an operation, as requests of it act; empty if it may be used."""
+        return next((rule for reach in self.reaches if (rule := reach.bars(operation))), "")
+
+    def within(self, *reaches: Reach) -> "Api":
+        """Return the API without the operations that further reaches bar too; the same if they have no rules."""
+        new = [reach for reach in reaches if reach not in (*self.reaches, Reach())]
+        return self._with((*self.reaches, *new)) if new else self
+
+    @cached_property
+    def whole(self) -> "Api":
+        """The API without reaches, to find the rule that bars an operation."""
+        return self._with(()) if self.reaches else self
+
+    def _with(self, reaches: tuple[Reach, ...]) -> "Api":
+        options: dict[str, Any] = {"base_url": self.base_url, "auth": self.auth, "name": self.name, "notes": self.notes}
+        options |= {"entry": self.entry, "given": self.given, "reaches": reaches}
+        return Api(self.document, self._index, source=self.source, **options)
 
     @property
     def title(self) -> str:
@@ -122,13 +147,20 @@ class Api:
         tags = self.document.get(("tags",))
         listed = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
         described = [tag for tag in listed if isinstance(tag.get("description"), str)]
-        return {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
+        found = {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
+        return {tag: text for tag, text in found.items() if tag not in self._gone(lambda item: item.tags)}
 
     @property
     def path_descriptions(self) -> dict[str, str]:
         """The descriptions of path items, which hold for all operations of a path (OpenAPI 3.1, section 4.8.9)."""
         found = {path: self.document.get(("paths", path, "description")) for path in self.document.names("paths")}
-        return {path: text for path, text in found.items() if isinstance(text, str)}
+        gone = self._gone(lambda item: (item.path,))
+        return {path: text for path, text in found.items() if isinstance(text, str) and path not in gone}
+
+    def _gone(self, places: Callable[[Operation], Iterable[str]]) -> set[str]:
+        """Return the tags or paths that only barred operations have."""
+        every, left = ({place for item in api.operations for place in places(item)} for api in (self.whole, self))
+        return every - left
 
     @cached_property
     def common_sentences(self) -> tuple[str, ...]:
@@ -243,6 +275,8 @@ class Api:
         """Find an operation by name, operationId or `METHOD /path`; raises UnknownOperationError with similar ones."""
         found = self.lookup(key)
         if found is None:
+            if barred := self.whole.lookup(key):
+                raise BarredOperationError(key, self.bars(barred))
             near = [f"{item.name} ({item.method} {item.path})" for item in self.search(key, 3)]
             raise UnknownOperationError(key, near)
         return found
@@ -298,17 +332,29 @@ def load_api(
     cache: Path | None = None,
     allow_external: bool = False,
     given: Collection[tuple[str, str]] = (),
+    include: Rules = (),
+    exclude: Rules = (),
 ) -> Api:
     """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.
 
     `base_url` overrides the servers of the document, `auth` maps security schemes to credentials, `notes` is the
     user's own text about the API, which models read, `entry` is the entry of `apis.yaml` that names the source, `cache`
     is a folder for the disk cache, and external references are read only with `allow_external`. `given` are the places
-    and names of the parameters that the entry sends with every request, so that nobody is asked for them.
+    and names of the parameters that the entry sends with every request, so that nobody is asked for them. Only the
+    operations that a rule of `include` fits may be used, or all without one, and none that a rule of `exclude` fits: a
+    rule is a mapping as in `apis.yaml`, or a text such as `method=DELETE path=/trips/**`.
     """
     label, document, index = _read(source, cache, allow_external)
     options: dict[str, Any] = {"base_url": base_url, "auth": auth, "name": name, "notes": notes, "entry": entry}
-    return Api(document, index, source=label, given=given, **options)
+    return reached([Api(document, index, source=label, given=given, **options)], Reach.of(include, exclude))[0]
+
+
+def reached(apis: Sequence[Api], *reaches: Reach) -> list[Api]:
+    """Return APIs without the operations that reaches bar; raises SpecError for a rule to exclude what no API has."""
+    for rule in (reach.unfit([item for api in apis for item in api.whole.operations]) for reach in reaches):
+        if rule is not None:
+            raise SpecError(f"The rule `exclude: {rule}` fits no operation. Correct it, or remove it")
+    return [api.within(*reaches) for api in apis]
 
 
 def _read(

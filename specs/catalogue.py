@@ -10,7 +10,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.map import Map, summary_line
 from restgpt.specs.operation import Operation, identifier
-from restgpt.specs.problem import UnknownOperationError
+from restgpt.specs.problem import BarredOperationError, UnknownOperationError
 from restgpt.specs.reading.index import UniqueNames
 from restgpt.specs.search.ranking import Search
 
@@ -89,10 +89,13 @@ class Catalogue:
     def operation(self, key: str) -> Operation:
         """Find an operation by name, qualified name, operationId, `METHOD /path` or its name as a Python function.
 
-        Raises UnknownOperationError with the names that are spelled alike, then those that fit its words.
+        Raises UnknownOperationError with the names that are spelled alike, then those that fit its words, and
+        BarredOperationError.
         """
-        found = self.lookup(key) or self.functions.get(key) or self.long_functions.get(key)
+        found = self._find(key)
         if found is None:
+            if rule := self.bars(key):
+                raise BarredOperationError(key, rule)
             # The search compares whole words, so letters are compared too: a name may be mistyped.
             alike = get_close_matches(key, [self.name_of(item) for item in self])
             near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, NEAR)]
@@ -101,7 +104,20 @@ class Catalogue:
 
     def knows(self, key: str) -> bool:
         """Whether `operation` finds an operation by this key."""
-        return self.lookup(key) is not None or key in self.functions or key in self.long_functions
+        return self._find(key) is not None
+
+    def _find(self, key: str) -> Operation | None:
+        return self.lookup(key) or self.functions.get(key) or self.long_functions.get(key)
+
+    def bars(self, key: str) -> str:
+        """Return the rule that bars the operation of this key; empty if there is none, or it may be used."""
+        found = None if self._whole is self or self._find(key) else self._whole._find(key)
+        return "" if found is None else next(api.bars(found) for api in self.apis if api.whole is found.api)
+
+    @cached_property
+    def _whole(self) -> "Catalogue":
+        """The catalogue without reaches."""
+        return Catalogue([api.whole for api in self.apis]) if any(api.reaches for api in self.apis) else self
 
     def lookup(self, key: str) -> Operation | None:
         """Find an operation like `operation`; with several APIs, the path may begin with a label, as on the map."""

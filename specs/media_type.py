@@ -15,6 +15,23 @@ BYTES = frozenset(
 """The subtypes, and the suffixes of subtypes, of formats that are no text."""
 
 
+JSON_PATCH = "application/json-patch+json"
+PATCH: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["op", "path"],
+        "properties": {
+            "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
+            "path": {"type": "string"},
+            "from": {"type": "string"},
+            "value": {},
+        },
+    },
+}
+"""What a JSON Patch is, whatever an object a document calls it (RFC 6902, section 4)."""
+
+
 @dataclass(frozen=True, slots=True)
 class MediaType:
     """One representation of a body; `schema` is raw, `encoding` maps properties to OpenAPI Encoding Objects."""
@@ -108,6 +125,9 @@ def _read_content(document: Document, raw: Any) -> dict[str, MediaType]:
         schema = media.get("schema")
         if schema is None and isinstance(media.get("itemSchema"), dict):
             schema = {"type": "array", "items": media["itemSchema"]}
+        is_patch = kind.partition(";")[0].strip().lower() == JSON_PATCH
+        if is_patch and "items" not in (follow_safely(document, schema) or {}):
+            schema = PATCH
         encoding = media.get("encoding")
         content[kind] = MediaType(
             kind,
@@ -138,7 +158,7 @@ def _rank(media_type: str) -> int:
     kind = media_type.partition(";")[0].strip().lower()
     if kind == "application/json":
         return 0
-    if kind == "application/json-patch+json":
+    if kind == JSON_PATCH:
         return 2
     if kind.endswith("+json") or kind in ("*/*", "application/*", "text/json"):
         return 1

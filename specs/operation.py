@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from restgpt.specs.media_type import RequestBody, Response, read_body, read_responses
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter, read_parameters
-from restgpt.specs.problem import BrokenReference, Problem, SpecError, is_success
+from restgpt.specs.problem import BarredOperationError, BrokenReference, Problem, SpecError, is_success
 from restgpt.specs.reading.document import Document, follow_safely
 from restgpt.specs.reading.format import convert_operation, type_problems
 from restgpt.specs.reading.index import Entry, UniqueNames, owner_of
@@ -122,11 +122,13 @@ class Operation:
         self._acts_as = ""
 
     def acting_as(self, method: str) -> "Operation":
-        """Return the operation as requests of it act that name another method than its own."""
+        """Return the operation as requests of it act that name another method; raises BarredOperationError."""
         if method == self.acts_as:
             return self
         found = copy(self)
         found._acts_as = method
+        if rule := self.api.bars(found):
+            raise BarredOperationError(f"{self.name} as {method}", rule)
         return found
 
     def __repr__(self) -> str:
@@ -264,7 +266,8 @@ class Operation:
             node = self.document.fetch(parse_pointer(self.pointer))
         except BrokenReference:
             node = self._item.get(self.method.lower())
-        return node if isinstance(node, dict) else {}
+        found = self._follow(node)
+        return found if isinstance(found, dict) else {}
 
     @cached_property
     def _owner(self) -> tuple[str, ...]:

@@ -45,6 +45,14 @@ class UnknownOperationError(LookupError):
         super().__init__(f"no operation is called {key!r}{hint}")
 
 
+class BarredOperationError(UnknownOperationError):
+    """A rule of `include` or `exclude` bars the operation; the message names the rule."""
+
+    def __init__(self, key: str, rule: str) -> None:
+        super().__init__(key)
+        self.args = (f"{key} may not be used here: the rule `{rule}` bars it, and nothing was sent",)
+
+
 class UnknownPartError(LookupError):
     """The map of an API has no such part; the message names similar ones."""
 

@@ -57,22 +57,35 @@ class StoppingError(RestgptError):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
-    """One argument that does not fit; `pointer` is a JSON pointer into the grouped arguments, as in `/query/page`."""
+    """One argument that does not fit; `pointer` is a JSON pointer into the grouped arguments, as in `/query/page`.
+
+    With `may_insist`, the document may be wrong in it: a model that read the refusal may give the same value again.
+    """
 
     pointer: str
     message: str
+    may_insist: bool = False
 
     def __str__(self) -> str:
         return marked(f"{self.pointer or '/'}: {self.message}")
 
 
 class ArgumentError(RepairableError):
-    """The arguments do not fit the operation; `example` holds minimal valid ones."""
+    """The arguments do not fit the operation; `example` holds minimal valid ones.
+
+    `claims` name the values on which a model may insist that reads this error: those of `PreparedRequest.claims`.
+    """
 
     def __init__(
-        self, problems: Sequence[ArgumentProblem], example: Mapping[str, Any] | None = None, *, operation: str = ""
+        self,
+        problems: Sequence[ArgumentProblem],
+        example: Mapping[str, Any] | None = None,
+        *,
+        operation: str = "",
+        claims: Sequence[str] = (),
     ) -> None:
         self.problems = tuple(problems)
+        self.claims = tuple(claims)
         self.example = dict(example or {})
         self.operation = operation
         subject = f"the arguments of {operation} do not fit" if operation else "the arguments do not fit"

@@ -7,7 +7,7 @@ The calls of a program: drafted from the functions and arguments that it names, 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -35,7 +35,9 @@ from restgpt.specs.effect import seems_to_read as operation_reads
 from restgpt.specs.effort import within
 from restgpt.specs.operation import BODY, CONTENT_TYPE, PAGES
 from restgpt.specs.problem import is_success
+from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.schemas.shape import Shape
+from restgpt.tools.request.arguments import claim_of
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.code import call_text, digest_of
@@ -208,18 +210,35 @@ OTHERWISE = "The document describes this operation otherwise than when the recip
 """Why a person is asked about a change of a recipe, whatever the rules say."""
 
 
-def stub(operation: Operation, name: str, *, reads: Callable[[Operation], bool] = operation_reads) -> dict[str, Any]:
+def _claims(operation: Operation) -> dict[str, str]:
+    """Return the names of the required arguments of the query, each with the claim that it may be left out."""
+    queries = [item for item in operation.accepted if item.required and item.location == "query"]
+    return {item.name: claim_of(operation, format_pointer(("query", item.field)), None) for item in queries}
+
+
+def stub(
+    operation: Operation,
+    name: str,
+    *,
+    reads: Callable[[Operation], bool] = operation_reads,
+    insists: Collection[str] = (),
+) -> dict[str, Any]:
     """Describe the function of an operation: its keywords, the fields of its body and of its result.
 
-    `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for.
+    `reads` tells whether the operation reads, or seems to, so that several pages of it may be asked for. What the
+    program `insists` on leaving out is not required.
     """
     pages = [PAGES] if reads(operation) else []
+    claims = _claims(operation)
     with within(STEPS_MOST, operation.document.allowance):
         body = operation.sent
         choice = [CONTENT_TYPE] if operation.takes_type else []
         return {
             "name": name,
-            "keywords": {item.name: item.required for item in operation.accepted},
+            "keywords": {
+                item.name: item.required and claims.get(item.name) not in insists for item in operation.accepted
+            },
+            "claims": claims,
             "others": [*([BODY, *body_fields(body)] if body is not None else []), *choice, *pages],
             "needs_body": operation.body is not None and operation.body.required,
             "result": _result(operation),
@@ -264,7 +283,7 @@ def maker(run: Run, state: State, program: Program, before: int) -> Callable[[Wa
     made = len(made_in_turn(state))
     functions, record = functions_of(run, state, program), of_program(state, program)
     changed = functions_in(run.catalogue, record).changed if record is not None else ()
-    code = _code(state, program)
+    code, insists = _code(state, program), program.get("insists", ())
 
     @cache
     def found() -> list[tuple[str, Any]]:
@@ -288,7 +307,8 @@ def maker(run: Run, state: State, program: Program, before: int) -> Callable[[Wa
             raise ValueError(f"there is no function {call.function}")
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
-        arguments = arguments_of(operation, keywords, call.positional, name=call.function)
+        absent = [item for item, claim in _claims(operation).items() if claim in insists]
+        arguments = arguments_of(operation, keywords, call.positional, name=call.function, absent=absent)
         drafted = traced_draft(
             run,
             state,
@@ -306,6 +326,7 @@ def maker(run: Run, state: State, program: Program, before: int) -> Callable[[Wa
             line=call.line,
             answered=given_by,
             pages=pages,
+            insisted=insists,
             # The pause shows the line of a recipe; code made by `exec` has none.
             description=call.source if call.line and program["writer"] != "recipe" else "",
         )

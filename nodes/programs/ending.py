@@ -142,6 +142,9 @@ NOTHING_CALLED = "(The program called no function of the APIs, so this is no ans
 LEFT = "Not done: "
 """The beginning of a line about something that a program left undone."""
 
+INSIST = "Where the document is wrong about its server, give the same value again: then it is sent as it is."
+"""What the writer of a program reads below a refusal in which the document may be wrong."""
+
 CLIENT_PROBLEM = 3000
 """The maximum number of characters of an error of a client's program, with what it had printed."""
 
@@ -227,7 +230,8 @@ def failure(program: Program, requests: Sequence[Request], problem: str, *, is_f
     if program["writer"] == "client":
         # Its whole output is kept, but the shapes below it must not be cut off.
         problem, _ = shorten(problem, CLIENT_PROBLEM)
-    text = shortened(storable_text(f"The program failed.\n{problem}{shapes(requests)}"), 6000)
+    insist = f"\n{INSIST}" if program.get("refused") else ""
+    text = shortened(storable_text(f"The program failed.\n{problem}{insist}{shapes(requests)}"), 6000)
     return Ending("failed", text, program, requests, is_final=is_final)
 
 

@@ -24,6 +24,7 @@ from restgpt.nodes.state.results import of_round, of_turn, shortened
 from restgpt.nodes.state.state import State
 from restgpt.prompts import render
 from restgpt.specs import Operation
+from restgpt.specs.problem import BarredOperationError
 from restgpt.tools.errors import ArgumentError, UnfinishedProgramError
 from restgpt.tools.sandbox.code import program_code
 from restgpt.tools.sandbox.result import ProgramRun, Status
@@ -83,6 +84,8 @@ def written(
         "feedback": "",
         "seen": sorted(seen),
     }
+    if before is not None and (claims := [*before.get("insists", ()), *before.get("refused", ())]):
+        program["insists"] = claims
     return program if functions is None else {**program, "functions": list(functions)}
 
 
@@ -129,6 +132,8 @@ def _outcome(run: Run, state: State, program: Program, requests: Sequence[Reques
     found = _run(run, state, program, requests)
     taken = {**program["taken"], **found.taken}
     program = {**program, "is_checked": found.kind != "refused", "taken": taken}
+    if found.claims:
+        program["refused"] = list(found.claims)
     annotate(program=program["number"], program_calls=len(found.calls), program_end=found.kind)
     match found.kind:
         case "calls":
@@ -161,7 +166,9 @@ def _outcome(run: Run, state: State, program: Program, requests: Sequence[Reques
     if error is not None and error.type == "Rejected" and any(item["status"] == "rejected" for item in requests):
         return Ending("rejected", f"The program ended on line {found.line}: {error.message}", program, requests)
     is_final = found.result.status in UNREPAIRABLE
-    return failure(program, requests, found.problem, is_final=is_final)
+    names = dict.fromkeys(WORD.findall(found.problem))
+    barred = [str(BarredOperationError(name, rule)) for name in names if (rule := run.catalogue.bars(name))]
+    return failure(program, requests, "\n".join([found.problem, *barred]), is_final=is_final)
 
 
 def _late(run: Run, program: Program, requests: Sequence[Request]) -> Ending:
@@ -174,7 +181,7 @@ def _run(run: Run, state: State, program: Program, requests: Sequence[Request]) 
     used = [name for name in dict.fromkeys(WORD.findall(program["code"])) if name in known]
     # Of a corrected program only names and arguments are checked, and a recipe may be one.
     check: Literal["", "names", "fields"] = "fields" if program["number"] == 1 and recipe is None else "names"
-    is_first = not program["is_checked"]
+    is_first, insists = not program["is_checked"], program.get("insists", ())
     return run_program(
         program["code"],
         functions=used,
@@ -183,7 +190,7 @@ def _run(run: Run, state: State, program: Program, requests: Sequence[Request]) 
         seed=program["seed"],
         most=left(run, state),
         check=check if is_first else "",
-        stubs=[stub(known[name], name, reads=run.rules.reads) for name in used] if is_first else (),
+        stubs=[stub(known[name], name, reads=run.rules.reads, insists=insists) for name in used] if is_first else (),
         names=_near_first(run, program["code"], known) if is_first else (),
         limits=run.limits(CLIENT_LIMITS if program["writer"] == "client" else LIMITS),
         inputs=recipe["inputs"] if recipe else None,
@@ -218,6 +225,7 @@ def _handed_over(
     spare = left(run, state) - len(calls)
     made: list[Request] = []
     problems: list[str] = []
+    claims: list[str] = []
     for call in calls:
         if run.left() <= 0:
             return _late(run, program, requests)
@@ -227,6 +235,7 @@ def _handed_over(
             request = make(call, len(made) + 1)
         except (ArgumentError, ValueError) as error:
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
+            claims += error.claims if isinstance(error, ArgumentError) else ()
             continue
         if request["pages"] > 1 + spare:
             if any(item["pages"] > 1 for item in made):
@@ -239,7 +248,8 @@ def _handed_over(
     if size > MOST_ARGUMENTS:
         problems.append(f"The arguments of all calls are too large together: {size} characters of {MOST_ARGUMENTS}.")
     if problems:
-        return failure(program, requests, "\n".join(problems[:5]))
+        refused: Program = {**program, "refused": claims}
+        return failure(refused, requests, "\n".join(problems[:5]))
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
 
 

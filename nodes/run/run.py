@@ -33,6 +33,7 @@ from restgpt.specs.docs.prose import current_time
 from restgpt.specs.problem import is_success
 from restgpt.tools.model import Role
 from restgpt.tools.model.reply import echo_of
+from restgpt.tools.request.arguments import claimed
 from restgpt.tools.response.store import MOST_CACHED, ResponseStore, UnknownHandleError
 from restgpt.tools.sandbox.result import Limits
 from restgpt.tools.text.redaction import Redactor, is_secret_name
@@ -344,4 +345,5 @@ class Run:
 
 
 def _answered(request: Request) -> Answered:
-    return Answered(request["arguments"], int(request["response"].get("status", 0)))
+    against = tuple(claimed(claim) for claim in request.get("insisted", ()))
+    return Answered(request["arguments"], int(request["response"].get("status", 0)), against)

@@ -22,7 +22,8 @@ from restgpt.nodes.state.records import Usage, tokens
 from restgpt.prompts import checked, text_of
 from restgpt.recipes.recipe import Recipe
 from restgpt.specs import Api, Catalogue
-from restgpt.specs.api import slug
+from restgpt.specs.api import reached, slug
+from restgpt.specs.reach import Reach
 from restgpt.tools.auth.oauth import OAuthTokens
 from restgpt.tools.errors import FolderError, SettingsError
 from restgpt.tools.http.connection import SessionAdapter
@@ -257,6 +258,7 @@ class Services:
         self.rule = ""
         self._lock = Lock()
         self._catalogues: dict[tuple[str, ...], Catalogue] = {}
+        self._reaches: tuple[Reach, ...] = ()
 
     def with_defaults(self, **settings: Any) -> "Services":
         """Return the same services with other default settings of runs."""
@@ -268,6 +270,12 @@ class Services:
         """Return the same services with a further rule of the host for every role."""
         other = copy(self)
         other.rule = rule
+        return other
+
+    def within(self, reach: Reach) -> "Services":
+        """Return the same services without the operations that a reach bars."""
+        other = copy(self)
+        other._reaches, other._catalogues = (*self._reaches, reach), {}
         return other
 
     def store_of(self, runtime: Runtime[Context]) -> BaseStore:
@@ -308,7 +316,7 @@ class Services:
         settings = self.settings
         with self._lock:
             if key not in self._catalogues:
-                self._catalogues[key] = Catalogue(_chosen(self._apis, names, settings))
+                self._catalogues[key] = Catalogue(reached(_chosen(self._apis, names, settings), *self._reaches))
             return self._catalogues[key]
 
     def recipes(self) -> Sequence[Recipe]:
@@ -385,6 +393,5 @@ def _chosen(apis: Sequence[Api] | None, names: Sequence[str], settings: Settings
         )
     if apis is None:
         return [settings.load(name) for name in settings.apis if slug(name) in wanted]
-    for api in apis:
-        settings.entry(api)
-    return [api for api in apis if slug(api.name) in wanted]
+    own = [settings.reached(api) for api in apis]
+    return [api for api in own if slug(api.name) in wanted]

@@ -119,7 +119,8 @@ class Program(TypedDict):
     sandbox, which has to be the same in every run. `is_checked` is set after its first run. `taken` maps positions to
     the ids of requests of earlier programs that answered them. `feedback` tells the writer why the program failed.
     `seen` are the ids of the APIs that had answered when it was written. `end` is set when the program has ended.
-    `functions` are the only functions that it may call; without the key, all of them.
+    `functions` are the only functions that it may call; without the key, all of them. `refused` are claims of the
+    refusals by a document that ended it, `insists` those of the programs that it corrects (`ArgumentError.claims`).
     """
 
     code: str
@@ -136,6 +137,8 @@ class Program(TypedDict):
     seen: NotRequired[list[str]]
     end: NotRequired[ProgramEnd]
     functions: NotRequired[list[str]]
+    refused: NotRequired[list[str]]
+    insists: NotRequired[list[str]]
 
 
 def shown_program(program: Program | None) -> dict[str, Any] | None:

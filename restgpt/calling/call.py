@@ -11,7 +11,7 @@ Drafting a call: arguments are checked, settled and traced once, and the request
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ from restgpt.calling.record import UNSENT, CallRecord, End, FlowRecord, Provenan
 from restgpt.calling.target import NO_TARGET, Target
 from restgpt.specs import Catalogue, Operation, SpecError, UnknownOperationError
 from restgpt.specs.effect import Effect, effect_of
-from restgpt.specs.problem import is_success
+from restgpt.specs.problem import BarredOperationError, is_success
 from restgpt.tools.errors import ArgumentError, ArgumentProblem, RestgptError
 from restgpt.tools.request.arguments import by_place
 from restgpt.tools.request.files import FilePolicy
@@ -56,7 +56,8 @@ class Call:
     `unknown` ids in the path, of which no part stands in what the user, an answer or the document says. `effect` is the
     newest knowledge of whether the call reads: by the document, until a decision under the rules renews it. `flow` is
     what it may send of the answers of other APIs. `answered` are the statuses of the very same request in earlier calls
-    of the conversation, 0 for one that no answer came to. `line` is that of the program which makes the call, and
+    of the conversation, 0 for one that no answer came to. `insisted` are the claims of values that do not fit the
+    document, on which the writer insists. `line` is that of the program which makes the call, and
     `description` is then what the line says; 0 without one.
 
     The rest is of later stages. `note` says why an answer of a person could not be used, or why the call was not sent.
@@ -88,6 +89,7 @@ class Call:
     unknown: tuple[str, ...] = ()
     flow: FlowRecord | None = None
     answered: tuple[int, ...] = ()
+    insisted: tuple[str, ...] = ()
     stage: Status = "planned"
     note: str = ""
     question: Mapping[str, Any] = field(default_factory=dict)
@@ -190,6 +192,7 @@ class Call:
             "agreed": self.agreed,
             "permission": self.permission,
             "user": self.user,
+            "insisted": list(self.insisted),
             "request": self.wire,
         }
         if not self.is_over:
@@ -233,9 +236,12 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
     """
     try:
         operation = catalogue.operation(record["operation"])
-        request, settled = settle(operation, sent_arguments(record))
+        insisted = tuple(record.get("insisted", ()))
+        request, settled, _ = settle(operation, sent_arguments(record), insisted=insisted)
         operation = operation.acting_as(request.acts_as)
         endpoint = _endpoint(operation)
+    except BarredOperationError as error:
+        raise OutdatedCallError(f"{error}.") from None
     except (UnknownOperationError, ArgumentError, SpecError) as error:
         raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
     # Another operation may have the name now.
@@ -278,6 +284,7 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
         agreed=record.get("agreed", False),
         permission=record.get("permission", ""),
         user=record.get("user", ""),
+        insisted=insisted,
     )
 
 
@@ -315,6 +322,7 @@ def draft(
     confirm: bool = False,
     files: FilePolicy | None = None,
     effect: Effect | None = None,
+    insisted: Collection[str] = (),
 ) -> Call | Problems:
     """Draft a call of `operation` from `{"path", "query", "header", "cookie", "body"}` groups, or from named arguments.
 
@@ -323,22 +331,26 @@ def draft(
     traced to one of them, unless `said` is None. `operations` names the operations that answered by handle. `code` is
     the program that makes the call in `line`, `answered` the APIs that
     gave the responses, if there are several. With `is_own` all arguments are the user's own. `effect` is that of the
-    rules, where they were asked, else that of the document. Only an operation that reads, or seems to, has more than
+    rules, where they were asked, else that of the document. `insisted` are claims of refusals that the writer of the
+    arguments has read (`ArgumentError.claims`): a read is sent all the same, a change is asked about.
+    Only an operation that reads, or seems to, has more than
     one of its `pages` read. Raises `SpecError` if the document names no host.
     """
     effect = effect or effect_of(operation)
     try:
         given = with_key(operation, by_place(operation, arguments), id, said=None if is_own else said or "")
-        settled = settle(operation, given, files=files)
+        settled = settle(operation, given, files=files, insisted=insisted)
+        operation = operation.acting_as(settled.request.acts_as)
     except ArgumentError as error:
         return Problems(error)
+    except BarredOperationError as error:
+        return Problems(ArgumentError([ArgumentProblem("", str(error))], operation=operation.name))
     if MARK in repr(settled.arguments):
         return Problems(ArgumentError([ArgumentProblem("", HIDDEN)], operation=operation.name))
-    operation = operation.acting_as(settled.request.acts_as)
     if operation.acts_as != operation.method:
         effect = effect_of(operation)
     traced: list[Provenance] = owned(settled.arguments) if is_own else []
-    pages, flow = pages if effect.kind == "read" else 1, None
+    pages, flow = pages if effect.kind == "read" and not settled.against else 1, None
     if said is not None:
         if not is_traceable(settled.arguments):
             return Problems(ArgumentError([ArgumentProblem("", UNTRACEABLE)], operation=operation.name))
@@ -360,8 +372,15 @@ def draft(
         description=description,
         line=line,
         confirm=confirm,
+        doubt="" if effect.is_read else _against(settled.against.values()),
         flow=flow,
+        insisted=tuple(settled.against),
     )
+
+
+def _against(problems: Iterable[ArgumentProblem]) -> str:
+    told = "; ".join(map(str, problems))
+    return f"Against the document, after it was refused by it once: {told}." if told else ""
 
 
 def edited(before: Call, arguments: Mapping[str, Any]) -> Call | Problems:
@@ -390,6 +409,7 @@ def edited(before: Call, arguments: Mapping[str, Any]) -> Call | Problems:
         effect=before.effect,
         description=before.description,
         confirm=before.confirm,
+        insisted=before.insisted,
     )
     return made if isinstance(made, Problems) else replace(made, id=before.id, line=before.line)
 

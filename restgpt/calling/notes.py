@@ -37,20 +37,25 @@ STEPS_MOST = 20_000
 DEEPEST = 4
 """How many levels of a body are compared."""
 
-Kind = Literal["needs", "refuses", "not"]
+Kind = Literal["needs", "refuses", "not", "takes"]
 Field = tuple[str, ...]
 
 
 class Answered(NamedTuple):
-    """An answered request: its grouped arguments, and the status of the answer. What the answer says does not count."""
+    """An answered request: its grouped arguments, and the status of the answer. What the answer says does not count.
+
+    `against` are the places of values that do not fit the document.
+    """
 
     arguments: Mapping[str, Any]
     status: int
+    against: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note. `kind`: the server needs the fields, refuses them, or does not take the value of the only one.
+    """One note. `kind`: the server needs the fields, refuses them, does not take the value of the only one, or takes
+    them otherwise than the document says.
 
     `fields` are places in the grouped arguments, such as `("body", "note")`. `value` is one that the document lists.
     """
@@ -71,13 +76,15 @@ class Note:
                 return f"the server refused a call without {named} (status {self.status}), and accepted one with {them}"
             case "refuses":
                 return f"the server refused a call with {named} (status {self.status}), and accepted one without {them}"
+            case "takes":
+                return f"the server accepted a call that is against the document in {named} (status {self.status})"
         return f"the server refused {self.value!r} for {named} (status {self.status}), and accepted another value"
 
     def is_kept_by(self, arguments: Mapping[str, Any]) -> bool:
         """Return whether a request does as the note says."""
         given = [_at(arguments, place) for place in self.fields]
-        if self.kind == "needs":
-            return None not in given
+        if self.kind in ("needs", "takes"):
+            return self.kind == "takes" or None not in given
         return all(item is None for item in given) if self.kind == "refuses" else self.value not in given
 
 
@@ -124,7 +131,9 @@ class Notes:
         before = self.of(operation)
         after = [judged for note in before if (judged := _judged(note, request)).failures < FAILURES]
         if is_success(request.status):
-            found = (lesson(operation, refused, request) for refused in earlier if refused.status in TEACHING)
+            found = [lesson(operation, refused, request) for refused in earlier if refused.status in TEACHING]
+            places = (_documented(operation, place) for place in request.against)
+            found += [Note("takes", (place[0],), request.status) for place in places if place is not None]
             known = {(note.kind, note.fields, note.value) for note in after}
             new = {(note.kind, note.fields, note.value): note for note in found if note is not None}
             after += [note for key, note in new.items() if key not in known]
@@ -217,6 +226,8 @@ def _same(group: str, name: str, other: str) -> bool:
 def _judged(note: Note, request: Answered) -> Note:
     """Return a note with the failures that it has after a request, which may say nothing about it."""
     if not is_success(request.status) and request.status not in TEACHING:
+        return note
+    if note.kind == "takes" and not {*note.fields}.intersection(request.against):
         return note
     speaks_for = note.is_kept_by(request.arguments) == is_success(request.status)
     return replace(note, failures=0 if speaks_for else note.failures + 1)

@@ -195,6 +195,7 @@ class CallRecord(TypedDict):
     outcome_unknown: NotRequired[bool]
     flow: NotRequired[FlowRecord]
     answered: NotRequired[list[int]]
+    insisted: NotRequired[list[str]]
     pause: NotRequired[str]
     recalled: NotRequired[bool]
     agreed: NotRequired[bool]

@@ -1,6 +1,6 @@
 """`restgpt ask`: run the agent with an instruction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
@@ -8,17 +8,16 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
+    Apis,
     AsJson,
-    BaseUrl,
     Models,
     MoreSettings,
     Quiet,
-    Specs,
     Terminal,
     Thread,
     UsageError,
     Writes,
+    naming_apis,
     refuse_bytes,
     reported,
     settings_of,
@@ -30,11 +29,10 @@ if TYPE_CHECKING:
     from restgpt.threads import ThreadRecord, Threads
 
 
+@naming_apis
 def ask(
     text: Annotated[str, typer.Argument(help="The instruction, in plain language.", metavar="TEXT")],
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     models: Models = None,
     writes: Writes = None,
     structured_output: Annotated[
@@ -50,31 +48,24 @@ def ask(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
-        _ask(terminal, text, (names, specs, base_url), context, thread)
+        _ask(terminal, text, apis(), context, thread)
 
 
-def _ask(
-    terminal: Terminal,
-    text: str,
-    named: tuple[Sequence[str] | None, Sequence[str] | None, str | None],
-    context: dict[str, Any],
-    thread: str | None,
-) -> None:
+def _ask(terminal: Terminal, text: str, sources: "Sources", context: dict[str, Any], thread: str | None) -> None:
     from restgpt.commands.agent_run import run_thread
     from restgpt.commands.resume import open_agent
     from restgpt.graph.persistence import open_persistence
-    from restgpt.sources import Sources
     from restgpt.threads import Threads, checked_name
     from restgpt.tools.settings import Settings
 
     if not text.strip():
         raise UsageError("The instruction is empty.")
-    refuse_bytes(text, *(named[1] or ()), *context.values())
+    refuse_bytes(text, *context.values())
     settings = Settings.from_env()
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
-        record = record_of_turn(threads, name, text, Sources.given(*named), context)
+        record = record_of_turn(threads, name, text, sources, context)
         record = replace(record, sources=record.sources.or_all(settings))
         agent = open_agent(record, settings, persistence)
         record = numbered(record, agent)
@@ -104,6 +95,6 @@ def record_of_turn(
         earlier,
         instruction=text,
         recipe=None,
-        sources=earlier.sources if sources.is_empty else sources,
+        sources=sources.instead_of(earlier.sources),
         context={**earlier.context, **context},
     )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
+    Apis,
     AsJson,
-    BaseUrl,
     MoreSettings,
-    Specs,
     Terminal,
     UsageError,
+    naming_apis,
     reported,
     settings_of,
 )
@@ -68,10 +67,10 @@ def show(
 
 
 @api.command()
+@naming_apis
 def find(
     text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
-    names: ApiNames = None,
-    specs: Specs = None,
+    apis: Apis,
     k: Annotated[
         int, typer.Option("-k", min=1, max=1000, metavar="N", help="Maximum number of operations to show.")
     ] = 10,
@@ -80,26 +79,26 @@ def find(
     """Search the operations of one or several documents, best match first."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        catalogue = _catalogue(names, specs)
+        catalogue = _catalogue(apis)
         found = catalogue.search(text, k)
         terminal.document({"query": text, "operations": _listed(found, catalogue)})
         terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
 @api.command(name="map")
+@naming_apis
 def show_map(
+    apis: Apis,
     part: Annotated[
         str, typer.Argument(help="Part of the map, such as /users/{id} or /users/ab*.", metavar="PART")
     ] = "/",
-    names: ApiNames = None,
-    specs: Specs = None,
     budget: Annotated[int, typer.Option(min=50, metavar="TOKENS", help="Maximum tokens of the map.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of one or several documents, or the operations of one part of them."""
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
-        catalogue = _catalogue(names, specs)
+        catalogue = _catalogue(apis)
         found = catalogue.map.open(part)
         terminal.document(
             {
@@ -120,13 +119,12 @@ def show_map(
 
 
 @api.command()
+@naming_apis
 def functions(
+    apis: Apis,
     text: Annotated[
         str, typer.Argument(help="The instruction, which selects functions and fields.", metavar="[TEXT]")
     ] = "",
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
     operation: Annotated[
         str | None, typer.Option("--operation", "-o", help="Show the function of one operation.", metavar="NAME")
     ] = None,
@@ -149,33 +147,32 @@ def functions(
         from restgpt.nodes.dialogue.functions import functions_text, select
         from restgpt.nodes.run.run import Run
         from restgpt.nodes.run.services import Context, Services
-        from restgpt.sources import Sources, find_operation
+        from restgpt.sources import find_operation
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings
 
         settings = Settings.from_env()
-        apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
+        loaded = apis().or_all(settings).load(settings)
         budgets = settings_of(more, functions_budget=budget, documentation_budget=budget)
         context = checked_settings(Context, budgets)
         with open_persistence(settings) as persistence:
-            run = Run(Services(apis, settings=settings), context, persistence.store, thread="", started=0)
+            run = Run(Services(loaded, settings=settings), context, persistence.store, thread="", started=0)
             if operation is None:
                 shown = functions_text(run, select(run, text), text)
             else:
-                shown = functions_of(run, [find_operation(operation, apis)], text)
+                shown = functions_of(run, [find_operation(operation, loaded)], text)
         terminal.document({"instruction": text, "functions": shown})
         terminal.answer(shown)
         terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
 
 
 @api.command()
+@naming_apis
 def permit(
     operation: Annotated[
         str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
     ],
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     arguments: Annotated[
         str, typer.Option("--args", help="The arguments of such a request, as `restgpt call` has them.", metavar="JSON")
     ] = "{}",
@@ -194,16 +191,15 @@ def permit(
     terminal = Terminal(as_json=as_json)
     with reported(terminal):
         from restgpt.client import Client
-        from restgpt.commands.single_call import arguments_of
+        from restgpt.commands.pairs import arguments_of
         from restgpt.graph.persistence import open_persistence
         from restgpt.nodes.run.services import Services
-        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
-        apis = Sources.given(names, specs, base_url).or_all(settings).load(settings)
+        loaded = apis().or_all(settings).load(settings)
         with open_persistence(settings) as persistence:
-            client = Client(services=Services(apis, settings=settings, store=persistence.store), **persistence.saved)
+            client = Client(services=Services(loaded, settings=settings, store=persistence.store), **persistence.saved)
             try:
                 made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
             except ValueError as error:
@@ -218,17 +214,16 @@ def permit(
         terminal.answer("Permitted.")
 
 
-def _catalogue(names: "Sequence[str] | None", specs: "Sequence[str] | None") -> "Catalogue":
-    from restgpt.sources import Sources
+def _catalogue(apis: Apis) -> "Catalogue":
     from restgpt.specs import Catalogue
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
-    return Catalogue(Sources.given(names, specs, None).or_all(settings).load(settings))
+    return Catalogue(apis().or_all(settings).load(settings))
 
 
 def _listed(operations: "Iterable[Operation]", catalogue: "Catalogue") -> list[dict[str, Any]]:
-    return [{**_operation_document(item), "name": catalogue.name_of(item)} for item in operations]
+    return [{**operation_document(item), "name": catalogue.name_of(item)} for item in operations]
 
 
 ORIGINS = {
@@ -252,7 +247,7 @@ def _show_effects(terminal: Terminal, operations: "Sequence[Operation]", setting
     terminal.document(
         {
             "operations": [
-                {**_operation_document(item), "effect": effect.kind, "origin": effect.origin, "reason": effect.reason}
+                {**operation_document(item), "effect": effect.kind, "origin": effect.origin, "reason": effect.reason}
                 for item, effect in found
             ]
         }
@@ -274,7 +269,7 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
     text, response = documentation(operation), response_documentation(operation)
     terminal.document(
         {
-            **_operation_document(operation),
+            **operation_document(operation),
             "documentation": text,
             "response": response,
             "example": example,
@@ -331,12 +326,13 @@ def _api_document(found: "Api", problems: "Sequence[Problem]") -> dict[str, Any]
         "source": found.source,
         "servers": [server.url for server in found.servers],
         "security": sorted(found.security_schemes),
-        "operations": [_operation_document(item) for item in found.operations],
+        "operations": [operation_document(item) for item in found.operations],
         "problems": list(map(asdict, problems)),
     }
 
 
-def _operation_document(operation: "Operation") -> dict[str, Any]:
+def operation_document(operation: "Operation") -> dict[str, Any]:
+    """Return what lists of operations say of one, as JSON."""
     return {
         "name": operation.name,
         "method": operation.method,

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
+    Apis,
     AsJson,
-    BaseUrl,
     Models,
     MoreSettings,
     Quiet,
-    Specs,
     Terminal,
     Thread,
     UsageError,
     Writes,
+    naming_apis,
     refuse_bytes,
     reported,
     settings_of,
@@ -60,7 +59,9 @@ def save(
 
 
 @recipe.command()
+@naming_apis
 def run(
+    apis: Apis,
     target: Annotated[
         str, typer.Argument(help="The name of the recipe, or the path of a recipe file.", metavar="NAME|FILE")
     ],
@@ -76,9 +77,6 @@ def run(
     ] = False,
     writes: Writes = None,
     thread: Thread = None,
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
     models: Models = None,
     more: MoreSettings = None,
     as_json: AsJson = False,
@@ -88,15 +86,14 @@ def run(
     terminal = Terminal(as_json=as_json, quiet=quiet)
     with reported(terminal):
         from restgpt.commands.saved_recipe import run_recipe
-        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
-        refuse_bytes(target, base_url, *(inputs or ()), *(specs or ()))
+        refuse_bytes(target, *(inputs or ()))
         run_recipe(
             terminal,
             target,
             inputs or (),
-            Sources.given(names, specs, base_url),
+            apis(),
             Settings.from_env(),
             context=settings_of(more, models=models, writes=writes),
             heals=heal,

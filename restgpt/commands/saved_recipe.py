@@ -44,7 +44,6 @@ def run_recipe(
     # A target with a slash or the ending of a file is no name of the folder.
     is_file = "/" in target or "\\" in target or path.suffix.lower() in (".yaml", ".yml", ".json")
     recipe, file = (read_recipe(path), path) if is_file else (book.load(target), book.path(target))
-    sources, apis = sources_of(recipe, named, settings)
     inputs = filled(recipe, given_inputs(recipe, pairs))
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     said = {pair.partition("=")[0].strip() for pair in pairs}
@@ -56,6 +55,7 @@ def run_recipe(
             raise UsageError(f"Thread {name} is a single call. Choose another thread ID for a run.")
         if earlier is not None and SavedStates(persistence).newest(earlier).tasks:
             raise UsageError(f"Thread {name} has not finished its last run. Resume it with: restgpt resume {name}")
+        sources, apis = sources_of(recipe, named.within(*(earlier.sources.reaches if earlier else ())), settings)
         context = {**(earlier.context if earlier else {}), **context}
         opened = {"context": checked_settings(Context, context), "settings": settings, "persistence": persistence}
         agent = agent_of(run, apis, **opened)
@@ -92,7 +92,7 @@ def sources_of(recipe: Recipe, named: Sources, settings: "Settings") -> "tuple[S
             f"The recipe {recipe.name} uses the API {missing[0]}, which apis.yaml does not have. {settings.entries} "
             f"Add the entry {missing[0]}, or give its document with --spec."
         )
-    sources = Sources(tuple(entries[key] for key in used)) if named.is_empty else named
+    sources = replace(named, names=tuple(entries[key] for key in used)) if named.is_empty else named
     apis = sources.load(settings)
     loaded = {slug(api.name) for api in apis}
     if missing := [name for key, name in used.items() if key not in loaded]:

@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
-    BaseUrl,
+    Apis,
     Exit,
     Models,
     MoreSettings,
-    Specs,
     Terminal,
     UsageError,
     Writes,
+    naming_apis,
     reported,
     say_address_of_dotenv,
     settings_of,
@@ -53,10 +52,9 @@ GRACE_S = 5
 """How long a stopping server waits for its connections, in seconds."""
 
 
+@naming_apis
 def mcp(
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[
         str,
@@ -87,11 +85,10 @@ def mcp(
             raise UsageError(f"The packages for MCP are not installed. Install them with: {extra_command('mcp')}")
         if tags and not direct:
             raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
-        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
 
         settings = Settings.from_env()
-        sources = Sources.given(names, specs, base_url).or_all(settings)
+        sources = apis().or_all(settings)
         options = settings_of(more, models=models, writes=writes)
         chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
         with open_server(settings, sources, options, **chosen) as opened:

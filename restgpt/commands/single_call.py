@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from restgpt.commands.review import Verdict, json_arguments
+from restgpt.commands.curl import curl_line
+from restgpt.commands.documents import operation_document
+from restgpt.commands.pairs import arguments_of, paired_arguments
+from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import (
-    ApiNames,
+    Apis,
     AsJson,
-    BaseUrl,
     Exit,
     MoreSettings,
     Quiet,
-    Specs,
     Terminal,
     UsageError,
     Writes,
+    naming_apis,
     reported,
     settings_of,
 )
@@ -233,13 +235,24 @@ def _request_text(shown: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@naming_apis
 def call(
+    apis: Apis,
     operation: Annotated[
-        str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
-    ],
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+        str,
+        typer.Argument(
+            help="Name, operationId or `METHOD /path` of the operation. Without it, the operations are listed.",
+            metavar="[OPERATION]",
+        ),
+    ] = "",
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Arguments: name=text, name:=JSON, Header:text, name@FILE; the document knows their places, and "
+            "query.name=text names one.",
+            metavar="[NAME=VALUE]...",
+        ),
+    ] = None,
     arguments: Annotated[
         str,
         typer.Option(
@@ -251,6 +264,10 @@ def call(
         ),
     ] = "{}",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the request; do not send it.")] = False,
+    curl: Annotated[
+        bool,
+        typer.Option("--curl", help="Print the request as curl, with credentials as variables; do not send it."),
+    ] = False,
     writes: Writes = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the request, if it needs approval.")] = False,
     only_reads: Annotated[
@@ -281,7 +298,6 @@ def call(
         from restgpt.client import Client
         from restgpt.nodes.run.services import Context, Services
         from restgpt.outcome import Called
-        from restgpt.sources import Sources
         from restgpt.tools.request.files import FilePolicy
         from restgpt.tools.request.view import view
         from restgpt.tools.settings import Settings
@@ -289,12 +305,22 @@ def call(
 
         settings = Settings.from_env()
         context = checked_settings(Context, settings_of(more, writes=writes))
-        services: Services = Services(
-            Sources.given(names, specs, base_url).or_all(settings).load(settings), defaults=context, settings=settings
-        )
+        services = Services(apis().or_all(settings).load(settings), defaults=context, settings=settings)
         client = Client(services=services)
+        if not operation:
+            terminal.document({"operations": list(map(operation_document, client.catalogue))})
+            terminal.answer("\n".join(map(client.catalogue.line, client.catalogue)))
+            return
         policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
-        made = client.draft(operation, arguments_of(arguments), files=policy)
+        if pairs and arguments != "{}":
+            raise UsageError("Give arguments as NAME=VALUE or with --args, not in both ways.")
+        given = paired_arguments(client.operation(operation), pairs) if pairs else arguments_of(arguments)
+        made = client.draft(operation, given, files=policy)
+        if curl:
+            line = curl_line(made, services.http.credentials, client.session().redactor(made.operation.api))
+            terminal.document({"curl": line})
+            terminal.answer(line)
+            return
         if output is not None:
             _check_output(output)
         shown = view(made.request, client.session().redactor(made.operation.api))
@@ -323,28 +349,6 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
             can_edit = isinstance(standing, Pending) and standing.allows("edit")
             found: Called | Pending = decided(client, standing, answering(terminal, verdict if can_edit else None))
             return found
-
-
-def arguments_of(text: str, option: str = "--args") -> dict[str, Any]:
-    """Read a JSON object of an option, or of the file or stdin that it names; raises `UsageError`."""
-    if text == "-":
-        text = sys.stdin.read()
-    elif text.startswith("@"):
-        text = _read(Path(text[1:]))
-    value = json_arguments(text, f"{option} is")
-    if not isinstance(value, dict):
-        raise UsageError(f'{option} is not a JSON object, such as {{"path": {{…}}, "query": {{…}}, "body": …}}.')
-    return value
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(
-            f"The file {path} of --args cannot be read: {why}. Give a UTF-8 text file that you may read."
-        ) from None
 
 
 def _check_output(path: Path) -> None:

@@ -12,15 +12,17 @@ import logging
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from restgpt.sources import Sources
 from restgpt.tools.model import ROLES
 from restgpt.tools.text.quotation import visible, visible_json
 
@@ -217,17 +219,59 @@ def reported(terminal: Terminal) -> Iterator[None]:
         raise typer.Exit(code) from None
 
 
-ApiNames = Annotated[
-    list[str] | None, typer.Option("--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME")
-]
-Specs = Annotated[
-    list[str] | None,
-    typer.Option("--spec", help="Path or URL of an OpenAPI document. May be repeated.", metavar="SOURCE"),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option("--base-url", help="The base URL of the API, instead of the document's server.", metavar="URL"),
-]
+API_OPTIONS: dict[str, Any] = {
+    "names": Annotated[
+        list[str] | None, typer.Option("--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME")
+    ],
+    "specs": Annotated[
+        list[str] | None,
+        typer.Option("--spec", help="Path or URL of an OpenAPI document. May be repeated.", metavar="SOURCE"),
+    ],
+    "base_url": Annotated[
+        str | None,
+        typer.Option("--base-url", help="The base URL of the API, instead of the document's server.", metavar="URL"),
+    ],
+    "include": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--include",
+            help="Use only operations by method, id, tag, path, such as 'method=GET path=/trips/**'. May be repeated.",
+            metavar="RULE",
+        ),
+    ],
+    "exclude": Annotated[
+        list[str] | None,
+        typer.Option("--exclude", help="Never use operations that a rule like those fits.", metavar="RULE"),
+    ],
+}
+"""The options that name APIs, and their operations that may be used."""
+Apis = Callable[[], Sources]
+"""Makes the sources that the options name; raises `UsageError`, `SettingsError`, `SpecError`."""
+
+
+def naming_apis(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `API_OPTIONS` in place of its parameter `apis`, which gets `Apis`."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        named = {name: given.pop(name) for name in API_OPTIONS}
+
+        def apis() -> Sources:
+            refuse_bytes(named["base_url"], *(named["names"] or ()), *(named["specs"] or ()))
+            return Sources.given(**named)
+
+        command(**given, apis=apis)
+
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=API_OPTIONS[name]) for name in API_OPTIONS
+    ]
+    own = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in signature(command).parameters.values()]
+    listed = [part for item in own for part in (options if item.name == "apis" else [item])]
+    run.__dict__["__signature__"] = Signature(listed)
+    run.__annotations__ = {item.name: item.annotation for item in listed}
+    return run
+
+
 Writes = Annotated[
     Literal["ask", "allow", "deny", "dry-run"] | None,
     typer.Option(help="Whether requests that change data are asked about, sent, denied, or only shown. Default: ask."),

@@ -1,14 +1,11 @@
 """Sealed texts: handles and request states that a client carries and sends back, and that nobody else can make or use.
 
-A sealed text names a thread or a response. Its HMAC-SHA256 also covers what the text does not contain: its purpose and
-the principal, so a text for another purpose or of another client is as invalid as a forged one. A text that decides
+A sealed text names a thread or a response. itsdangerous signs it with HMAC-SHA384 by a key derived from its purpose
+and the principal, so a text for another purpose or of another client is as invalid as a forged one. A text that decides
 something is spent by its first use: the database of the store counts the uses, for all servers on it.
 """
 
-import base64
-import binascii
 import hashlib
-import hmac
 import json
 import math
 import secrets
@@ -17,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from itsdangerous import BadData, URLSafeSerializer
+from itsdangerous.encoding import base64_encode
 from langgraph.store.base import BaseStore
 
 from restgpt.threads import Threads
@@ -25,12 +24,9 @@ from restgpt.tools.errors import RestgptError, SettingsError
 Purpose = Literal["question", "waiting", "change", "result"]
 """What a sealed text is for: it decides a question, reads what waits, undoes a change, or reads a result."""
 
-VERSION = "s1"
 NAMESPACE = ("restgpt", "mcp", "keys")
 
 KEY_BYTES = 32
-KEY_ID_CHARACTERS = 8
-MAC_BYTES = 16
 NONCE_BYTES = 9
 
 LIFETIME_S = 24 * 60 * 60.0
@@ -90,32 +86,22 @@ class Keys:
             )
         self._store = store
         self._given = given
-        self._known: dict[str, bytes] = {}
+        self._known: list[bytes] = []
 
-    def newest(self) -> bytes:
-        """Return the key to seal with; without any, make one and keep it in the store."""
+    def known(self, *, again: bool = False) -> list[bytes]:
+        """Return the keys, that to seal with last; `again` reads the store anew. Without any, make and keep one."""
         if self._given is not None:
-            return self._given
-        # Servers that start at the same time may each make a key. They seal with the first one by its id, and open
-        # what was sealed with any.
-        if not self._known and not self._load():
-            key = secrets.token_bytes(KEY_BYTES)
-            self._store.put(NAMESPACE, _key_id(key), {"key": key.hex()}, index=False)
-            self._load()
-        return self._known[min(self._known)]
-
-    def find(self, key_id: str) -> bytes | None:
-        """Return the key of an id; None if there is no such key."""
-        if self._given is not None:
-            return self._given if _key_id(self._given) == key_id else None
-        if key_id not in self._known:
-            self._load()
-        return self._known.get(key_id)
-
-    def _load(self) -> bool:
-        items = self._store.search(NAMESPACE, limit=1_000)
-        self._known = {item.key: bytes.fromhex(item.value["key"]) for item in items}
-        return bool(self._known)
+            return [self._given]
+        if again or not self._known:
+            # Servers that start at the same time may each make a key. They seal with the first one by its id, and open
+            # what was sealed with any.
+            if not self._store.search(NAMESPACE, limit=1):
+                key = secrets.token_bytes(KEY_BYTES)
+                self._store.put(NAMESPACE, digest_of(key.hex()), {"key": key.hex()}, index=False)
+            items = self._store.search(NAMESPACE, limit=1_000)
+            ordered = sorted(items, key=lambda item: item.key, reverse=True)
+            self._known = [bytes.fromhex(item.value["key"]) for item in ordered]
+        return self._known
 
 
 class Seals:
@@ -138,20 +124,23 @@ class Seals:
 
     def seal(self, purpose: Purpose, principal: str, subject: str, *, position: str = "", digest: str = "") -> str:
         """Return a sealed text, of letters, digits, `-`, `_` and dots."""
-        key = self._keys.newest()
         expires = math.ceil(self._clock() + self._lifetime)
         content = [subject, expires, secrets.token_urlsafe(NONCE_BYTES), position, digest]
-        body = ".".join((VERSION, _key_id(key), _encoded(json.dumps(content, separators=(",", ":")).encode())))
-        return f"{body}.{_encoded(_mac(key, purpose, principal, body))}"
+        return str(_serializer(self._keys.known(), purpose, principal).dumps(content))
 
     def open(self, purpose: Purpose, principal: str, text: str) -> Sealed:
         """Return the content of a sealed text; raises `InvalidSealError` and `ExpiredSealError`."""
-        body, _, mac = text.rpartition(".") if len(text) <= MOST_CHARACTERS and text.isascii() else ("", "", "")
-        parts = body.split(".")
-        key = self._keys.find(parts[1]) if len(parts) == 3 and parts[0] == VERSION else None
-        if key is None or not hmac.compare_digest(_encoded(_mac(key, purpose, principal, body)), mac):
+        if len(text) > MOST_CHARACTERS:
             raise InvalidSealError
-        subject, expires, nonce, position, digest = json.loads(_decoded(parts[2]))
+        for again in (False, True):
+            try:
+                content = _serializer(self._keys.known(again=again), purpose, principal).loads(text)
+                break
+            except (BadData, UnicodeError):
+                continue
+        else:
+            raise InvalidSealError
+        subject, expires, nonce, position, digest = content
         if not self._clock() < expires:
             raise ExpiredSealError
         return Sealed(subject, position, digest, expires, nonce)
@@ -170,7 +159,7 @@ class Seals:
 def digest_of(value: Any) -> str:
     """Return the SHA-256 of a JSON value in a form that does not depend on the order of keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
-    return _encoded(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return base64_encode(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()).decode()
 
 
 def key_of_text(text: str) -> bytes:
@@ -186,22 +175,9 @@ def _uses_on(expires: float) -> str:
     return f"mcp seals {int(expires // DAY_S)}"
 
 
-def _mac(key: bytes, purpose: Purpose, principal: str, body: str) -> bytes:
-    # JSON tells the parts apart, whatever characters a principal has.
-    covered = json.dumps([purpose, principal, body]).encode()
-    return hmac.digest(key, covered, "sha256")[:MAC_BYTES]
-
-
-def _key_id(key: bytes) -> str:
-    return hashlib.sha256(b"restgpt mcp key " + key).hexdigest()[:KEY_ID_CHARACTERS]
-
-
-def _encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (ValueError, binascii.Error):
-        raise InvalidSealError from None
+def _serializer(keys: list[bytes], purpose: Purpose, principal: str) -> URLSafeSerializer:
+    # 48 bytes have one spelling in base64: no character of a signature can be exchanged. JSON tells the parts apart,
+    # whatever characters a principal has.
+    covered = json.dumps([purpose, principal])
+    options = {"key_derivation": "hmac", "digest_method": hashlib.sha384}
+    return URLSafeSerializer(keys, covered, signer_kwargs=options)

@@ -30,7 +30,7 @@ from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.file_lock import file_lock
 from restgpt.tools.request.body import essence, kind_of
-from restgpt.tools.request.prepared_request import PreparedRequest, build_request
+from restgpt.tools.request.prepared_request import PreparedRequest, settle
 from restgpt.tools.response.content import Body, Kind
 from restgpt.tools.response.page import Page, read_page
 from restgpt.tools.response.store import BodyCache, ResponseStore
@@ -251,7 +251,7 @@ def _built(call: Mapping[str, Any], services: Services, redactor: Redactor) -> d
 
 def _prepared(call: Mapping[str, Any], services: Services) -> PreparedRequest:
     operation = services.catalogue(()).operation(call["operation"])
-    return build_request(operation, sent_arguments(cast(CallRecord, call)))
+    return settle(operation, sent_arguments(cast(CallRecord, call)), insisted=call.get("insisted", ())).request
 
 
 def _call(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -28,16 +28,22 @@ class SignatureError(ValueError):
 
 
 def arguments_of(
-    operation: Operation, given: Mapping[str, Any], positional: Sequence[Any] = (), *, name: str = ""
+    operation: Operation,
+    given: Mapping[str, Any],
+    positional: Sequence[Any] = (),
+    *,
+    name: str = "",
+    absent: Collection[str] = (),
 ) -> dict[str, Any]:
     """Group the arguments of a function call by their place in the request; groups without an argument are left out.
 
     Positional arguments are taken in the order of `keywords`. None leaves an optional argument out. An unknown argument
     that is a field of the body is put into the body, whose media type is `content_type`. `pages` is no part of the
     request: take it out before. Raises SignatureError with every problem; the values themselves are not validated.
+    Required arguments may be `absent`.
     """
     with within(STEPS_MOST, operation.document.allowance):
-        return _Call(operation, name or identifier(operation.name)).group(given, positional)
+        return _Call(operation, name or identifier(operation.name), absent).group(given, positional)
 
 
 def grouped(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,7 +83,8 @@ def _place_of(value: Any) -> Mapping[str, Any] | None:
 class _Call:
     """Groups the arguments of one call and collects its problems."""
 
-    def __init__(self, operation: Operation, function: str) -> None:
+    def __init__(self, operation: Operation, function: str, absent: Collection[str]) -> None:
+        self._absent = absent
         self._operation = operation
         self._function = function
         self._keywords = operation.accepted
@@ -158,7 +165,7 @@ class _Call:
         if value is None and item.required:
             if item.name in values and item.shape.is_nullable:
                 arguments.setdefault(item.location, {})[item.field] = None
-            elif item.name not in self._suggested:
+            elif item.name not in self._suggested | {*self._absent}:
                 self._problems.append(f"{self._function} needs the argument {item.name!r}.")
         elif value is not None:
             arguments.setdefault(item.location, {})[item.field] = value

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -43,7 +43,6 @@ class DiskSlices:
     def __init__(self, path: Path) -> None:
         """Open a complete file; raises sqlite3.Error if it is broken."""
         self.path = path
-        self._search_path = path.with_suffix(".search")
         self.lock = threading.RLock()
         address = quote(os.fsencode(path), safe="")
         self.base = sqlite3.connect(f"file:{address}?mode=ro&immutable=1", uri=True, check_same_thread=False)
@@ -55,14 +54,9 @@ class DiskSlices:
             row = self.base.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def search_index(self) -> bytes:
-        """Return the search index; raises OSError if it is not kept."""
-        return self._search_path.read_bytes()
-
-    def keep_search_index(self, packed: bytes) -> None:
-        """Keep the search index beside the file; a folder that cannot be written is left as it is."""
-        with contextlib.suppress(OSError), replacing(self._search_path) as partial:
-            partial.write_bytes(packed)
+    def search_path(self, names: Iterable[str]) -> Path:
+        """Return the file beside this one for the search index of the operations with these names."""
+        return self.path.with_suffix(f".{hashlib.sha256(' '.join(names).encode()).hexdigest()[:16]}.search")
 
     def part(self, address: Tokens) -> bytes | None:
         """Return the JSON text of the slice at exactly this address."""

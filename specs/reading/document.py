@@ -194,8 +194,8 @@ class Document:
     def fetch(self, tokens: Tokens) -> Any:
         """Return the decoded node at this place; raises BrokenReference if there is none."""
         depth = DEPTHS.get(tokens[0], 1) if tokens else 1
-        if len(tokens) < depth:
-            names = self.slices.names(tokens)
+        # A file of its own may hold a list under a name that is an object in a whole document.
+        if len(tokens) < depth and ((names := self.slices.names(tokens)) or not tokens):
             spend(len(names))
             return {name: self.fetch((*tokens, name)) for name in names}
         node = self._slice(tokens[:depth])

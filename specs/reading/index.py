@@ -100,6 +100,7 @@ OPERATIONS_MOST, OWN_METHODS_MOST, TAGS_MOST = 20_000, 100, 100
 PATH_MOST, NAME_MOST, SUMMARY_MOST, DESCRIPTION_MOST = 8000, 1000, 5000, 200_000
 # How many bytes of path items are read again because other path items refer to them.
 REFERRED_MOST = 20_000_000
+_REFERENCE = re.compile(rb'\{\s*"\$ref"')
 REPEATED_MOST = 100
 """How many repeated keys are named."""
 NAME_LENGTH = 64
@@ -240,6 +241,9 @@ def _path_operations(
             if bytes(memoryview(raw)[:1]) != b"{":
                 problems.append(Problem(f"{pointer}/{key}", "the operation is not an object"))
                 continue
+            if _REFERENCE.match(bytes(raw)) and (target := referred_items.read((*home, key))):
+                # No version of OpenAPI allows it, but there are documents with a file for each operation.
+                raw = msgspec.json.encode({name: msgspec.Raw(value) for name, value in target[1].items()})
             yield key.upper(), path, f"{pointer}/{key}", raw
         elif key == "additionalOperations":
             methods = slice_object(raw)

@@ -20,7 +20,7 @@ import msgspec
 
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
-from restgpt.specs.reading.disk_cache import DiskSlices
+from restgpt.specs.reading.disk_cache import DiskSlices, replacing
 from restgpt.specs.reading.document import Document
 from restgpt.specs.search.features import WEIGHTS, Features, FieldNames, Need, has_no_entity, read_features
 from restgpt.specs.search.query import Act, acts_of
@@ -229,10 +229,13 @@ def load_search_index(document: Document, operations: Sequence[Operation]) -> Se
     slices = document.slices
     if not isinstance(slices, DiskSlices):
         return build_search_index(document, operations)
+    path = slices.search_path(operation.name for operation in operations)
     with contextlib.suppress(OSError, msgspec.DecodeError):
-        return msgspec.msgpack.decode(slices.search_index(), type=SearchIndex)
+        return msgspec.msgpack.decode(path.read_bytes(), type=SearchIndex)
     built = build_search_index(document, operations)
-    slices.keep_search_index(msgspec.msgpack.encode(built))
+    # A folder that cannot be written is left as it is.
+    with contextlib.suppress(OSError), replacing(path) as partial:
+        partial.write_bytes(msgspec.msgpack.encode(built))
     return built
 
 

@@ -325,3 +325,19 @@ def test_the_operations_on_a_path_and_right_below_it_are_found_in_the_order_of_t
     assert near["/a"] == ["DELETE /a/{id}", "GET /a", "POST /a", "GET /a/count"]
     assert near["/a/{id}"] == ["DELETE /a/{id}", "GET /a/{id}/b"]
     assert list(api.near_path("/nowhere")) == []
+
+
+@pytest.mark.parametrize("schema", ["{type: object}", "{type: object, allOf: [{type: array, items: {}}]}", "{}"])
+def test_a_json_patch_is_a_list_of_operations_whatever_the_document_calls_it(schema: str) -> None:
+    """Azure DevOps and Kubernetes call it an object."""
+    api = paths(f"""
+        /items/{{id}}:
+          patch:
+            operationId: patch_item
+            parameters: [{{name: id, in: path, required: true, schema: {{type: integer}}}}]
+            requestBody: {{required: true, content: {{application/json-patch+json: {{schema: {schema}}}}}}}
+            responses: {{}}
+    """)
+    sent = api.operation("patch_item").sent
+    assert sent is not None and sent.items is not None
+    assert list(sent.items.fields) == ["op", "path", "from", "value"]

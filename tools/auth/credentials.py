@@ -14,7 +14,7 @@ the credential lacks a scope or is not valid. A refused login is an ordinary res
 
 import base64
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Protocol, TypeVar
@@ -177,6 +177,26 @@ class Credentials:
         found = _extras(entry) if entry else RequestAuth()
         for scheme, scopes in requirement.items():
             found = found.joined(self._auth_for_scheme(operation.api, scheme, scopes, refused, cookies))
+        return found
+
+    def stand_ins(self, operation: Operation, stand_in: Callable[[str], str]) -> RequestAuth:
+        """The credentials for a request of this operation, each value replaced by a stand-in for its name.
+
+        That of a user and a password (RFC 7617) is not encoded.
+        """
+        api, entry = operation.api, self.entry(operation.api)
+        groups = _groups(entry) if entry else ({}, {}, {})
+        headers, query, cookies = ({name: stand_in(name) for name in group} for group in groups)
+        found = RequestAuth(headers, query, cookies)
+        try:
+            requirement = self.check(operation)
+        except MissingCredentialError:
+            requirement = operation.security[0]
+        for scheme in (_scheme(api, name) for name in requirement):
+            value = stand_in(scheme.key)
+            is_basic = scheme.scheme == "basic"
+            own = RequestAuth({"Authorization": f"Basic {value}"}) if is_basic else _scheme_auth(scheme, value)
+            found = found if scheme.type == "mutualTLS" else found.joined(own)
         return found
 
     def check(self, operation: Operation, cookies: Container[str] = ()) -> Requirement:

@@ -6,18 +6,21 @@ optional and its schema does not allow null.
 """
 
 import difflib
+import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from restgpt.specs.docs.function_arguments import SignatureError, grouped
 from restgpt.specs.operation import Operation
 from restgpt.specs.problem import TooComplex
 from restgpt.specs.reading.json_text import is_too_deep
-from restgpt.specs.reading.tree import places_in
+from restgpt.specs.reading.tree import parse_pointer, places_in
 from restgpt.specs.schemas.validation import errors_of, is_found
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.files import Blob, BlobText
@@ -28,6 +31,14 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 8
 MOST_DEPTH = 60
 """The deepest nesting of an argument, as in a program: stores and checkpoints keep at most 100 levels of a call."""
+
+_DOUBTFUL = frozenset(
+    {"type", "enum", "pattern", "format", "required", "additionalProperties", "unevaluatedProperties"}
+)
+"""The keywords in which a document may be wrong about what its server takes."""
+
+CLAIM = 16
+"""The characters of a claim before its pointer."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -267,8 +278,12 @@ def unencodable(value: Any, pointer: str = "") -> list[ArgumentProblem]:
     return found
 
 
-def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
+def validate(
+    value: Any, schema: Schema, pointer: str, *, but: Callable[[ArgumentProblem], bool] = lambda _: False
+) -> list[ArgumentProblem]:
     """Validate a value by JSON Schema 2020-12; a schema that is invalid or too complex gives no problems.
+
+    Problems `but` those that the function tells are returned, at most `MOST_PROBLEMS`.
 
     Such a value is sent, because the author of the schema could just as well have accepted every value.
     """
@@ -281,11 +296,25 @@ def validate(value: Any, schema: Schema, pointer: str) -> list[ArgumentProblem]:
     builtin = (re.error, TypeError, ValueError, AttributeError, RecursionError)
     try:
         errors = sorted(errors_of(_for_validation(value), schema), key=lambda error: [str(part) for part in error.path])
-        chosen = [fault for error in errors for fault in _faults(error)][:MOST_PROBLEMS]
+        chosen = [fault for error in errors for fault in _faults(error) if not isinstance(fault.instance, BlobText)]
     except (*builtin, Unresolvable, SchemaError, TooComplex):
         return []
-    found = [_problem(error, pointer) for error in chosen if not isinstance(error.instance, BlobText)]
-    return list(dict.fromkeys(found))
+    found = (
+        replace(_problem(error, pointer), may_insist=error.validator in _DOUBTFUL or bool(_wanted(error)))
+        for error in chosen
+    )
+    return list(islice((problem for problem in dict.fromkeys(found) if not but(problem)), MOST_PROBLEMS))
+
+
+def claim_of(operation: Operation, pointer: str, value: Any) -> str:
+    """Return what names a value, at a pointer, on which a model may insist; None is one that is not given."""
+    text = json.dumps([operation.name, value], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:CLAIM] + pointer
+
+
+def claimed(claim: str) -> tuple[str, ...]:
+    """Return the place of a claim in the grouped arguments; that of a list, for one of its items."""
+    return tuple(takewhile(lambda part: not part.isdigit(), parse_pointer(claim[CLAIM:])))
 
 
 def _for_validation(value: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from restgpt.specs.docs.example import minimal_arguments
-from restgpt.specs.media_type import MediaType, RequestBody, read_example
+from restgpt.specs.media_type import JSON_PATCH, MediaType, RequestBody, read_example
 from restgpt.specs.operation import Operation
 from restgpt.specs.reading.document import follow_safely
 from restgpt.specs.schemas.validation import only_value
@@ -39,7 +39,6 @@ from restgpt.tools.request.serialization import (
 
 FORM = "application/x-www-form-urlencoded"
 SEQUENCE = "application/json-seq"
-JSON_PATCH = "application/json-patch+json"
 LINES = frozenset(
     {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonl", "application/jsonlines"}
     | {"application/x-jsonlines", "application/json-lines", SEQUENCE}
@@ -125,13 +124,6 @@ def kind_of(media_type: str) -> str:
 
 def choose_media(operation: Operation, body: RequestBody, value: Any, wanted: str | None = None) -> MediaType:
     """The media type for a value: the wanted one, else the preferred one for this kind of value."""
-    media = _chosen(operation, body, value, wanted)
-    # Kubernetes declares one schema, an object, for every kind of patch.
-    is_patch = essence(media.media_type) == JSON_PATCH and _is_patch(value)
-    return replace(media, schema=None) if is_patch and not _fits(operation, media, value) else media
-
-
-def _chosen(operation: Operation, body: RequestBody, value: Any, wanted: str | None) -> MediaType:
     if wanted is not None:
         same = [media for media in body.content.values() if essence(media.media_type) == essence(wanted)]
         if same and "*" not in wanted:
@@ -469,7 +461,7 @@ def unknown_fields(operation: Operation, media: MediaType, value: Any) -> list[A
     for name in islice((name for name in value if name not in known), MAX_COMPARED):
         hint = nearest(str(name), known, likeness=0.6 if closed else 0.74)
         if closed or hint.startswith("; did you mean"):
-            found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}"))
+            found.append(ArgumentProblem(f"/body/{pointer_part(str(name))}", f"is unknown{hint}", may_insist=True))
     # The examples of some documents use properties that are missing in the schema.
     shown = minimal_arguments(operation).get("body") if found else None
     used = {f"/body/{pointer_part(str(name))}" for name in shown} if isinstance(shown, Mapping) else set()

@@ -7,7 +7,7 @@ PreparedRequest without credentials. It reads only files that a FilePolicy allow
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Never
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -19,9 +19,11 @@ from restgpt.specs.operation import SAFE, Operation
 from restgpt.specs.parameter import RESERVED_HEADERS, Parameter
 from restgpt.specs.reading.index import ONE, VARIABLE, variable, variables
 from restgpt.specs.reading.json_text import is_too_deep
+from restgpt.specs.reading.tree import parse_pointer
 from restgpt.specs.schemas.validation import allowed_steps, only_value
 from restgpt.tools.errors import ArgumentError, ArgumentProblem
 from restgpt.tools.request.arguments import (
+    claim_of,
     coerce,
     deep_arguments,
     follow,
@@ -66,6 +68,7 @@ STEPS_MOST = 200_000
 """How many steps the schemas of one request may take, besides those for its values; then values are not validated."""
 
 MOST_SHOWN = 20_000
+Claims = Collection[str]
 LONGEST_URL = 8_000
 """The most characters of a URL: RFC 9110 asks servers to take 8,000, and several common ones refuse little more."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -152,25 +155,35 @@ def build_request(
 class Settled(NamedTuple):
     """A request and its arguments, coerced to the types of the document, with the names of the document.
 
-    The arguments contain no defaults, and files as `{"@bytes": …}`, so they give the same request again.
+    The arguments contain no defaults, and files as `{"@bytes": …}`, so they give the same request again. `against` are
+    the values that do not fit the document, by claim, with what it says of them.
     """
 
     request: PreparedRequest
     arguments: dict[str, Any]
+    against: dict[str, ArgumentProblem]
 
 
-def settle(operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None) -> Settled:
-    """Coerce and validate the arguments and build the request; raises the errors of `build_request`."""
-    builder = _Builder(operation, files)
+def settle(
+    operation: Operation, arguments: Mapping[str, Any], *, files: FilePolicy | None = None, insisted: Claims = ()
+) -> Settled:
+    """Coerce and validate the arguments and build the request; raises the errors of `build_request`.
+
+    `insisted` are claims of earlier errors: these values of the query and the body are sent against the document.
+    """
+    builder = _Builder(operation, files, insisted)
     with within(STEPS_MOST + allowed_steps(arguments), operation.document.allowance):
         builder.settle(arguments)
-    return Settled(builder.finish(), builder.settled)
+    return Settled(builder.finish(), builder.settled, builder.against)
 
 
 class _Builder:
     """Collects the parts of one request and the problems of its arguments."""
 
-    def __init__(self, operation: Operation, files: FilePolicy | None) -> None:
+    def __init__(self, operation: Operation, files: FilePolicy | None, insisted: Claims) -> None:
+        self.against: dict[str, ArgumentProblem] = {}
+        self._insisted = insisted
+        self._claims: list[str] = []
         self._operation = operation
         self._files = files
         self._problems: list[ArgumentProblem] = []
@@ -263,7 +276,8 @@ class _Builder:
             self._given.setdefault(group, {})[parameter.name] = self._values[(parameter.location, parameter.name)] = ""
             return
         value = coerce(value, schema, schema)
-        found = too_deep(value, pointer) or [*unencodable(value, pointer), *validate(value, schema, pointer)]
+        but = self._lift(value, pointer) if group == "query" else lambda _: False
+        found = too_deep(value, pointer) or [*unencodable(value, pointer), *validate(value, schema, pointer, but=but)]
         self._problems += found
         if not found and _lookup(given, parameter) is not None:
             self._given.setdefault(group, {})[parameter.name] = value
@@ -285,8 +299,30 @@ class _Builder:
             self._values[(parameter.location, parameter.name)] = None
             self._given.setdefault(_group(parameter), {})[parameter.name] = None
         elif default is None:
-            self._add(pointer, "is required")
+            problem = ArgumentProblem(pointer, "is required", may_insist=True)
+            if parameter.location != "query" or not self._lift(None, pointer)(problem):
+                self._problems.append(problem)
         return default
+
+    def _lift(self, value: Any, pointer: str) -> Callable[[ArgumentProblem], bool]:
+        """Return a function that tells whether the caller insists on a value, against what the document says of it."""
+
+        def is_lifted(problem: ArgumentProblem) -> bool:
+            if not problem.may_insist:
+                return False
+            found = value
+            for token in parse_pointer(problem.pointer.removeprefix(pointer)):
+                if isinstance(found, list):
+                    found = dict(zip(map(str, range(len(found))), found, strict=True))
+                found = found.get(token) if isinstance(found, Mapping) else None
+            claim = claim_of(self._operation, problem.pointer, found)
+            if claim in self._insisted:
+                self.against[claim] = problem
+            else:
+                self._claims.append(claim)
+            return claim in self._insisted
+
+        return is_lifted
 
     def _settle_body(self, groups: Mapping[str, Any]) -> None:
         body = self._operation.body
@@ -327,10 +363,11 @@ class _Builder:
                 return
             self._problems += unencodable(value, "/body")
             self._given["body"] = coerce(raw, schema, schema) if is_structured else raw
-            found = unknown_fields(self._operation, media, value)
+            is_lifted = self._lift(value, "/body")
+            found = [item for item in unknown_fields(self._operation, media, value) if not is_lifted(item)]
             if _is_validated(media.media_type, value) or (is_whole and isinstance(value, list)):
                 empty = {f"/body/{pointer_part(name)}" for name in _empty_fields(media, value)}
-                found += [item for item in validate(value, schema, "/body") if item.pointer not in empty]
+                found += validate(value, schema, "/body", but=lambda item: item.pointer in empty or is_lifted(item))
             self._problems += flat_keys(found, value, schema)
             if len(self._problems) == count:
                 self._body = encode_body(self._operation, media, value)
@@ -379,7 +416,8 @@ class _Builder:
         sure = (fault.problem for fault in faults if fault.is_sure)
         at_fault = [ArgumentProblem("", f"the document itself is at fault at {problem}") for problem in sure]
         problems = list(dict.fromkeys([*self._problems, *at_fault]))
-        raise ArgumentError(problems, None if faults else example, operation=self._operation.name)
+        given = None if faults else example
+        raise ArgumentError(problems, given, operation=self._operation.name, claims=self._claims)
 
     def _path(self) -> str:
         template = self._operation.path.partition("#")[0].partition("?")[0]

@@ -2,11 +2,11 @@
 
 A problem is reported only if it is certain. The work is bounded by the size of the program.
 
-Each function of the API is described by a stub; `keywords` says which of its parameters are required, `others` are the
-names of further arguments, `result` the only fields of an answer, or None if others may occur, and `truths` the names
-of all fields in it that are true or false:
+Each function of the API is described by a stub; `keywords` says which of its parameters are required, `claims` names
+the refusals of those that it may lack all the same, `others` are the names of further arguments, `result` the only
+fields of an answer, or None if others may occur, and `truths` the names of all fields in it that are true or false:
 
-    {"name": "get_movie", "keywords": {"movie_id": true, "language": false}, "others": ["body", "name", "pages"],
+    {"name": "get_movie", "keywords": {"movie_id": true, "language": false}, "claims": {}, "others": ["body", "name"],
      "needs_body": false, "result": null | ["id", "title"], "truths": ["adult"]}
 """
 
@@ -191,12 +191,25 @@ def _arguments(call: ast.Call, function: str, stub: Stub) -> Iterator[_Problem]:
         few = f"takes at most {len(keywords)} arguments by position, but {len(call.args)} are given"
         yield _Problem(call, f"{short(function)}() {few}", rest=there)
         return
-    missing = [name for name, required in list(keywords.items())[len(call.args) :] if required and name not in given]
-    if stub["needs_body"] and given.keys().isdisjoint(others):
-        missing.append("body")
-    if missing and None not in given:
+    if missing := _missing(call, stub):
         word = "argument" if len(missing) == 1 else "arguments"
         yield _Problem(call, f"{short(function)}() needs the {word} {listed(missing)}")
+
+
+def absences(tree: ast.Module, stubs: Mapping[str, Stub]) -> tuple[str, ...]:
+    """Return the claims of the required arguments that the calls of a program lack."""
+    lacking = ((stubs[name], _missing(call, stubs[name])) for call, name in _Program(tree).calls if name in stubs)
+    return tuple(stub["claims"][item] for stub, missing in lacking for item in missing if item in stub["claims"])
+
+
+def _missing(call: ast.Call, stub: Stub) -> list[str]:
+    """Return the required arguments that a call lacks; none if it unpacks others."""
+    given = {keyword.arg for keyword in call.keywords}
+    if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    required = list(stub["keywords"].items())[len(call.args) :]
+    missing = [name for name, is_required in required if is_required and name not in given]
+    return [*missing, "body"] if stub["needs_body"] and given.isdisjoint(stub["others"]) else missing
 
 
 def _missing_fields(program: _Program, functions: Mapping[str, Mapping[str, Any]]) -> Iterator[_Problem]:

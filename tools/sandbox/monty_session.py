@@ -19,7 +19,7 @@ from typing import Any
 import pydantic_monty as monty
 
 from restgpt.tools.sandbox import library
-from restgpt.tools.sandbox.check import problems
+from restgpt.tools.sandbox.check import absences, problems
 from restgpt.tools.sandbox.code import UNPARSABLE, digest_of, name_of, plain_arguments, plain_text, syntax_tree
 from restgpt.tools.sandbox.dialect import GIVEN, LIBRARY, Translation, hidden_name, lacks, translation
 from restgpt.tools.sandbox.modules import MODULES, host_functions
@@ -165,7 +165,8 @@ class Session:
         if found := sorted(set(found))[:20]:
             told = "\n".join(printable(f"Line {line}: {text}"[:600]) for line, text in found)
             error = self._error("NotImplementedError", found[0][1], found[0][0])
-            return ProgramRun("refused", self._result(Status.UNSUPPORTED, error), problem=told)
+            claims = absences(tree, stubs) if given.check else ()
+            return ProgramRun("refused", self._result(Status.UNSUPPORTED, error), problem=told, claims=claims)
         self._translated = translation(tree, given.functions, is_dry=given.is_dry)
         return None
 

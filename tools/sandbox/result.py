@@ -246,9 +246,9 @@ class ProgramRun:
 
     `taken` maps positions to the keys of entries of earlier programs that answered them; the next run gets these
     entries at these positions. `problem` is what the model can repair, `line` the place of the end, `text` a sentence
-    of the program, `value` a value that it shows, `left` what it says it left undone. The output of a program that
-    finished without printing anything is the value of its last expression; the status of its result remains
-    `NO_OUTPUT`.
+    of the program, `value` a value that it shows, `left` what it says it left undone, `claims` those of the
+    required arguments that its code leaves out. The output of a program that finished without printing anything is the
+    value of its last expression; the status of its result remains `NO_OUTPUT`.
     """
 
     kind: Kind
@@ -262,6 +262,7 @@ class ProgramRun:
     text: str = ""
     value: str = ""
     left: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
+from restgpt.specs.reach import LISTED, STRICT, Reach, ReachRules, Rule, Texts, named
 from restgpt.specs.security import flat_credentials
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.addresses import Origin
@@ -122,39 +123,8 @@ def _server_token(text: str | None) -> Secret | None:
 
 Decision = Literal["allow", "ask", "deny"]
 Kind = Literal["read", "change"]
-STRICT = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-"""How pydantic reads `apis.yaml`: a number is text, and an unknown key is an error."""
-LISTED = BeforeValidator(lambda raw: raw if isinstance(raw, list | tuple) else [raw])
-"""Reads one value as a list of one."""
-Texts = Annotated[tuple[str, ...], LISTED]
-"""One text or a list of texts."""
 OR_NONE = BeforeValidator(lambda raw: raw or ())
 """Reads a key with nothing behind it as an empty list."""
-
-
-def _upper(methods: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(method.upper() for method in methods)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A rule for all operations that match every criterion; an empty criterion matches all."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
-
-    methods: Annotated[Texts, AfterValidator(_upper)] = field(default=(), metadata={"alias": "method"})
-    ids: Texts = field(default=(), metadata={"alias": "id"})
-    tags: Texts = field(default=(), metadata={"alias": "tag"})
-    paths: Texts = field(default=(), metadata={"alias": "path"})
-
-    def applies_to(self, operation: Operation) -> bool:
-        """Whether the rule applies to an operation; paths are globs, `*` within a segment and `**` across segments."""
-        return (
-            (not self.methods or operation.acts_as in self.methods)
-            and (not self.ids or not operation.ids.isdisjoint(self.ids))
-            and (not self.tags or bool(set(self.tags) & set(operation.tags)))
-            and (not self.paths or any(glob_pattern(path).fullmatch(operation.path) for path in self.paths))
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,21 +190,8 @@ def _undecided(raw: Any) -> Any:
     return {**raw, "decision": None if raw.get("from_user") else ""}
 
 
-def _named(rule: EffectRule) -> EffectRule:
-    """Refuse a rule that names no operations, so that no rule makes a whole API a read."""
-    if not (rule.methods or rule.ids or rule.tags or rule.paths):
-        raise ValueError("must name operations, by method, id, tag, path")
-    return rule
-
-
 PolicyRules = Annotated[tuple[Annotated[PolicyRule, BeforeValidator(_undecided)], ...], OR_NONE]
-EffectRules = Annotated[tuple[Annotated[EffectRule, AfterValidator(_named)], ...], OR_NONE]
-
-
-def glob_pattern(glob: str) -> re.Pattern[str]:
-    """Compile a path glob: `*` is anything within a segment, `**` anything at all."""
-    parts = re.split(r"(\*\*|\*)", glob)
-    return re.compile("".join({"**": ".*", "*": "[^/]*"}.get(part) or re.escape(part) for part in parts))
+EffectRules = Annotated[tuple[Annotated[EffectRule, AfterValidator(named)], ...], OR_NONE]
 
 
 MODEL = "model"
@@ -304,8 +261,9 @@ class ApiEntry:
     `retry_429` a change that the API answers 429 is not sent again. `failures` says which answers with a status of
     success are none. `missing` lists unset environment variables that the secrets need; a request to the API then
     fails, but the other APIs work. `notes` is the user's own text about the API, which models read. `sources` are the
-    entries whose values requests to this API may hold unasked, and `MODEL`. `hidden` are secrets that another program
-    gave, which are redacted only. All fields but `name`, `missing` and `hidden` are keys of the file.
+    entries whose values requests to this API may hold unasked, and `MODEL`. `include` and `exclude` say which
+    operations may be used at all. `hidden` are secrets that another program gave, which are redacted only. All fields
+    but `name`, `missing` and `hidden` are keys of the file.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -319,6 +277,8 @@ class ApiEntry:
     cookies: Secrets = field(default_factory=dict)
     policy: PolicyRules = ()
     effects: EffectRules = ()
+    include: ReachRules = ()
+    exclude: ReachRules = ()
     sources: Annotated[Texts, OR_NONE] = field(default=(), metadata={"alias": "from"})
     notes: Notes = ""
     hosts: Annotated[Texts, OR_NONE] = ()
@@ -341,6 +301,11 @@ class ApiEntry:
         """The places and names of what is sent with every request; names of headers are in lower case."""
         places = {"header": map(str.lower, self.headers), "query": self.query, "cookie": self.cookies}
         return frozenset((place, name) for place, names in places.items() for name in names)
+
+    @property
+    def reach(self) -> Reach:
+        """The operations of the API that may be used."""
+        return Reach(self.include, self.exclude)
 
     def decide(self, operation: Operation) -> Decision | None:
         """The decision of the first rule that applies; None if no rule with a decision applies."""
@@ -367,6 +332,8 @@ class ApiEntry:
             self.spec,
             policy=tuple(rule for rule in policy if rule.decision or rule.from_user),
             effects=tuple(rule for rule in self.effects if rule.effect == "change"),
+            include=self.include,
+            exclude=self.exclude,
             retry_429=self.retry_429,
         )
 

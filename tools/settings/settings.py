@@ -132,7 +132,13 @@ class Settings:
             given=entry.given,
             cache=self.home / "index",
             allow_external=entry.allow_external or self.allow_external,
+            include=entry.include,
+            exclude=entry.exclude,
         )
+
+    def reached(self, api: Api) -> Api:
+        """Return an API that was loaded elsewhere without the operations that its entries bar."""
+        return api.within(*(entry.reach for entry in self.rules(api)))
 
     def entry(self, api: Api) -> ApiEntry | None:
         """The entry that an API was loaded from; raises SettingsError if `apis.yaml` has no such entry."""

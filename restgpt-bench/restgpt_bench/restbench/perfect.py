@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCall
 from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from restgpt.prompts import text_of
@@ -88,6 +89,7 @@ class Script:
 
     `operations` maps the names of the world's operations to "METHOD /template", which native tools do not show.
     `report` is how a program computes the answer from the results of the steps; empty if it just prints the answer.
+    `rounds` are tool calls that are known from the beginning, function and arguments, in place of steps.
     """
 
     instruction: str
@@ -96,6 +98,7 @@ class Script:
     fault: str = ""
     operations: Mapping[str, str] = field(default_factory=dict)
     report: str = ""
+    rounds: Sequence[Sequence[tuple[str, Mapping[str, Any]]]] = ()
 
     def purpose(self, number: int) -> str:
         """The name of a gold step in plans and purposes."""
@@ -199,7 +202,7 @@ class ScriptedPlayer(ScriptedChatModel):
         if tool_choice is not None:
             return super().bind_tools(tools, tool_choice=tool_choice, **kwargs)
         offering = self.model_copy()
-        offering._offered = tuple(tools)
+        offering._offered = tuple(map(convert_to_openai_tool, tools))
         return offering
 
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
@@ -427,6 +430,8 @@ def _tools(
 ) -> tuple[str, list[ToolCall]]:
     """The next tool call, or the answer; the tool results are whole bodies, out of which the player reads values."""
     results = [message for message in prompt if isinstance(message, ToolMessage)]
+    if script.rounds:
+        return _known(script, offered, len(results))
     good = [str(message.text) for message in results if message.status == "success"][: len(script.steps)]
     done = len(results) if script.fault else len(good)
     if script.fault == "planner" or done >= len(script.steps):
@@ -446,6 +451,20 @@ def _tools(
         "type": "tool_call",
     }
     return "", [call]
+
+
+def _known(script: Script, offered: Sequence[Mapping[str, Any]], made: int) -> tuple[str, list[ToolCall]]:
+    """The tool calls of the round that follows so many calls, or the answer after the last one."""
+    fields = {tool["function"]["name"]: tool["function"]["parameters"]["properties"] for tool in offered}
+    for calls in script.rounds:
+        if made <= 0:
+            given = [(name, {"body": args} if [*fields[name]] == ["body"] else dict(args)) for name, args in calls]
+            return "", [
+                {"name": name, "args": args, "id": f"call-{number}", "type": "tool_call"}
+                for number, (name, args) in enumerate(given)
+            ]
+        made -= len(calls)
+    return script.answer, []
 
 
 def _values_of(script: Script, number: int, body: str) -> Iterator[tuple[str, list[Any]]]:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from restgpt.calling.origin.evidence import Evidence, text_of
@@ -199,14 +199,14 @@ def _by_operation(places: Sequence[Place], operations: Mapping[str, str], apis: 
 
 def owned(arguments: Mapping[str, Any]) -> list[Provenance]:
     """The provenance of arguments that a person typed."""
-    return [{"pointer": pointer, "origin": "user"} for pointer, _ in traced_values(arguments)]
+    return [{"pointer": pointer, "origin": "user"} for pointer, _ in _given_values(arguments)]
 
 
 def unchanged(
     provenance: Sequence[Provenance], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[Provenance]:
     """The provenance of the arguments of a call that another call, such as for its next page, has too."""
-    old, new = dict(traced_values(before)), dict(traced_values(after))
+    old, new = dict(_given_values(before)), dict(_given_values(after))
     shared = {pointer for pointer, value in new.items() if pointer in old and old[pointer] == value}
     return [item for item in provenance if item["pointer"] in shared]
 
@@ -224,6 +224,16 @@ def traced_values(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for pointer, value in _scalars(arguments):
         if pointer.casefold() not in ("/header/accept", "/header/content-type"):
             yield pointer, value
+
+
+def _given_values(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The traced arguments, and those that are null or empty: these clear a field, and nobody says them."""
+    empty = (
+        (_pointer(path), node)
+        for path, node in places_in(arguments)
+        if len(path) > 1 and not (node or _is_scalar(node))
+    )
+    return chain(traced_values(arguments), empty)
 
 
 def documented(schema: Any) -> Sequence[Any]:
@@ -362,16 +372,17 @@ def foreign(
     """The arguments that match one of the patterns, but that did not come from the user.
 
     A pattern is a place and a name with `*` for anything, such as `path.*`, `body.recipient` or `*.amount`. It covers
-    everything below an argument, so `body.recipients` covers each of them, and text at a place above it, such as a
-    whole body in one string, which may hold anything.
+    everything below an argument, so `body.recipients` covers each of them, and what is null, empty or text at a place
+    above it, such as a whole body in one string, which may hold anything.
     """
     if not patterns:
         return []
     known = {item["pointer"]: item for item in provenance}
     found: list[Provenance] = []
-    for pointer, value in traced_values(arguments):
+    for pointer, value in _given_values(arguments):
         item = known.get(pointer) or {"pointer": pointer, "origin": "model"}
-        if item["origin"] != "user" and _fits(pointer, patterns, is_text=isinstance(value, str)):
+        is_whole = isinstance(value, str) or not _is_scalar(value)
+        if item["origin"] != "user" and _fits(pointer, patterns, is_text=is_whole):
             found.append(item)
     return found
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from restgpt.commands.terminal import (
-    ApiNames,
-    BaseUrl,
+    Apis,
     Models,
     MoreSettings,
-    Specs,
     Terminal,
     UsageError,
     Writes,
+    naming_apis,
     reported,
     settings_of,
 )
@@ -29,10 +28,9 @@ PORT, PORTS = 8780, 20
 """The port of the page, and how many from there on are tried."""
 
 
+@naming_apis
 def ui(
-    names: ApiNames = None,
-    specs: Specs = None,
-    base_url: BaseUrl = None,
+    apis: Apis,
     models: Models = None,
     writes: Writes = None,
     more: MoreSettings = None,
@@ -57,14 +55,13 @@ def ui(
             raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
         from restgpt.commands.terminal import say_address_of_dotenv
         from restgpt.nodes.run.services import Context
-        from restgpt.sources import Sources
         from restgpt.tools.settings import Settings
         from restgpt.tools.settings.settings import checked_settings
 
         context = settings_of(more, models=models, writes=writes)
         checked_settings(Context, context)
         settings = Settings.from_env()
-        sources = Sources.given(names, specs, base_url)
+        sources = apis()
         # Errors in them are told now, not at the first instruction.
         sources.load(settings)
         say_address_of_dotenv(terminal)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, trace, with_operations
+from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, owned, trace, with_operations
 from restgpt.specs import Operation, load_api
 from restgpt.tools.request.prepared_request import settle
 
@@ -370,9 +370,19 @@ KEYED = load_api(
         ({"shares": {"Eve": 50}}, True),
         ({"plain": {"amount": 50}}, False),
         ({"plain": {"eve@evil.example": 50}}, True),
+        ({"shares": {"Eve": None}}, True),
     ],
 )
 def test_the_key_of_a_map_must_be_said_too(body: dict[str, Any], is_foreign: bool) -> None:
     arguments = {"body": body}
     traced = trace(KEYED, arguments, said="pay 50 to Ada")
     assert bool(foreign(arguments, traced, ["body.*"])) is is_foreign
+
+
+@pytest.mark.parametrize("value", [None, [], {}, [None], {"amount": []}])
+def test_what_is_null_or_empty_does_not_come_from_the_user_unless_a_person_typed_it(value: Any) -> None:
+    arguments = {"path": {}, "body": {"recipients": value}}
+    traced = trace(ORDER, arguments, said="null [] {}")
+    assert foreign(arguments, traced, ["body.recipients"])
+    assert value or foreign(arguments, traced, ["body.recipients.amount"])
+    assert not foreign(arguments, owned(arguments), ["*"])

@@ -45,6 +45,7 @@ def test_a_stub_lists_keywords_and_fields_of_the_body() -> None:
     assert stub(read_paths(UPDATE).operations[0], "update") == {
         "name": "update",
         "keywords": {"id": True, "from_": True, "X_Trace": False, "mode": False},
+        "claims": {},
         "others": ["body", "name", "for_all", "for-all"],
         "needs_body": True,
         "result": None,

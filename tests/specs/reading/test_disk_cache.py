@@ -110,6 +110,17 @@ def test_the_search_index_is_kept_and_built_again_if_it_is_damaged(source: Path,
     assert kept.read_bytes() == built
 
 
+def test_the_search_index_of_fewer_operations_is_another_one(source: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    whole = load_api(source, cache=cache)
+    found = [item.name for item in whole.search("linked")]
+    for _ in range(2):
+        part = load_api(source, cache=cache, exclude=["id=linked"])
+        assert (found, part.search("linked")) == (["linked"], [])
+    assert [item.name for item in load_api(source, cache=cache).search("linked")] == found
+    assert len([*cache.glob("*.search")]) == 2
+
+
 def test_a_damaged_index_is_built_again(source: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     load_api(source, cache=cache)

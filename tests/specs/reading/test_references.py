@@ -176,3 +176,31 @@ def test_an_external_reference_is_not_followed_to_another_host(folder: Path) -> 
         api = load_api(f"{server.url}/api.json", allow_external=True)
         problems = str(api.operations[0].problems)
     assert "another host" in problems
+
+
+def test_an_operation_may_be_a_file_of_its_own_whose_lists_have_names_of_whole_documents(tmp_path: Path) -> None:
+    """Published so by DigitalOcean."""
+    answer = {"allOf": [{"properties": {"data": {"type": "array"}}}, {"$ref": "model.json"}]}
+    files: dict[str, Any] = {
+        "main.json": {
+            "openapi": "3.0.0",
+            "servers": [{"url": "https://api.test"}],
+            "paths": {"/domains": {"get": {"$ref": "parts/list.json"}}},
+        },
+        "parts/list.json": {
+            "operationId": "domains_list",
+            "parameters": [{"$ref": "shared.json#/page"}, {"name": "size", "in": "query"}],
+            "responses": {"200": {"content": {"application/json": {"schema": answer}}}},
+        },
+        "parts/shared.json": {"page": {"name": "page", "in": "query", "schema": {"type": "integer"}}},
+        "parts/model.json": {"properties": {"data": {"items": {"properties": {"name": {"type": "string"}}}}}},
+    }
+    (tmp_path / "parts").mkdir()
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    api = load_api(tmp_path / "main.json", allow_external=True)
+    found = api.operation("domains_list")
+    assert [item.name for item in found.parameters] == ["page", "size"]
+    assert found.received is not None and found.received.fields["data"].items is not None
+    assert list(found.received.fields["data"].items.fields) == ["name"]
+    assert not api.problems and not found.problems

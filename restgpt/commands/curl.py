@@ -1,0 +1,39 @@
+"""A request as a command line of curl, with credentials as variables of the shell."""
+
+import base64
+import shlex
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from restgpt.calling.call import Call
+    from restgpt.tools.auth.credentials import Credentials
+    from restgpt.tools.text.redaction import Redactor
+
+
+def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") -> str:
+    """Return the request of a call as curl for a POSIX shell; known secrets in it are hidden."""
+    from restgpt.tools.settings.environment import auth_variable
+
+    entry, mark = call.operation.api.entry, f"X{token_hex(8)}X"
+
+    def stand_in(name: str) -> str:
+        return f"{mark}{auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
+
+    def quoted(word: str) -> str:
+        # Every second part is a variable, between double quotes, so that the shell puts its value there.
+        parts = enumerate(redactor.text(word).split(mark))
+        return "".join(f'"${part}"' if number % 2 else shlex.quote(part) for number, part in parts if part)
+
+    request = credentials.stand_ins(call.operation, stand_in).apply(call.request)
+    words, start = ["curl", "--request", request.method, request.url], ""
+    for name, value in request.headers.items():
+        user = value.removeprefix("Basic ") if mark in value else value
+        words += ["--header", f"{name}: {value}"] if user == value else ["--user", user]
+    if request.body is not None:
+        try:
+            words += ["--data-raw", request.body.decode()]
+        except UnicodeDecodeError:
+            start = f"echo {base64.b64encode(request.body).decode()} | base64 -d | "
+            words += ["--data-binary", "@-"]
+    return start + " ".join(map(quoted, words))

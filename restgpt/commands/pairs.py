@@ -1,0 +1,101 @@
+"""The arguments of a call, as JSON or as `name=text`, `name:=JSON`, `Header:text` and `name@FILE`.
+
+The document places such a name. It may begin with its place, as in `query.limit`, and goes into the body along its
+points: `body.address.city`.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from restgpt.commands.review import json_arguments
+from restgpt.commands.terminal import UsageError
+
+if TYPE_CHECKING:
+    from restgpt.specs import Operation
+
+PAIR = re.compile("([^=:@]+)(:=|=|:|@)(.*)", re.DOTALL)
+
+
+def arguments_of(text: str, option: str = "--args") -> dict[str, Any]:
+    """Read a JSON object of an option, or of the file or stdin that it names; raises `UsageError`."""
+    if text == "-":
+        text = sys.stdin.read()
+    elif text.startswith("@"):
+        text = _read(Path(text[1:]))
+    value = json_arguments(text, f"{option} is")
+    if not isinstance(value, dict):
+        raise UsageError(f'{option} is not a JSON object, such as {{"path": {{…}}, "query": {{…}}, "body": …}}.')
+    return value
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            f"The file {path} of --args cannot be read: {why}. Give a UTF-8 text file that you may read."
+        ) from None
+
+
+def paired_arguments(operation: "Operation", pairs: Sequence[str]) -> dict[str, Any]:
+    """Return arguments by place; one that is given several times is a list. Raises `UsageError`."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        if (parts := PAIR.fullmatch(pair)) is None:
+            raise UsageError(f"{pair!r} names no value. Write name=text, name:=JSON, Header:text or name@FILE.")
+        name, sign, text = parts.groups()
+        *way, last = _keys(operation, name, sign)
+        value = json_arguments(text, f"{pair} is") if sign == ":=" else {"@file": text} if sign == "@" else text
+        inner = found
+        for key in way:
+            inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise UsageError(f"{pair} is a part of {key}, which is given as a whole too. Give one of them.")
+        if isinstance(inner.get(last), dict):
+            raise UsageError(f"{pair} is the whole of {last}, of which a part is given too. Give one of them.")
+        before = inner.get(last, [])
+        inner[last] = value if last not in inner else [*(before if isinstance(before, list) else [before]), value]
+    return found
+
+
+def _keys(operation: "Operation", name: str, sign: str) -> tuple[str, ...]:
+    """Return the keys of the argument that a name means, from its place on."""
+    from restgpt.specs.docs.function_arguments import argument_names
+
+    known = list(dict.fromkeys(_meanings(operation, name, is_header=sign == ":")))
+    if len(known) > 1:
+        forms = " or ".join(f"{'.'.join(keys)}{sign}…" for keys in known)
+        raise UsageError(f"{name} may mean several arguments of {operation.name}. Write {forms}")
+    if not known:
+        kind = "header" if sign == ":" else "argument"
+        takes = argument_names(operation) or "no arguments"
+        raise UsageError(f"{operation.name} has no {kind} {name}. It takes {takes}.")
+    return known[0]
+
+
+def _meanings(operation: "Operation", name: str, *, is_header: bool) -> Iterator[tuple[str, ...]]:
+    from restgpt.specs.docs.function_arguments import body_fields
+    from restgpt.specs.operation import BODY
+
+    for item in operation.accepted:
+        if item.location == "header":
+            spelled = name.lower() in (item.name.lower(), item.field.lower(), f"header.{item.field.lower()}")
+        else:
+            spelled = not is_header and name in (item.name, item.field, f"{item.location}.{item.field}")
+        if spelled:
+            yield item.location, item.field
+    if is_header:
+        if name.lower() == "content-type" and operation.takes_type:
+            yield "header", name
+    elif operation.body is not None:
+        fields, inside = body_fields(operation.sent), name.removeprefix(f"{BODY}.")
+        if name == BODY:
+            yield (BODY,)
+        elif inside in fields:
+            yield BODY, fields[inside]
+        elif inside != name:
+            yield BODY, *inside.split(".")
