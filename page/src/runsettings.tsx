@@ -25,7 +25,7 @@ export function RunSettings() {
   const told = [model || found.model, WRITES[writes] ?? "", (apis.length ? apis : found.apis).join(", ")].filter(Boolean).join(" · ");
   return (
     <details class="settings">
-      <summary>{told || "Settings"}</summary>
+      <summary>Settings: {told}</summary>
       <div class="field">
         <label for="run-model">Model of the next run</label>
         <input id="run-model" autocomplete="off" placeholder={found.model} value={model} onInput={(event) => set({ model: event.currentTarget.value.trim() })} />
@@ -33,7 +33,7 @@ export function RunSettings() {
       <div class="field">
         <label for="run-writes">Its changes</label>
         <select id="run-writes" value={writes} onChange={(event) => set({ writes: event.currentTarget.value })}>
-          <option value="">as the thread has it</option>
+          <option value="">unchanged</option>
           {found.writes.map((name) => (
             <option key={name} value={name}>
               {WRITES[name]}
@@ -43,7 +43,7 @@ export function RunSettings() {
       </div>
       {found.apis.length > 1 && (
         <fieldset>
-          <legend>Its APIs; none for those of the thread</legend>
+          <legend>Its APIs; unchanged without a choice</legend>
           {found.apis.map((name) => (
             <label class="check" key={name}>
               <input
