@@ -7,7 +7,7 @@ import type { Action, Decision, Interrupt } from "./protocol";
 import { Question } from "./question";
 import { isExplained } from "./keys";
 import { sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 // Edits that were sent, so that one that does not fit comes back as it was written.
 const drafts = new Map<string, Record<string, unknown>>();
@@ -93,7 +93,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
       {actions.length > 1 && (
         <div class="send">
           <p role="status">
-            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide; the run waits for all of them.`}
+            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide.`}
           </p>
           {left > 0 && (
             <button
@@ -110,11 +110,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
           </button>
         </div>
       )}
-      {error.value && (
-        <p class="problem" role="alert">
-          {error.value}
-        </p>
-      )}
+      <Alert text={error.value} />
     </section>
   );
 }
