@@ -122,12 +122,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+    told = {"commit": commit.stdout.strip(), "reader": f"`{name}`" if name else "a script that makes no mistake"}
+    told |= {"trials": str(trials), "table": "\n".join(table(sorted(scores, key=lambda one: one[:2])))}
     page = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
-    lines = "\n".join(table(sorted(scores, key=lambda one: one[:2])))
-    reader = f"`{name}`" if name else "a script that makes no mistake"
-    PAGE.write_text(
-        page.substitute(commit=commit.stdout.strip(), reader=reader, trials=trials, table=lines), encoding="utf-8"
-    )
+    PAGE.write_text(page.substitute(told), encoding="utf-8")
     return 0
 
 
