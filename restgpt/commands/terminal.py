@@ -247,6 +247,9 @@ API_OPTIONS: dict[str, Any] = {
         list[str] | None,
         typer.Option("--exclude", help="Never use operations that a rule like those fits.", metavar="RULE"),
     ],
+    "external": Annotated[
+        bool | None, typer.Option("--external", help="Read the files beside a document to which it refers.")
+    ],
 }
 """The options that name APIs, and their operations that may be used."""
 Apis = Callable[[], Sources]
