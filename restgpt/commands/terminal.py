@@ -220,7 +220,14 @@ def reported(terminal: Terminal) -> Iterator[None]:
         raise typer.Exit(code) from None
 
 
+def _repeated(flag: str, metavar: str, about: str, **more: Any) -> Any:
+    """Return an option that may be repeated."""
+    option = typer.Option(flag, help=f"{about} May be repeated.", metavar=metavar, **more)
+    return Annotated[list[str] | None, option]
+
+
 API_OPTIONS: dict[str, Any] = {
+<<<<<<< HEAD
     "names": Annotated[
         list[str] | None,
         typer.Option(
@@ -250,6 +257,15 @@ API_OPTIONS: dict[str, Any] = {
     "external": Annotated[
         bool | None, typer.Option("--external", help="Read the files beside a document to which it refers.")
     ],
+=======
+    "names": _repeated("--api", "NAME", "Name of an API in apis.yaml.", autocompletion=api_names),
+    "specs": _repeated("--spec", "SOURCE", "Path or URL of an OpenAPI document."),
+    "base_url": Annotated[str | None, typer.Option(help="The base URL of the API, not the document's.", metavar="URL")],
+    "include": _repeated(
+        "--include", "RULE", "Use only operations by method, id, tag, path: 'method=GET path=/trips/**'."
+    ),
+    "exclude": _repeated("--exclude", "RULE", "Never use operations that such a rule fits."),
+>>>>>>> refs/heads/term
 }
 """The options that name APIs, and their operations that may be used."""
 Apis = Callable[[], Sources]

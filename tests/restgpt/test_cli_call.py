@@ -282,3 +282,15 @@ def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path
     assert thread["status"] == "failed"
     assert "There is nothing to undo." in cli("undo", thread["thread"]).out
     assert (called.ok, called.status_code, client.reversals(called.thread)) == (False, status, [])
+
+
+def test_an_undo_of_what_is_gone_says_so(cli: Cli, toy: WorldServer) -> None:
+    made = cli("call", "create_project", *at(toy), "name=Moss", "--approve", "--json").document
+    toy.world.call("DELETE /projects/{project_id}", path={"project_id": made["response"]["body"]["id"]})
+    ran = cli("undo", made["thread"], "--approve")
+    assert (ran.code, "Not done: what it reverses is gone: the API answered with status 404" in ran.out) == (1, True)
+
+
+def test_a_change_without_a_terminal_says_how_to_approve_it(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "create_project", *at(toy), "name=Moss")
+    assert (ran.code, "To decide:  restgpt resume call-" in ran.err, changes(toy)) == (3, True, [])
