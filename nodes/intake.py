@@ -8,7 +8,7 @@ from uuid import uuid4
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
-from restgpt.nodes.dialogue.conversation import answered_by
+from restgpt.nodes.dialogue.conversation import answered_by, unread
 from restgpt.nodes.run.run import CLAIM
 from restgpt.nodes.state.recipe_run import GivenRecipe, begun, instruction_of
 from restgpt.nodes.state.records import FORMAT, Given, RecipeRun, no_usage, placed_id
@@ -27,12 +27,12 @@ class EmptyInstructionError(StoppingError):
 
 
 class UnreadablePartError(StoppingError):
-    """The message with the instruction has a part that is no text, which no role of the agent reads."""
+    """The message with the instruction is a part alone that is no text, which no role of the agent reads."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(
-            f"The message has a part of the type {kind!r}, and RestGPT reads text only. Leave it out, and say in words "
-            "what it shows. Nothing was sent."
+            f"The message is a part of the type {kind!r}, and RestGPT reads text only. Say in words what it shows. "
+            "Nothing was sent."
         )
 
 
@@ -123,7 +123,7 @@ def _new_message(messages: Sequence[AnyMessage], *, taken: str, agent: str) -> A
 
 
 def _text_of(message: AnyMessage) -> str:
-    for part in message.content if isinstance(message.content, list) else ():
-        if isinstance(part, dict) and (kind := part.get("type", "text")) != "text":
-            raise UnreadablePartError(str(kind))
-    return str(message.text)
+    text = str(message.text)
+    if not text.strip() and (kinds := unread(message)):
+        raise UnreadablePartError(kinds[0])
+    return text

@@ -96,7 +96,6 @@ app = typer.Typer(
     help="An agent for any REST API that has an OpenAPI document.",
     epilog="Exit codes: 0 done, 1 the request could not be fulfilled, 2 usage or configuration, 3 paused for approval.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -47,15 +47,29 @@ def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> 
 
 def earlier_text(messages: Sequence[AnyMessage], instruction: str, most: int = CONVERSATION_BUDGET) -> str:
     """Return the conversation beside the instruction for a prompt, its end in `most` characters; empty if none."""
-    told = [message for message in messages if message.type in ("human", "ai") and str(message.text)]
-    asked = next((item for item in reversed(told) if item.type == "human"), None)
+    told = [(message, str(message.text)) for message in messages if message.type in ("human", "ai")]
+    asked = next((message for message, text in reversed(told) if message.type == "human" and text), None)
     if asked is not None and str(asked.text).strip() == instruction:
-        told = [message for message in told if message is not asked]
-    earlier = "\n".join(f"{message.type}: {message.text}" for message in told)
+        told = [(message, "" if message is asked else text) for message, text in told]
+    lines = [
+        (message, part) for message, text in told for part in (text, *map(LEFT_OUT.format, unread(message))) if part
+    ]
+    earlier = "\n".join(f"{message.type}: {part}" for message, part in lines)
     if not earlier:
         return ""
     # The agent's answers quote API responses, so the whole conversation is fenced as data.
     return f"\nEarlier in this conversation:\n{fenced('conversation', earlier[-most:])}\n"
+
+
+LEFT_OUT = "[A part of the type {} stood here, which you cannot see.]"
+"""What a prompt says in place of a part of a message that no role reads."""
+
+
+def unread(message: AnyMessage) -> list[str]:
+    """Return the types of the parts of a person's message that no role reads, such as pictures."""
+    parts = message.content if isinstance(message, HumanMessage) and isinstance(message.content, list) else []
+    kinds = [str(part.get("type", "text"))[:40] for part in parts if isinstance(part, dict)]
+    return [kind for kind in kinds if kind != "text"]
 
 
 RELAYED = "restgpt_relayed"

@@ -9,17 +9,15 @@ import typer
 
 from restgpt.commands.terminal import (
     Apis,
-    AsJson,
     Models,
     MoreSettings,
-    Quiet,
     Terminal,
     Thread,
+    Traced,
     UsageError,
     Writes,
-    naming_apis,
+    command,
     refuse_bytes,
-    reported,
     settings_of,
 )
 
@@ -29,8 +27,9 @@ if TYPE_CHECKING:
     from restgpt.threads import ThreadRecord, Threads
 
 
-@naming_apis
+@command
 def ask(
+    terminal: Traced,
     text: Annotated[str, typer.Argument(help="The instruction, in plain language.", metavar="TEXT")],
     apis: Apis,
     models: Models = None,
@@ -41,14 +40,10 @@ def ask(
     ] = None,
     more: MoreSettings = None,
     thread: Thread = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Answer an instruction with the operations of one or several APIs."""
-    terminal = Terminal(as_json=as_json, quiet=quiet)
-    with reported(terminal):
-        context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
-        _ask(terminal, text, apis(), context, thread)
+    context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
+    _ask(terminal, text, apis(), context, thread)
 
 
 def _ask(terminal: Terminal, text: str, sources: "Sources", context: dict[str, Any], thread: str | None) -> None:

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.terminal import (
-    Apis,
-    AsJson,
-    MoreSettings,
-    Terminal,
-    UsageError,
-    naming_apis,
-    reported,
-    settings_of,
-)
+from restgpt.commands.entries import add, list_entries, remove
+from restgpt.commands.terminal import Apis, MoreSettings, Terminal, UsageError, command, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,11 +15,16 @@ if TYPE_CHECKING:
     from restgpt.specs import Api, Catalogue, Operation, Problem
     from restgpt.tools.settings import Settings
 
-api = typer.Typer(name="api", help="Show or search the operations of an OpenAPI document.", no_args_is_help=True)
+api = typer.Typer(name="api", help="Show or search the operations of APIs, or list APIs.", no_args_is_help=True)
+api.command()(add)
+api.command(name="list")(list_entries)
+api.command()(remove)
 
 
 @api.command()
+@command
 def show(
+    terminal: Terminal,
     source: Annotated[
         str, typer.Argument(help="Path or URL of an OpenAPI document, or a name in apis.yaml.", metavar="SOURCE")
     ],
@@ -44,83 +41,77 @@ def show(
         bool,
         typer.Option("--effects", help="List instead which operations read and which change something, and why."),
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """List the operations and the problems of a document."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.sources import find_operation, load_source
-        from restgpt.tools.settings import Settings
+    from restgpt.sources import find_operation, load_source
+    from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
-        found = load_source(source, settings)
-        if effects:
-            chosen = found.operations if operation is None else [find_operation(operation, [found])]
-            _show_effects(terminal, chosen, settings)
-            return
-        if operation is not None:
-            _show_operation(terminal, find_operation(operation, [found]))
-            return
-        problems = [*found.problems, *(_lint(found) if lint else ())]
-        terminal.document(_api_document(found, problems))
-        terminal.answer(_api_text(found, problems))
+    settings = Settings.from_env()
+    found = load_source(source, settings)
+    if effects:
+        chosen = found.operations if operation is None else [find_operation(operation, [found])]
+        _show_effects(terminal, chosen, settings)
+        return
+    if operation is not None:
+        _show_operation(terminal, find_operation(operation, [found]))
+        return
+    problems = [*found.problems, *(_lint(found) if lint else ())]
+    terminal.document(_api_document(found, problems))
+    terminal.answer(_api_text(found, problems))
 
 
 @api.command()
-@naming_apis
+@command
 def find(
+    terminal: Terminal,
     text: Annotated[str, typer.Argument(help="What the operation should do.", metavar="TEXT")],
     apis: Apis,
     k: Annotated[
         int, typer.Option("-k", min=1, max=1000, metavar="N", help="Maximum number of operations to show.")
     ] = 10,
-    as_json: AsJson = False,
 ) -> None:
     """Search the operations of one or several documents, best match first."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        catalogue = _catalogue(apis)
-        found = catalogue.search(text, k)
-        terminal.document({"query": text, "operations": _listed(found, catalogue)})
-        terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
+    catalogue = _catalogue(apis)
+    found = catalogue.search(text, k)
+    terminal.document({"query": text, "operations": _listed(found, catalogue)})
+    terminal.answer("\n".join(catalogue.line(item) for item in found) or "No operation matches.")
 
 
 @api.command(name="map")
-@naming_apis
+@command
 def show_map(
+    terminal: Terminal,
     apis: Apis,
     part: Annotated[
         str, typer.Argument(help="Part of the map, such as /users/{id} or /users/ab*.", metavar="PART")
     ] = "/",
     budget: Annotated[int, typer.Option(min=50, metavar="TOKENS", help="Maximum tokens of the map.")] = 6000,
-    as_json: AsJson = False,
 ) -> None:
     """Show the paths of one or several documents, or the operations of one part of them."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        catalogue = _catalogue(apis)
-        found = catalogue.map.open(part)
-        terminal.document(
-            {
-                "part": found.path,
-                "count": len(found),
-                "operations": _listed(found.operations, catalogue),
-                "parts": [
-                    {
-                        "part": below.path,
-                        "methods": [item.method for item in below.operations],
-                        "count": len(below),
-                    }
-                    for below in found.parts
-                ],
-            }
-        )
-        terminal.answer(found.text(budget))
+    catalogue = _catalogue(apis)
+    found = catalogue.map.open(part)
+    terminal.document(
+        {
+            "part": found.path,
+            "count": len(found),
+            "operations": _listed(found.operations, catalogue),
+            "parts": [
+                {
+                    "part": below.path,
+                    "methods": [item.method for item in below.operations],
+                    "count": len(below),
+                }
+                for below in found.parts
+            ],
+        }
+    )
+    terminal.answer(found.text(budget))
 
 
 @api.command()
-@naming_apis
+@command
 def functions(
+    terminal: Terminal,
     apis: Apis,
     text: Annotated[
         str, typer.Argument(help="The instruction, which selects functions and fields.", metavar="[TEXT]")
@@ -137,38 +128,36 @@ def functions(
         ),
     ] = None,
     more: MoreSettings = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the typed Python functions that programs call, as a model sees them, with learned shapes."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.argument_writer import functions_of
-        from restgpt.nodes.dialogue.functions import functions_text, select
-        from restgpt.nodes.run.run import Run
-        from restgpt.nodes.run.services import Context, Services
-        from restgpt.sources import find_operation
-        from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.settings import checked_settings
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.argument_writer import functions_of
+    from restgpt.nodes.dialogue.functions import functions_text, select
+    from restgpt.nodes.run.run import Run
+    from restgpt.nodes.run.services import Context, Services
+    from restgpt.sources import find_operation
+    from restgpt.tools.settings import Settings
+    from restgpt.tools.settings.settings import checked_settings
 
-        settings = Settings.from_env()
-        loaded = apis().or_all(settings).load(settings)
-        budgets = settings_of(more, functions_budget=budget, documentation_budget=budget)
-        context = checked_settings(Context, budgets)
-        with open_persistence(settings) as persistence:
-            run = Run(Services(loaded, settings=settings), context, persistence.store, thread="", started=0)
-            if operation is None:
-                shown = functions_text(run, select(run, text), text)
-            else:
-                shown = functions_of(run, [find_operation(operation, loaded)], text)
-        terminal.document({"instruction": text, "functions": shown})
-        terminal.answer(shown)
-        terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
+    settings = Settings.from_env()
+    loaded = apis().or_all(settings).load(settings)
+    budgets = settings_of(more, functions_budget=budget, documentation_budget=budget)
+    context = checked_settings(Context, budgets)
+    with open_persistence(settings) as persistence:
+        run = Run(Services(loaded, settings=settings), context, persistence.store, thread="", started=0)
+        if operation is None:
+            shown = functions_text(run, select(run, text), text)
+        else:
+            shown = functions_of(run, [find_operation(operation, loaded)], text)
+    terminal.document({"instruction": text, "functions": shown})
+    terminal.answer(shown)
+    terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
 
 
 @api.command()
-@naming_apis
+@command
 def permit(
+    terminal: Terminal,
     operation: Annotated[
         str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
     ],
@@ -185,33 +174,30 @@ def permit(
         ),
     ] = "{}",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether the shown permission is to be given.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Let changes that look like one go out unasked; `restgpt memory` lists what you permitted, and takes it back."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.client import Client
-        from restgpt.commands.pairs import arguments_of
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.nodes.run.services import Services
-        from restgpt.tools.settings import Settings
+    from restgpt.client import Client
+    from restgpt.commands.pairs import arguments_of
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.nodes.run.services import Services
+    from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
-        loaded = apis().or_all(settings).load(settings)
-        with open_persistence(settings) as persistence:
-            client = Client(services=Services(loaded, settings=settings, store=persistence.store), **persistence.saved)
-            try:
-                made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
-            except ValueError as error:
-                raise UsageError(str(error)) from None
-            narrowed = client.permissions.narrowed(made)
-            terminal.say(f"{made}" + "".join(f"\nin place of: {item}" for item in narrowed))
-            # What narrows a permission applies at once.
-            if not (yes or narrowed) and not (terminal.is_interactive and terminal.ask("Permit this? [y/N] ") == "y"):
-                raise UsageError("Nothing was permitted. Confirm at a terminal, or with --yes.")
-            client.permissions.permit(made)
-        terminal.document(made.to_json())
-        terminal.answer("Permitted.")
+    settings = Settings.from_env()
+    loaded = apis().or_all(settings).load(settings)
+    with open_persistence(settings) as persistence:
+        client = Client(services=Services(loaded, settings=settings, store=persistence.store), **persistence.saved)
+        try:
+            made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        narrowed = client.permissions.narrowed(made)
+        terminal.say(f"{made}" + "".join(f"\nin place of: {item}" for item in narrowed))
+        # What narrows a permission applies at once.
+        if not (yes or narrowed) and not (terminal.is_interactive and terminal.ask("Permit this? [y/N] ") == "y"):
+            raise UsageError("Nothing was permitted. Confirm at a terminal, or with --yes.")
+        client.permissions.permit(made)
+    terminal.document(made.to_json())
+    terminal.answer("Permitted.")
 
 
 def _catalogue(apis: Apis) -> "Catalogue":

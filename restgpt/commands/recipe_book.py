@@ -10,17 +10,15 @@ import typer
 
 from restgpt.commands.terminal import (
     Apis,
-    AsJson,
     Models,
     MoreSettings,
-    Quiet,
     Terminal,
     Thread,
+    Traced,
     UsageError,
     Writes,
-    naming_apis,
+    command,
     refuse_bytes,
-    reported,
     settings_of,
 )
 
@@ -41,7 +39,9 @@ recipe = typer.Typer(
 
 
 @recipe.command()
+@command
 def save(
+    terminal: Terminal,
     thread: Annotated[str, typer.Argument(help="The id of the thread, as printed by `ask`.", metavar="THREAD")],
     name: Annotated[
         str, typer.Argument(help="The name of the recipe: lower-case letters, digits and hyphens.", metavar="NAME")
@@ -49,18 +49,16 @@ def save(
     description: Annotated[
         str, typer.Option(help="What the recipe does. Default: the instruction.", metavar="TEXT")
     ] = "",
-    as_json: AsJson = False,
 ) -> None:
     """Save the last run of a thread as a recipe."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        refuse_bytes(name, description)
-        _save(terminal, thread, name, description=description.strip())
+    refuse_bytes(name, description)
+    _save(terminal, thread, name, description=description.strip())
 
 
 @recipe.command()
-@naming_apis
+@command
 def run(
+    terminal: Traced,
     apis: Apis,
     target: Annotated[
         str, typer.Argument(help="The name of the recipe, or the path of a recipe file.", metavar="NAME|FILE")
@@ -79,48 +77,42 @@ def run(
     thread: Thread = None,
     models: Models = None,
     more: MoreSettings = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Run a recipe with inputs, without a model: the same approvals, journal and trace as `ask`."""
-    terminal = Terminal(as_json=as_json, quiet=quiet)
-    with reported(terminal):
-        from restgpt.commands.saved_recipe import run_recipe
-        from restgpt.tools.settings import Settings
+    from restgpt.commands.saved_recipe import run_recipe
+    from restgpt.tools.settings import Settings
 
-        refuse_bytes(target, *(inputs or ()))
-        run_recipe(
-            terminal,
-            target,
-            inputs or (),
-            apis(),
-            Settings.from_env(),
-            context=settings_of(more, models=models, writes=writes),
-            heals=heal,
-            thread=thread,
-        )
+    refuse_bytes(target, *(inputs or ()))
+    run_recipe(
+        terminal,
+        target,
+        inputs or (),
+        apis(),
+        Settings.from_env(),
+        context=settings_of(more, models=models, writes=writes),
+        heals=heal,
+        thread=thread,
+    )
 
 
 @recipe.command(name="list")
-def list_recipes(as_json: AsJson = False) -> None:
+@command
+def list_recipes(terminal: Terminal) -> None:
     """List the recipes with their inputs."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.recipes.book import RecipeBook
-        from restgpt.tools.settings import Settings
+    from restgpt.recipes.book import RecipeBook
+    from restgpt.tools.settings import Settings
 
-        book = RecipeBook(Settings.from_env().recipes)
-        recipes, problems = book.all()
-        shown = [
-            {**_about(item), "apis": [api.name for api in item.apis], "file": str(book.path(item.name))}
-            for item in recipes
-        ]
-        terminal.document({"folder": str(book.folder), "recipes": shown, "problems": problems})
-        lines = [line for item in recipes for line in _lines(item)]
-        none = f"There are no recipes in {book.folder}. Save a finished run with `restgpt recipe save THREAD NAME`."
-        terminal.answer("\n".join(lines or [none]))
-        for problem in problems:
-            terminal.say(problem)
+    book = RecipeBook(Settings.from_env().recipes)
+    recipes, problems = book.all()
+    shown = [
+        {**_about(item), "apis": [api.name for api in item.apis], "file": str(book.path(item.name))} for item in recipes
+    ]
+    terminal.document({"folder": str(book.folder), "recipes": shown, "problems": problems})
+    lines = [line for item in recipes for line in _lines(item)]
+    none = f"There are no recipes in {book.folder}. Save a finished run with `restgpt recipe save THREAD NAME`."
+    terminal.answer("\n".join(lines or [none]))
+    for problem in problems:
+        terminal.say(problem)
 
 
 def _lines(item: "Recipe") -> "Iterator[str]":

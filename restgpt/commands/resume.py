@@ -12,15 +12,14 @@ import typer
 
 from restgpt.commands.review import Verdict, ask_person, pending_text
 from restgpt.commands.terminal import (
-    AsJson,
     Exit,
     Models,
     MoreSettings,
-    Quiet,
     Terminal,
+    Traced,
     UsageError,
+    command,
     refuse_bytes,
-    reported,
     settings_of,
 )
 
@@ -34,7 +33,9 @@ if TYPE_CHECKING:
     from restgpt.tools.settings import Settings
 
 
+@command
 def resume(
+    terminal: Traced,
     thread: Annotated[
         str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
     ],
@@ -58,15 +59,11 @@ def resume(
     ] = None,
     models: Models = None,
     more: MoreSettings = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Resume a paused, failed or killed run; a change that was sent is never sent again."""
-    terminal = Terminal(as_json=as_json, quiet=quiet)
-    with reported(terminal):
-        refuse_bytes(reject, respond, edit)
-        verdict = Verdict(approve, reject, respond, edit, only_reads)
-        _resume(terminal, thread, verdict, settings_of(more, models=models))
+    refuse_bytes(reject, respond, edit)
+    verdict = Verdict(approve, reject, respond, edit, only_reads)
+    _resume(terminal, thread, verdict, settings_of(more, models=models))
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:
@@ -153,7 +150,9 @@ def rest_of(agent: "Agent", record: "ThreadRecord") -> Any:
     return {"messages": [instruction_message(record)]}
 
 
+@command
 def undo(
+    terminal: Terminal,
     thread: Annotated[
         str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
     ],
@@ -163,23 +162,20 @@ def undo(
     ] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the reversing requests.")] = False,
     more: MoreSettings = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.threads import Threads
-        from restgpt.tools.settings import Settings
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.threads import Threads
+    from restgpt.tools.settings import Settings
 
-        settings, chosen = Settings.from_env(), settings_of(more)
-        if "writes" in chosen:
-            raise UsageError("--set writes is not for undo, which asks about each request. Use --approve.")
-        with open_persistence(settings) as persistence:
-            record = Threads(persistence.store).get(thread)
-            record = replace(record, context={**record.context, **chosen})
-            with persistence.lock(thread):
-                _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
+    settings, chosen = Settings.from_env(), settings_of(more)
+    if "writes" in chosen:
+        raise UsageError("--set writes is not for undo, which asks about each request. Use --approve.")
+    with open_persistence(settings) as persistence:
+        record = Threads(persistence.store).get(thread)
+        record = replace(record, context={**record.context, **chosen})
+        with persistence.lock(thread):
+            _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
 
 
 class _Undoing:

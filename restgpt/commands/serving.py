@@ -26,11 +26,11 @@ from restgpt.commands.terminal import (
     Exit,
     Models,
     MoreSettings,
+    Silent,
     Terminal,
     UsageError,
     Writes,
-    naming_apis,
-    reported,
+    command,
     say_address_of_dotenv,
     settings_of,
 )
@@ -52,8 +52,9 @@ GRACE_S = 5
 """How long a stopping server waits for its connections, in seconds."""
 
 
-@naming_apis
+@command
 def mcp(
+    terminal: Silent,
     apis: Apis,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[
@@ -79,20 +80,18 @@ def mcp(
     ] = DAY_S,
 ) -> None:
     """Serve the APIs as MCP tools. Each change is put to a person: by the client, or with `restgpt resume`."""
-    terminal = Terminal()
-    with reported(terminal):
-        if find_spec("mcp") is None:
-            raise UsageError(f"The packages for MCP are not installed. Install them with: {extra_command('mcp')}")
-        if tags and not direct:
-            raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
-        from restgpt.tools.settings import Settings
+    if find_spec("mcp") is None:
+        raise UsageError(f"The packages for MCP are not installed. Install them with: {extra_command('mcp')}")
+    if tags and not direct:
+        raise UsageError("--tag chooses the operations that --direct makes tools. Give --direct --tag TAG.")
+    from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
-        sources = apis().or_all(settings)
-        options = settings_of(more, models=models, writes=writes)
-        chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
-        with open_server(settings, sources, options, **chosen) as opened:
-            _serve(opened, terminal, settings, http=http, host=host, port=port)
+    settings = Settings.from_env()
+    sources = apis().or_all(settings)
+    options = settings_of(more, models=models, writes=writes)
+    chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
+    with open_server(settings, sources, options, **chosen) as opened:
+        _serve(opened, terminal, settings, http=http, host=host, port=port)
 
 
 @contextmanager
@@ -262,7 +261,9 @@ PAUSE_S = 0.2
 """The time between two looks at the signals and the server, in seconds."""
 
 
+@command
 def studio(
+    terminal: Silent,
     further: Annotated[
         list[str] | None,
         typer.Argument(help="Options of `langgraph dev`, after --, such as -- --port 3000.", metavar="-- OPTION"),
@@ -273,8 +274,7 @@ def studio(
 
     Without an API in apis.yaml, they work on a simulated team board, which forgets its changes at the end.
     """
-    terminal = Terminal()
-    with reported(terminal), ExitStack() as stack:
+    with ExitStack() as stack:
         if find_spec("langgraph_api") is None:
             raise UsageError(
                 "The development server of LangGraph is not installed. Install it: pip install 'langgraph-cli[inmem]'."

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from restgpt.commands.completion import argument_names, operation_names
 from restgpt.commands.curl import curl_line
 from restgpt.commands.documents import operation_document
 from restgpt.commands.pairs import arguments_of, paired_arguments
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import (
     Apis,
-    AsJson,
     Exit,
     MoreSettings,
-    Quiet,
     Terminal,
+    Traced,
     UsageError,
     Writes,
-    naming_apis,
-    reported,
+    command,
     settings_of,
 )
 from restgpt.outcome import Called, Pending
@@ -235,14 +234,16 @@ def _request_text(shown: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@naming_apis
+@command
 def call(
+    terminal: Traced,
     apis: Apis,
     operation: Annotated[
         str,
         typer.Argument(
             help="Name, operationId or `METHOD /path` of the operation. Without it, the operations are listed.",
             metavar="[OPERATION]",
+            autocompletion=operation_names,
         ),
     ] = "",
     pairs: Annotated[
@@ -251,6 +252,7 @@ def call(
             help="Arguments: name=text, name:=JSON, Header:text, name@FILE; the document knows their places, and "
             "query.name=text names one.",
             metavar="[NAME=VALUE]...",
+            autocompletion=argument_names,
         ),
     ] = None,
     arguments: Annotated[
@@ -289,45 +291,41 @@ def call(
         Path | None, typer.Option("--output", help="Write the response body to a file, text as UTF-8.", metavar="PATH")
     ] = None,
     more: MoreSettings = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
-    terminal = Terminal(as_json=as_json, quiet=quiet)
-    with reported(terminal):
-        from restgpt.client import Client
-        from restgpt.nodes.run.services import Context, Services
-        from restgpt.outcome import Called
-        from restgpt.tools.request.files import FilePolicy
-        from restgpt.tools.request.view import view
-        from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.settings import checked_settings
+    from restgpt.client import Client
+    from restgpt.nodes.run.services import Context, Services
+    from restgpt.outcome import Called
+    from restgpt.tools.request.files import FilePolicy
+    from restgpt.tools.request.view import view
+    from restgpt.tools.settings import Settings
+    from restgpt.tools.settings.settings import checked_settings
 
-        settings = Settings.from_env()
-        context = checked_settings(Context, settings_of(more, writes=writes))
-        services = Services(apis().or_all(settings).load(settings), defaults=context, settings=settings)
-        client = Client(services=services)
-        if not operation:
-            terminal.document({"operations": list(map(operation_document, client.catalogue))})
-            terminal.answer("\n".join(map(client.catalogue.line, client.catalogue)))
-            return
-        policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
-        if pairs and arguments != "{}":
-            raise UsageError("Give arguments as NAME=VALUE or with --args, not in both ways.")
-        given = paired_arguments(client.operation(operation), pairs) if pairs else arguments_of(arguments)
-        made = client.draft(operation, given, files=policy)
-        if curl:
-            line = curl_line(made, services.http.credentials, client.session().redactor(made.operation.api))
-            terminal.document({"curl": line})
-            terminal.answer(line)
-            return
-        if output is not None:
-            _check_output(output)
-        shown = view(made.request, client.session().redactor(made.operation.api))
-        # A plain read leaves nothing in the database, and what a person permitted does not matter to it.
-        done = Called(made.over("held").to_json()) if dry_run else client.read(made) if made.effect.is_read else None
-        verdict = Verdict(approve=True, only_reads=only_reads) if approve or only_reads else None
-        report(terminal, done or _kept(terminal, services, made, verdict), request=shown, output=output)
+    settings = Settings.from_env()
+    context = checked_settings(Context, settings_of(more, writes=writes))
+    services = Services(apis().or_all(settings).load(settings), defaults=context, settings=settings)
+    client = Client(services=services)
+    if not operation:
+        terminal.document({"operations": list(map(operation_document, client.catalogue))})
+        terminal.answer("\n".join(map(client.catalogue.line, client.catalogue)))
+        return
+    policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
+    if pairs and arguments != "{}":
+        raise UsageError("Give arguments as NAME=VALUE or with --args, not in both ways.")
+    given = paired_arguments(client.operation(operation), pairs) if pairs else arguments_of(arguments)
+    made = client.draft(operation, given, files=policy)
+    if curl:
+        line = curl_line(made, services.http.credentials, client.session().redactor(made.operation.api))
+        terminal.document({"curl": line})
+        terminal.answer(line)
+        return
+    if output is not None:
+        _check_output(output)
+    shown = view(made.request, client.session().redactor(made.operation.api))
+    # A plain read leaves nothing in the database, and what a person permitted does not matter to it.
+    done = Called(made.over("held").to_json()) if dry_run else client.read(made) if made.effect.is_read else None
+    verdict = Verdict(approve=True, only_reads=only_reads) if approve or only_reads else None
+    report(terminal, done or _kept(terminal, services, made, verdict), request=shown, output=output)
 
 
 def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdict | None) -> "Called | Pending":

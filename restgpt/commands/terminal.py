@@ -12,16 +12,17 @@ import logging
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from restgpt.commands.completion import api_names
 from restgpt.sources import Sources
 from restgpt.tools.model import ROLES
 from restgpt.tools.text.quotation import visible, visible_json
@@ -221,7 +222,10 @@ def reported(terminal: Terminal) -> Iterator[None]:
 
 API_OPTIONS: dict[str, Any] = {
     "names": Annotated[
-        list[str] | None, typer.Option("--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME")
+        list[str] | None,
+        typer.Option(
+            "--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME", autocompletion=api_names
+        ),
     ],
     "specs": Annotated[
         list[str] | None,
@@ -249,24 +253,36 @@ Apis = Callable[[], Sources]
 """Makes the sources that the options name; raises `UsageError`, `SettingsError`, `SpecError`."""
 
 
-def naming_apis(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `API_OPTIONS` in place of its parameter `apis`, which gets `Apis`."""
+Silent: TypeAlias = Annotated[Terminal, "silent"]
+Traced: TypeAlias = Annotated[Terminal, "traced"]
+"""The terminal of a command without `--json`, and of one with `--quiet` too."""
 
-    @wraps(command)
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function: its `terminal` and `apis` are made of options, and expected errors are reported."""
+    own = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in signature(function).parameters.values()]
+    found = {item.name: item.annotation for item in own}
+    has_apis = "apis" in found
+    flags: dict[str, Any] = {} if found["terminal"] == Silent else {"as_json": AsJson}
+    flags |= {"quiet": Quiet} if found["terminal"] == Traced else {}
+
+    @wraps(function)
     def run(**given: Any) -> None:
-        named = {name: given.pop(name) for name in API_OPTIONS}
+        terminal = Terminal(**{name: given.pop(name) for name in flags})
+        named = {name: given.pop(name) for name in API_OPTIONS if has_apis}
 
         def apis() -> Sources:
             refuse_bytes(named["base_url"], *(named["names"] or ()), *(named["specs"] or ()))
             return Sources.given(**named)
 
-        command(**given, apis=apis)
+        with reported(terminal):
+            function(terminal=terminal, **given, **({"apis": apis} if has_apis else {}))
 
-    options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=API_OPTIONS[name]) for name in API_OPTIONS
-    ]
-    own = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in signature(command).parameters.values()]
-    listed = [part for item in own for part in (options if item.name == "apis" else [item])]
+    def options(kinds: Mapping[str, Any], default: Any) -> list[Parameter]:
+        return [Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name]) for name in kinds]
+
+    made = {"terminal": [], "apis": options(API_OPTIONS, None)}
+    listed = [*(part for item in own for part in made.get(item.name, [item])), *options(flags, False)]
     run.__dict__["__signature__"] = Signature(listed)
     run.__annotations__ = {item.name: item.annotation for item in listed}
     return run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.terminal import AsJson, Terminal, UsageError, reported
+from restgpt.commands.terminal import Terminal, UsageError, command
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -24,7 +24,9 @@ SHOWN = 60
 """The number of characters of an instruction that the list shows."""
 
 
+@command
 def threads(
+    terminal: Terminal,
     names: Annotated[
         list[str] | None, typer.Argument(help="Show this thread with its steps, requests and cost.", metavar="ID")
     ] = None,
@@ -49,28 +51,25 @@ def threads(
             show_default=False,
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """List the threads (the last used first), show one, or delete some."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.tools.settings import Settings
 
-        _check(names or (), older_than, delete=delete, more=yes or force)
-        if request is not None and (delete or len(names or ()) != 1):
-            raise UsageError("--request prints a waiting request of one thread: restgpt threads ID --request N.")
-        settings = Settings.from_env()
-        with open_persistence(settings) as persistence:
-            records = _chosen(persistence, names or (), older_than)
-            if delete:
-                _delete(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
-            elif request is not None:
-                _show_request(terminal, persistence, records[0], settings, request)
-            elif names:
-                _show(terminal, persistence, records[0])
-            else:
-                _list(terminal, persistence, records)
+    _check(names or (), older_than, delete=delete, more=yes or force)
+    if request is not None and (delete or len(names or ()) != 1):
+        raise UsageError("--request prints a waiting request of one thread: restgpt threads ID --request N.")
+    settings = Settings.from_env()
+    with open_persistence(settings) as persistence:
+        records = _chosen(persistence, names or (), older_than)
+        if delete:
+            _delete(terminal, persistence, records, all_or_none=bool(names), yes=yes, force=force)
+        elif request is not None:
+            _show_request(terminal, persistence, records[0], settings, request)
+        elif names:
+            _show(terminal, persistence, records[0])
+        else:
+            _list(terminal, persistence, records)
 
 
 def _check(names: Sequence[str], older_than: float | None, *, delete: bool, more: bool) -> None:

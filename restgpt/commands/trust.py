@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from restgpt.commands.terminal import AsJson, Terminal, UsageError, reported
+from restgpt.commands.terminal import Terminal, UsageError, command, reported
 
 if TYPE_CHECKING:
     from restgpt.calling.notes import Noted
@@ -20,34 +20,33 @@ if TYPE_CHECKING:
     from restgpt.tools.errors import FolderError
 
 
+@command
 def allow(
+    terminal: Terminal,
     folder: Annotated[
         Path | None, typer.Argument(help="The folder; without it, the working directory.", metavar="FOLDER")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the allowed folders instead.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the allowance of the folder back instead.")] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Let .env, apis.yaml and recipes of a folder count, and those below it if it is the root of a Git repository."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.tools.settings.environment import AllowedFolders, home_of
+    from restgpt.tools.settings.environment import AllowedFolders, home_of
 
-        kept, chosen = AllowedFolders(home_of()), (folder or Path()).expanduser().resolve()
-        if revoke:
-            if not kept.revoke(chosen):
-                raise UsageError(f"{chosen} was not allowed. `restgpt allow --list` lists the folders that are.")
-        elif not listed:
-            if not chosen.is_dir():
-                raise UsageError(f"{chosen} is not a folder.")
-            kept.allow(chosen)
-        folders = [str(item) for item in kept.listed()]
-        terminal.document({"folders": folders})
-        if listed:
-            terminal.answer("\n".join(folders) or "No folder is allowed.")
-        else:
-            does = "do not count any more" if revoke else "count from now on"
-            terminal.answer(f"{chosen}: its .env, its apis.yaml and its recipes, as far as there are any, {does}.")
+    kept, chosen = AllowedFolders(home_of()), (folder or Path()).expanduser().resolve()
+    if revoke:
+        if not kept.revoke(chosen):
+            raise UsageError(f"{chosen} was not allowed. `restgpt allow --list` lists the folders that are.")
+    elif not listed:
+        if not chosen.is_dir():
+            raise UsageError(f"{chosen} is not a folder.")
+        kept.allow(chosen)
+    folders = [str(item) for item in kept.listed()]
+    terminal.document({"folders": folders})
+    if listed:
+        terminal.answer("\n".join(folders) or "No folder is allowed.")
+    else:
+        does = "do not count any more" if revoke else "count from now on"
+        terminal.answer(f"{chosen}: its .env, its apis.yaml and its recipes, as far as there are any, {does}.")
 
 
 def read_folder(env_file: Path | None, apis: Path | None, *more: Path, as_json: bool) -> None:
@@ -87,7 +86,9 @@ def _is_trusted(terminal: Terminal, error: "FolderError") -> bool:
     return terminal.ask(question).lower() in ("y", "yes")
 
 
+@command
 def login(
+    terminal: Terminal,
     name: Annotated[
         str, typer.Argument(help="A name in apis.yaml, or the path or URL of an OpenAPI document.", metavar="NAME")
     ],
@@ -113,45 +114,42 @@ def login(
         bool, typer.Option("--yes", help="Log in at the server that the document names, without asking about it.")
     ] = False,
     seconds: Annotated[float, typer.Option(help="Seconds to wait for the login.", min=1, metavar="SECONDS")] = 300.0,
-    as_json: AsJson = False,
 ) -> None:
     """Log in to an API with OAuth2 (authorization code with PKCE), and save the token in a file of mode 600."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.sources import load_source
-        from restgpt.tools.auth.login import log_in, login_scheme
-        from restgpt.tools.auth.oauth import OAuthTokens
-        from restgpt.tools.settings import Settings
+    from restgpt.sources import load_source
+    from restgpt.tools.auth.login import log_in, login_scheme
+    from restgpt.tools.auth.oauth import OAuthTokens
+    from restgpt.tools.settings import Settings
 
-        settings = Settings.from_env()
-        api = load_source(name, settings)
-        chosen = login_scheme(api, scheme)
+    settings = Settings.from_env()
+    api = load_source(name, settings)
+    chosen = login_scheme(api, scheme)
 
-        def open_browser(url: str) -> None:
-            terminal.say(f"Log in here:\n  {url}")
-            if not no_browser:
-                import webbrowser
+    def open_browser(url: str) -> None:
+        terminal.say(f"Log in here:\n  {url}")
+        if not no_browser:
+            import webbrowser
 
-                webbrowser.open(url)
+            webbrowser.open(url)
 
-        def confirm(question: str) -> bool:
-            if yes or not terminal.is_interactive:
-                terminal.say(question)
-                return yes
-            return terminal.ask(f"{question} [y/N] ").lower() in ("y", "yes")
+    def confirm(question: str) -> bool:
+        if yes or not terminal.is_interactive:
+            terminal.say(question)
+            return yes
+        return terminal.ask(f"{question} [y/N] ").lower() in ("y", "yes")
 
-        log_in(
-            OAuthTokens(settings),
-            api,
-            chosen,
-            open_browser=open_browser,
-            port=port,
-            scopes=scope or (),
-            seconds=seconds,
-            confirm=confirm,
-        )
-        terminal.document({"api": api.name, "scheme": chosen.key})
-        terminal.answer(f"Logged in to {api.name}.")
+    log_in(
+        OAuthTokens(settings),
+        api,
+        chosen,
+        open_browser=open_browser,
+        port=port,
+        scopes=scope or (),
+        seconds=seconds,
+        confirm=confirm,
+    )
+    terminal.document({"api": api.name, "scheme": chosen.key})
+    terminal.answer(f"Logged in to {api.name}.")
 
 
 Kept = TypeVar("Kept", "Permission", "Noted")
@@ -168,63 +166,61 @@ memory = typer.Typer(name="memory", help="List what was learned and what you per
 
 
 @memory.command(name="list")
-def show(operation: OperationFilter = None, name: ApiFilter = None, as_json: AsJson = False) -> None:
+@command
+def show(terminal: Terminal, operation: OperationFilter = None, name: ApiFilter = None) -> None:
     """List what you permitted beyond one request, and what servers demanded beyond their documents."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.notes import Notes
-        from restgpt.calling.permissions import Permissions
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
+    from restgpt.calling.notes import Notes
+    from restgpt.calling.permissions import Permissions
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.tools.settings import Settings
 
-        with open_persistence(Settings.from_env()) as persistence:
-            permitted = _about(Permissions(persistence.store).listed(), operation, name)
-            noted = _about(Notes(persistence.store).listed(), operation, name)
-        kept: dict[str, list[Any]] = {"permissions": permitted, "notes": noted}
-        terminal.document({kind: [item.to_json() for item in items] for kind, items in kept.items()})
-        lines = [f"permission  {item}" for item in permitted]
-        lines += [
-            f"note  {item.api} ({item.base_url}): {item.name}, {item.operation}: {note.text}"
-            for item in noted
-            for note in item.notes
-        ]
-        terminal.answer("\n".join(lines) or "Nothing is kept.")
+    with open_persistence(Settings.from_env()) as persistence:
+        permitted = _about(Permissions(persistence.store).listed(), operation, name)
+        noted = _about(Notes(persistence.store).listed(), operation, name)
+    kept: dict[str, list[Any]] = {"permissions": permitted, "notes": noted}
+    terminal.document({kind: [item.to_json() for item in items] for kind, items in kept.items()})
+    lines = [f"permission  {item}" for item in permitted]
+    lines += [
+        f"note  {item.api} ({item.base_url}): {item.name}, {item.operation}: {note.text}"
+        for item in noted
+        for note in item.notes
+    ]
+    terminal.answer("\n".join(lines) or "Nothing is kept.")
 
 
 @memory.command()
+@command
 def forget(
+    terminal: Terminal,
     kind: Annotated[
         Literal["permissions", "notes", "shapes"],
         typer.Argument(help="What you permitted, what servers demanded, or the shapes of the answers of all APIs."),
     ],
     operation: OperationFilter = None,
     name: ApiFilter = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take permissions back, or delete notes or shapes."""
-    terminal = Terminal(as_json=as_json)
-    with reported(terminal):
-        from restgpt.calling.notes import Notes
-        from restgpt.calling.permissions import Permissions
-        from restgpt.calling.shapes import Shapes
-        from restgpt.graph.persistence import open_persistence
-        from restgpt.tools.settings import Settings
+    from restgpt.calling.notes import Notes
+    from restgpt.calling.permissions import Permissions
+    from restgpt.calling.shapes import Shapes
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.tools.settings import Settings
 
-        if kind == "shapes" and (operation or name):
-            raise UsageError("Shapes are forgotten all at once. Leave OPERATION and --api out.")
-        with open_persistence(Settings.from_env()) as persistence:
-            if kind == "shapes":
-                count = Shapes(persistence.store).clear()
-            else:
-                kept: Any = Permissions(persistence.store) if kind == "permissions" else Notes(persistence.store)
-                chosen = _about(kept.listed(), operation, name)
-                for item in chosen:
-                    (kept.revoke if kind == "permissions" else kept.forget)(item)
-                count = len(chosen)
-        if operation is not None and not count:
-            raise UsageError(f"There are no {kind} of {operation!r}. `restgpt memory list` lists what there is.")
-        terminal.document({"forgotten": count})
-        terminal.answer(f"Forgotten: {count} {kind if count != 1 else kind.removesuffix('s')}.")
+    if kind == "shapes" and (operation or name):
+        raise UsageError("Shapes are forgotten all at once. Leave OPERATION and --api out.")
+    with open_persistence(Settings.from_env()) as persistence:
+        if kind == "shapes":
+            count = Shapes(persistence.store).clear()
+        else:
+            kept: Any = Permissions(persistence.store) if kind == "permissions" else Notes(persistence.store)
+            chosen = _about(kept.listed(), operation, name)
+            for item in chosen:
+                (kept.revoke if kind == "permissions" else kept.forget)(item)
+            count = len(chosen)
+    if operation is not None and not count:
+        raise UsageError(f"There are no {kind} of {operation!r}. `restgpt memory list` lists what there is.")
+    terminal.document({"forgotten": count})
+    terminal.answer(f"Forgotten: {count} {kind if count != 1 else kind.removesuffix('s')}.")
 
 
 def _about(items: Iterable[Kept], operation: str | None, api: str | None) -> list[Kept]:

@@ -138,7 +138,24 @@ def test_the_rules_of_the_host_reach_the_model(board: Board) -> None:
     assert "Answer in Latin." not in str(model.prompts[0][1].text)
 
 
-def test_a_picture_beside_the_text_is_refused_with_a_sentence(board: Board) -> None:
-    parts: Any = [{"type": "text", "text": "How many?"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+PICTURE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,c2VjcmV0"}}
+LEFT_OUT = "human: [A part of the type image_url stood here, which you cannot see.]"
+
+
+def test_a_picture_beside_the_text_or_before_it_is_left_out_and_the_model_is_told(board: Board) -> None:
+    asked: Any = [{"type": "text", "text": "How many tasks are there?"}, PICTURE]
+    model = behind(board, HumanMessage([PICTURE]), AIMessage("A cat."), HumanMessage(asked))
+    told = model.texts[0]
+    assert (told.count(LEFT_OUT), "c2VjcmV0" in told, told.count("How many tasks are there?")) == (2, False, 1)
+    assert told.index("ai: A cat.") < told.rindex(LEFT_OUT) < told.index("How many tasks are there?")
+
+
+def test_parts_of_an_answer_that_only_its_model_reads_are_no_news(board: Board) -> None:
+    thought: Any = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "A cat."}]
+    model = behind(board, HumanMessage("Hi."), AIMessage(thought), HumanMessage("How many tasks are there?"))
+    assert "you cannot see" not in model.texts[0]
+
+
+def test_a_picture_alone_is_refused_with_a_sentence(board: Board) -> None:
     with pytest.raises(UnreadablePartError, match="a part of the type 'image_url', and RestGPT reads text only"):
-        behind(board, HumanMessage(parts))
+        behind(board, HumanMessage([PICTURE]))

@@ -339,5 +339,6 @@ def test_a_json_patch_is_a_list_of_operations_whatever_the_document_calls_it(sch
             responses: {{}}
     """)
     sent = api.operation("patch_item").sent
-    assert sent is not None and sent.items is not None
+    assert sent is not None
+    assert sent.items is not None
     assert list(sent.items.fields) == ["op", "path", "from", "value"]

@@ -11,11 +11,11 @@ from restgpt.commands.terminal import (
     Apis,
     Models,
     MoreSettings,
+    Silent,
     Terminal,
     UsageError,
     Writes,
-    naming_apis,
-    reported,
+    command,
     settings_of,
 )
 from restgpt.tools.errors import extra_command
@@ -28,8 +28,9 @@ PORT, PORTS = 8780, 20
 """The port of the page, and how many from there on are tried."""
 
 
-@naming_apis
+@command
 def ui(
+    terminal: Silent,
     apis: Apis,
     models: Models = None,
     writes: Writes = None,
@@ -49,23 +50,21 @@ def ui(
 
     The APIs and settings are those of new threads; a thread that was begun before keeps its own. Ctrl-C ends the page.
     """
-    terminal = Terminal()
-    with reported(terminal):
-        if find_spec("starlette") is None or find_spec("uvicorn") is None:
-            raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
-        from restgpt.commands.terminal import say_address_of_dotenv
-        from restgpt.nodes.run.services import Context
-        from restgpt.tools.settings import Settings
-        from restgpt.tools.settings.settings import checked_settings
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UsageError(f"The packages of the page are not installed. Install them: {extra_command('ui')}")
+    from restgpt.commands.terminal import say_address_of_dotenv
+    from restgpt.nodes.run.services import Context
+    from restgpt.tools.settings import Settings
+    from restgpt.tools.settings.settings import checked_settings
 
-        context = settings_of(more, models=models, writes=writes)
-        checked_settings(Context, context)
-        settings = Settings.from_env()
-        sources = apis()
-        # Errors in them are told now, not at the first instruction.
-        sources.load(settings)
-        say_address_of_dotenv(terminal)
-        _serve(terminal, settings, sources, context, port=port, opens=opens)
+    context = settings_of(more, models=models, writes=writes)
+    checked_settings(Context, context)
+    settings = Settings.from_env()
+    sources = apis()
+    # Errors in them are told now, not at the first instruction.
+    sources.load(settings)
+    say_address_of_dotenv(terminal)
+    _serve(terminal, settings, sources, context, port=port, opens=opens)
 
 
 def _serve(

@@ -201,6 +201,8 @@ def test_an_operation_may_be_a_file_of_its_own_whose_lists_have_names_of_whole_d
     api = load_api(tmp_path / "main.json", allow_external=True)
     found = api.operation("domains_list")
     assert [item.name for item in found.parameters] == ["page", "size"]
-    assert found.received is not None and found.received.fields["data"].items is not None
+    assert found.received is not None
+    assert found.received.fields["data"].items is not None
     assert list(found.received.fields["data"].items.fields) == ["name"]
-    assert not api.problems and not found.problems
+    assert not api.problems
+    assert not found.problems

@@ -1,0 +1,167 @@
+"""Guards `restgpt api add`, `list` and `remove`, and what a shell completes."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+import yaml
+from cli import TOY, Cli
+from paths import openapi
+
+from restgpt.tools.settings.environment import AllowedFolders
+
+FILE = """\
+# Ours.
+trains: trains.yaml  # by rail
+
+# By sea,
+# and slow.
+ferries:
+  spec: ferries.yaml
+  # No one reads this.
+  notes: Slow.
+
+# By air.
+planes: {spec: planes.yaml}
+"""
+
+
+def entries() -> dict[str, object]:
+    return dict(yaml.safe_load(Path("apis.yaml").read_text()))
+
+
+def test_an_api_is_added_with_its_base_url_and_counts_at_once(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("board.yaml").write_text(Path(TOY).read_text())
+    added = cli("api", "add", "board", "board.yaml", "--base-url", "http://board.test/v1")
+    assert (added.code, added.out.splitlines()[0]) == (0, "apis.yaml has the API board with 11 operations.")
+    assert "Set RESTGPT_AUTH_BOARD_KEY to the credential of key." in added.out
+    assert entries() == {"board": {"spec": "board.yaml", "base_url": "http://board.test/v1"}}
+    monkeypatch.setenv("RESTGPT_AUTH_BOARD_KEY", "k")
+    assert cli("call", "list_projects", "--api", "board", "--dry-run").out.startswith(
+        "GET http://board.test/v1/projects"
+    )
+    assert cli("api", "list").out == "board  http://board.test/v1\n"
+    assert folder in AllowedFolders(cli.home).listed()
+
+
+def test_recipes_that_nobody_allowed_are_not_allowed_with_the_new_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "strange"
+    (folder / "recipes").mkdir(parents=True)
+    (folder / "recipes" / "theirs.yaml").write_text("recipe: x")
+    monkeypatch.chdir(folder)
+    ran = cli("api", "add", "board", TOY)
+    assert (ran.code, f"{folder} has recipes" in ran.err, Path("apis.yaml").exists()) == (2, True, False)
+
+
+def test_the_rest_of_the_file_stays_as_it_is(cli: Cli) -> None:
+    Path("apis.yaml").write_text(FILE)
+    assert cli("api", "add", "board", TOY, "--auth", "key=BOARD_KEY").code == 0
+    text = Path("apis.yaml").read_text()
+    assert text.startswith(FILE)
+    assert text.removeprefix(FILE) == f"\nboard:\n  spec: {TOY}\n  auth:\n    key: ${{BOARD_KEY}}\n"
+    assert cli("api", "remove", "ferries").code == 0
+    gone = "ferries:\n  spec: ferries.yaml\n  # No one reads this.\n  notes: Slow.\n"
+    assert Path("apis.yaml").read_text() == text.replace(gone, "")
+    assert cli("api", "remove", "trains").code == 0
+    assert cli("api", "remove", "planes", "--json").document["name"] == "planes"
+    assert [*entries()] == ["board"]
+    listed = cli("api", "list", "--json").document["apis"]
+    assert listed == [{"name": "board", "spec": TOY, "base_url": None, "missing": ["BOARD_KEY"]}]
+    assert cli("api", "remove", "board").code == 0
+    assert "has no entries" in cli("api", "list").out
+
+
+@pytest.mark.parametrize("text", ['{"a": "a.yaml", "b": "b.yaml"}', "{a: a.yaml,\n b: b.yaml}\n"])
+def test_a_file_in_another_form_is_left_alone(cli: Cli, text: str) -> None:
+    Path("apis.yaml").write_text(text)
+    for words in (["add", "board", TOY], ["remove", "a"]):
+        ran = cli("api", *words)
+        assert (ran.code, "has its entries in another form" in ran.err, Path("apis.yaml").read_text()) == (
+            2,
+            True,
+            text,
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["add", "Trains", TOY], "apis.yaml has an entry Trains. Remove it first"),
+        (["add", "board", "none.yaml"], "none.yaml"),
+        (["add", "board", TOY, "--auth", "token=X"], "--auth names token, but the schemes are: key, bearer."),
+        (["add", "board", TOY, "--auth", "key=s3cr-et"], "'s3cr-et' is no name of a variable"),
+        (["remove", "boats"], "apis.yaml has no entry boats. Its entries are: trains, ferries, planes."),
+    ],
+)
+def test_what_cannot_be_done_changes_nothing(cli: Cli, words: list[str], told: str) -> None:
+    Path("apis.yaml").write_text(FILE)
+    ran = cli("api", *words)
+    assert (ran.code, told in ran.err, Path("apis.yaml").read_text()) == (2, True, FILE)
+
+
+def test_a_person_is_asked_for_the_name_of_each_variable(cli: Cli) -> None:
+    code, screen = cli.on_a_terminal("api", "add", "board", TOY, prompt="]: ", answer=["MY_KEY", ""])
+    assert code == 0, screen
+    assert "The variable with the credential of key [RESTGPT_AUTH_BOARD_KEY]: " in screen
+    assert entries() == {"board": {"spec": TOY, "auth": {"key": "${MY_KEY}"}}}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("re", ["resume", "recipe"]),
+        ("api re", ["remove"]),
+        ("call --api b", ["board"]),
+        ("call --spec TOY delete_", ["delete_project", "delete_task"]),
+        ("call delete_p", ["delete_project"]),
+        ("call --exclude method=DELETE --spec TOY create_task ti", ["title="]),
+        ("call create_task project_id=1 n", ["notes="]),
+        ("call --spec none.yaml x", []),
+        ("call --api none x", []),
+        ("call none x", []),
+    ],
+)
+def test_a_shell_completes_commands_apis_operations_and_arguments(
+    cli: Cli, words: str, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("apis.yaml").write_text(f"board: {TOY}\n")
+    typed = f"restgpt {words.replace('TOY', TOY)}"
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    monkeypatch.setenv("_RESTGPT_COMPLETE", "complete_bash")
+    assert cli().out.split() == found
+
+
+def test_completion_fetches_no_document(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        Path("apis.yaml").write_text(f"far: http://127.0.0.1:{server.getsockname()[1]}/x.json\n")
+        monkeypatch.setenv("COMP_WORDS", "restgpt call --api far x")
+        monkeypatch.setenv("COMP_CWORD", "4")
+        monkeypatch.setenv("_RESTGPT_COMPLETE", "complete_bash")
+        assert cli().out.strip() == ""
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_no_file_of_a_folder_that_nobody_allowed_is_completed(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path.parent)
+    folder = tmp_path.parent / f"{tmp_path.name}-strange"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("doc.json").write_text(json.dumps(openapi({})))
+    Path("apis.yaml").write_text("theirs: doc.json\n")
+    monkeypatch.setenv("COMP_WORDS", "restgpt call --api th")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    monkeypatch.setenv("_RESTGPT_COMPLETE", "complete_bash")
+    assert cli().out.strip() == ""
