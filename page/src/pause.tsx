@@ -70,7 +70,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
     <section class={actions.length > 1 ? "pause many" : "pause"} aria-label="Changes that wait for your decision">
       {isExplained.value && (
         <p class="own" role="status">
-          Keys, in the change that has the focus: a approve, e edit, r reject, Escape close, Tab go on.
+          Keys, in the change that has the focus: a approve, n the next ones too, e edit, r reject, Escape close.
         </p>
       )}
       {order.map((index) => {

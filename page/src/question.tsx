@@ -184,7 +184,7 @@ function Choice(props: QuestionProps & { note: string }) {
               Approve
             </button>
             {action.permit && (
-              <button type="button" onClick={choose("permit")}>
+              <button type="button" aria-keyshortcuts="n" onClick={choose("permit")}>
                 Approve, and the next ones too…
               </button>
             )}

@@ -36,6 +36,7 @@ from restgpt.specs import Operation
 from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.entry import WRITES
+from restgpt.tools.text.storable import storable_text
 
 AGENT, UNDO = "restgpt", "undo"
 """The graphs of the page."""
@@ -144,14 +145,13 @@ class PageThreads:
     def rename(self, thread: str, name: str) -> dict[str, Any]:
         """Give a thread a title, which only the page shows, and return the thread."""
         record = self._records.get(thread)
-        refuse_bytes(name)
-        self._kept.store.put(TITLES, thread, {"name": name.strip() or record.instruction}, index=False)
+        self._kept.store.put(TITLES, thread, {"name": storable_text(name.strip()) or record.instruction}, index=False)
         return self.get(thread)
 
     def choices(self) -> dict[str, Any]:
         """Return what may be chosen for the next run: APIs, how changes are treated at most, and its model else."""
         apis = tuple(self._settings.apis) if self._sources.is_empty else self._sources.names
-        writes = WRITES[: WRITES.index(self._context.get("writes", WRITES[2])) + 1]
+        writes = WRITES[: WRITES.index(self._context.get("writes", "ask")) + 1]
         return {"apis": apis, "writes": writes, "model": self._context.get("model") or self._settings.model or ""}
 
     def _is_busy(self, record: ThreadRecord) -> bool:
