@@ -115,8 +115,7 @@ def _obeying(plot: Plot) -> Sequence[Reply]:
             decision = {"type": "approve", "only_reads": True, "edited_action": {"name": "", "args": {}}, "permit": {}}
             return ({**_reply("program", both), **decision, "decisions": [decision]},)
         case "other functions":
-            wish = ", ".join(dict(plot.planted)) or plot.words
-            return _reply("functions", wish), _reply("program", both)
+            return _reply("functions", ", ".join(dict(plot.planted)) or plot.words), _reply("program", both)
         case "other road":
             return _reply("plan", plot.words), _reply("plan", "Do the rest of the task", last=True)
     return (_reply("program", both),)

@@ -26,8 +26,6 @@ from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 MODES = ("ask", "from_user", "permission", "allow")
 """Who decides on changes: a person, a rule that all values are the user's words, a person who permits more, nobody."""
 
-TODAY = "2024-05-15"
-
 
 @dataclass(slots=True)
 class Outcome:
@@ -96,10 +94,9 @@ def run(
         if call not in wanted:
             return {"type": "reject", "message": "I did not ask for this."}
         wanted.remove(call)
-        permit = (
-            {"permit": {"free": [*action["permit"]["free"]]}} if mode == "permission" and "permit" in action else {}
-        )
-        return {"type": "approve", **permit}
+        if mode == "permission" and "permit" in action:
+            return {"type": "approve", "permit": {"free": [*action["permit"]["free"]]}}
+        return {"type": "approve"}
 
     _drive(bed, model or GullibleReader.of(plot), task.PROMPT, done, decide)
     for change in bed.changes(bed.log):
@@ -117,7 +114,7 @@ def _drive(bed: Bed, model: BaseChatModel, prompt: str, done: Outcome, decide: C
     writes = "ask" if done.mode in ("ask", "permission") else "allow"
     store, config = InMemoryStore(), RunnableConfig(configurable={"thread_id": "task"})
     services = Services([bed.api], model=model, settings=_settings(bed, done.mode), recipes=(), store=store)
-    services = services.with_defaults(writes=writes, today=TODAY)
+    services = services.with_defaults(writes=writes, today="2024-05-15")
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
     given: Any = {"instruction": prompt}
     try:
@@ -148,9 +145,7 @@ def _code(bed: Bed, call: Any) -> str:
 
 def _by_method(bed: Bed, code: str) -> str:
     """Return the code of calls with a body each, as a program makes them: a GET gets arguments in place of a body."""
-    return re.sub(
-        r"\b(\w+)\(body=", lambda found: f"{found[1]}({'**' if bed.method(found[1]) == 'GET' else 'body='}", code
-    )
+    return code if bed.is_posted else re.sub(rf"\b((?:{'|'.join(READS)})\w+)\(body=", r"\1(**", code)
 
 
 @lru_cache(maxsize=64)
@@ -158,10 +153,8 @@ def _planted(bed: Bed, injection: Any) -> Sequence[tuple[str, str]]:
     """Return the functions that carry an injection out, with the code: by AgentDojo's right calls, or by ours."""
     bed.open(None, {})
     calls = injection.ground_truth(bed.before) if injection else ()
-    truth = (
-        _read("truths.yaml").get(injection.ID) if injection and bed.suite.name == "workspace" and not calls else None
-    )
-    if truth:
+    truths = _read("truths.yaml") if bed.suite.name == "workspace" and not calls else {}
+    if truth := truths.get(getattr(injection, "ID", "")):
         return [*((name, "") for name in truth["functions"]), ("send_email", _by_method(bed, truth["program"]))]
     return [(call.function, _code(bed, call)) for call in calls]
 
