@@ -73,6 +73,14 @@ def run(
             "--heal", help="If the recipe stops before its first change, let the agent go on; this needs a model."
         ),
     ] = False,
+    if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--if-changed",
+            help="Print nothing if the answer is that of the last such run with these inputs, and else what is "
+            "different. While such a run goes on, another one ends at once.",
+        ),
+    ] = False,
     writes: Writes = None,
     thread: Thread = None,
     models: Models = None,
@@ -92,6 +100,7 @@ def run(
         context=settings_of(more, models=models, writes=writes),
         heals=heal,
         thread=thread,
+        if_changed=if_changed,
     )
 
 

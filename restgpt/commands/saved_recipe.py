@@ -1,10 +1,16 @@
 """A run of a recipe by a command: its graph, the input of the graph, and what is done with its outcome."""
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from difflib import unified_diff
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+import typer
 
 from restgpt.commands.agent_run import Agent, Outcome
 from restgpt.commands.terminal import Terminal, UsageError
@@ -13,8 +19,14 @@ from restgpt.sources import Sources
 from restgpt.threads import RecipeOfThread, SavedStates, ThreadRecord, Threads, checked_name
 
 if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore
+
     from restgpt.specs import Api
     from restgpt.tools.settings import Settings
+
+
+ANSWERS = ("restgpt", "answers")
+"""The namespace of the last answers of recipes that are run again and again."""
 
 
 def run_recipe(
@@ -27,13 +39,17 @@ def run_recipe(
     context: Mapping[str, Any],
     heals: bool,
     thread: str | None,
+    if_changed: bool = False,
 ) -> None:
     """Run a recipe, by its name or its file, with inputs as `NAME=VALUE`, and end the command with an exit code.
+
+    With `if_changed` it prints how the answer differs from that of the last such run, and nothing if it does not; if
+    such a run goes on in another process, this one ends.
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
     from restgpt.commands.agent_run import run_thread
-    from restgpt.graph.persistence import open_persistence
+    from restgpt.graph.persistence import ThreadBusyError, open_persistence
     from restgpt.nodes.run.services import Context
     from restgpt.nodes.state.recipe_run import filled
     from restgpt.recipes.book import RecipeBook, read_recipe
@@ -48,7 +64,17 @@ def run_recipe(
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     said = {pair.partition("=")[0].strip() for pair in pairs}
     run = recipe_of_thread(recipe, inputs, said, file=str(file.absolute()), heals=heals)
-    with open_persistence(settings) as persistence, persistence.lock(name):
+    series = f"{named} {file.absolute()} {json.dumps(inputs, sort_keys=True)}" if if_changed else ""
+    with ExitStack() as held:
+        persistence = held.enter_context(open_persistence(settings))
+        if series:
+            terminal.quiet = True
+            try:
+                held.enter_context(persistence.lock(series))
+            except ThreadBusyError:
+                terminal.say(f"Another run of {recipe.name} with these inputs goes on, so this one ended.")
+                raise typer.Exit() from None
+        held.enter_context(persistence.lock(name))
         threads = Threads(persistence.store)
         earlier = threads.find(name)
         if earlier is not None and earlier.turn == 0:
@@ -63,7 +89,33 @@ def run_recipe(
         record = ThreadRecord(name, instruction, sources, context, turn=agent.turn(name) + 1, recipe=run)
         terminal.note(f"recipe {recipe.name}")
         settle = settling(run, name, terminal)
+        if series:
+            settle = _differing(persistence.store, series, settle)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
+
+
+def _differing(store: "BaseStore", series: str, settle: Callable[[Outcome], Outcome]) -> Callable[[Outcome], Outcome]:
+    """Return what also replaces the answer of a run by what is different from that of the last run of its series.
+
+    It ends the command if nothing is.
+    """
+    key = sha256(series.encode()).hexdigest()
+
+    def differ(outcome: Outcome) -> Outcome:
+        outcome = settle(outcome)
+        if outcome.status != "done":
+            return outcome
+        last = store.get(ANSWERS, key)
+        store.put(ANSWERS, key, {"answer": outcome.answer}, index=False)
+        if last is None:
+            return outcome
+        before, after = (text.splitlines() for text in (last.value["answer"], outcome.answer))
+        lines = list(unified_diff(before, after, n=0, lineterm=""))[2:]
+        if not lines:
+            raise typer.Exit()
+        return replace(outcome, answer="\n".join(line for line in lines if not line.startswith("@@")))
+
+    return differ
 
 
 def recipe_of_thread(

@@ -1,5 +1,6 @@
 """Guards `restgpt recipe`: runs without a model, their records, the checks, and the messages about every fault."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from plantrecipe import PROGRAM, plant_recipe, used
 
 from restgpt.recipes.book import RecipeBook, recipe_text
 from restgpt.recipes.recipe import Recipe
+from restgpt_bench.worlds.faults import Fault, FaultKind
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
@@ -367,3 +369,39 @@ def test_what_the_agent_did_instead_can_be_saved(
     assert "The agent went on without the recipe. Save what it did with: restgpt recipe save t NAME" in ran.err
     assert cli("recipe", "save", "t", "healed").code == 0
     assert [item.function for item in lost.load("healed").operations] == ["create_project"]
+
+
+def test_a_recipe_that_is_run_again_tells_only_what_is_different(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    book.save(
+        word_recipe(
+            name="every-name", program='print("Names:")\nfor item in rows(list_projects()):\n    print(item["name"])'
+        )
+    )
+    run = ("recipe", "run", "every-name", "--input", "word=e", "--if-changed", *at(toy))
+    first = cli(*run)
+    assert (first.code, first.err, first.out.splitlines()) == (0, "", ["Names:", *names(toy.world)])
+    again = cli(*run)
+    assert (again.code, again.out, again.err) == (0, "", "")
+    other = cli(*run[:4], "word=x", *run[5:])
+    assert other.out == first.out
+    call = ("call", "create_project", "--args", '{"body": {"name": "Moss garden"}}', "--approve", *at(toy))
+    assert cli(*call).code == 0
+    assert cli(*run).out == "+Moss garden\n"
+    assert cli(*run).out == ""
+
+
+def test_two_runs_of_a_series_do_not_overlap(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    run = ("recipe", "run", "count-projects", "--input", "word=e", "--if-changed", *at(toy))
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=60.0)])
+    started = cli.start(*run)
+    while not toy.world.log:
+        assert started.poll() is None
+        time.sleep(0.01)
+    second = cli(*run)
+    started.kill()
+    started.wait()
+    assert (second.code, second.out) == (0, "")
+    assert "Another run of count-projects with these inputs goes on" in second.err
+    assert len(toy.world.log) == 1
+    toy.world.faults.replace([])
+    assert "projects have e" in cli(*run).out
