@@ -46,7 +46,7 @@ class Sources:
             raise SettingsError(
                 f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
             )
-        reaches = (Reach.of(include or (), exclude or ()),) if include or exclude else ()
+        reaches = (Reach.of(include or None, exclude or ()),) if include or exclude else ()
         sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url, reaches)
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
