@@ -37,8 +37,6 @@ COSTS = {"calls": 2, "input_tokens": 0, "output_tokens": 0, "requests": 2, "seco
 """The columns of costs, with their decimal places."""
 
 LOOPED = {"today": TODAY.isoformat(), "credential": CREDENTIAL}
-TRIALS = 3
-"""How often a model that is not scripted does each task."""
 
 Score = tuple[str, str, bool, Mapping[str, Any]]
 """One task: the suite, by whom, whether it is done, and what it cost."""
@@ -75,7 +73,8 @@ def agentdojo(name: str, model: BaseChatModel | None) -> Iterator[Score]:
             yield told, OURS, found.is_done, spent(found.usage, time.monotonic() - began)
             bed.open(task, {})
             calls = [(call.function, call.args) for call in task.ground_truth(bed.before)]
-            rounds = [list(some) for _, some in groupby(calls, lambda call: reads(call[0]))]
+            groups = groupby(enumerate(calls), lambda one: -1 if reads(one[1][0]) else one[0])
+            rounds = [[call for _, call in some] for _, some in groups]
             script = Script(task.PROMPT, (), task.GROUND_TRUTH_OUTPUT or "Done.", rounds=rounds)
             cost = looped(model or ScriptedPlayer.over(script), bed.api, task.PROMPT, **LOOPED)
             yield told, LOOP, bed.judged(task, cost["answer"]), cost
@@ -106,12 +105,12 @@ def table(scores: Sequence[Score]) -> Iterator[str]:
     return markdown(("tasks", "by", "done", *names), rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run all tasks and write the page; 2 if AgentDojo is not installed."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all tasks and write the page."""
     parser = argparse.ArgumentParser(prog="python -m lab.scores", description=__doc__)
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="the reader of all tasks")
     name = parser.parse_args(arguments).model
-    model, trials = (resolve_model(name), TRIALS) if name else (None, 1)
+    model, trials = (resolve_model(name), 3) if name else (None, 1)
     scores: list[Score] = []
     try:
         for _ in range(trials):
@@ -119,17 +118,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scores += [score for suite in SUITES for score in agentdojo(suite, model)]
             scores += real(model)
     except MissingServerError as error:
-        print(error, file=sys.stderr)
-        return 2
+        sys.exit(str(error))
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-    page = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+    reader = f"`{name}`, {trials} times each task" if name else "a script that makes no mistake, once each task"
     lines = "\n".join(table(sorted(scores, key=lambda one: one[:2])))
-    reader = f"`{name}`" if name else "a script that makes no mistake"
-    PAGE.write_text(
-        page.substitute(commit=commit.stdout.strip(), reader=reader, trials=trials, table=lines), encoding="utf-8"
-    )
-    return 0
+    page = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+    PAGE.write_text(page.substitute(commit=commit.stdout.strip(), reader=reader, table=lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

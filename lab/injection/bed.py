@@ -40,8 +40,7 @@ def installed() -> Mapping[str, Any]:
     vars(sys.modules["agentdojo.agent_pipeline.ground_truth_pipeline"])["GroundTruthPipeline"] = None
     from agentdojo.task_suite.load_suites import get_suites
 
-    suites: Mapping[str, Any] = get_suites(VERSION)
-    return suites
+    return dict(get_suites(VERSION))
 
 
 class Bed:

@@ -10,8 +10,9 @@ import { addressOf, go } from "./place";
 import { Markdown } from "./markdown";
 import type { Line } from "./progress";
 import type { Message } from "./protocol";
+import { RunSettings } from "./runsettings";
 import { waitingCount } from "./threads";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 export function Chat({ id }: { id: string | null }) {
   const end = useRef<HTMLDivElement>(null);
@@ -45,11 +46,7 @@ export function Chat({ id }: { id: string | null }) {
           {conversation.questions.value.map((interrupt) => (
             <Pause key={interrupt.id} thread={conversation.threadId.value ?? ""} interrupt={interrupt} />
           ))}
-          {conversation.failure.value && (
-            <p class="problem" role="alert">
-              <Visible text={conversation.failure.value} />
-            </p>
-          )}
+          <Alert text={conversation.failure.value} />
           {conversation.canGoOn.value && (
             <p class="choices">
               <span class="own">The run has not ended.</span>
@@ -226,6 +223,7 @@ function Composer({ isRunning }: { isRunning: boolean }) {
           </button>
         )}
       </div>
+      <RunSettings />
      </form>
     </div>
   );

@@ -9,7 +9,7 @@ import type { Checkpoint } from "./protocol";
 import { sentence } from "./server";
 import { nameOf, threads } from "./threads";
 import { ChangeView } from "./timeline";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 const MOST_SHOWN = 20;
 /** Names of values that differ between any two runs: ids, times, and what is counted from them. */
@@ -90,11 +90,7 @@ export function Compare() {
             ))}
         </select>
       </div>
-      {error.value && (
-        <p class="problem" role="alert">
-          {error.value}
-        </p>
-      )}
+      <Alert text={error.value} />
       {other.value && theirs.value.length > 0 && <Beside />}
     </>
   );

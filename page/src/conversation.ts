@@ -4,6 +4,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { isBroken, reached, returns, UnreachableError } from "./connection";
 import { costOf, costText, linesOfTurns, withEvent, type Line } from "./progress";
 import type { Interrupt, Message, ProgressEvent, State, Thread, Values } from "./protocol";
+import { wish } from "./runsettings";
 import { ASSISTANT, call, client, isMissing, readSentence, sentence, UNDO } from "./server";
 import { FULL, MODES, streamOf, type Part } from "./stream";
 import { graphOf, nameOfId, refresh } from "./threads";
@@ -156,7 +157,7 @@ export async function say(text: string): Promise<string | null> {
     }
     // The server gives the message its id.
     messages.value = [...messages.value, { id: "", type: "human", content: text }];
-    await start({ input: { messages: [{ type: "human", content: text }] } });
+    await start({ input: { messages: [{ type: "human", content: text }] }, context: wish.value });
   } catch (error) {
     failure.value = sentence(error);
   } finally {

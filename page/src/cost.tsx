@@ -1,6 +1,7 @@
 // What a thread has cost: model calls, tokens, requests and seconds, by role and by step.
 import { useFew } from "./few";
 import { head, historyError, nameOfStep, steps, type GraphStep } from "./history";
+import { Alert } from "./visible";
 
 interface Row {
   name: string;
@@ -32,7 +33,7 @@ export function costByRole(all: GraphStep[]): Row[] {
 }
 
 export function Cost() {
-  if (historyError.value) return <p class="problem" role="alert">{historyError.value}</p>;
+  if (historyError.value) return <Alert text={historyError.value} />;
   if (!head.value) return <p class="own">Reading the steps …</p>;
   const all = steps.value;
   const byStep = all.map((step, index) => ({ ...step, name: `${index + 1} ${nameOfStep(step)}`, calls: step.calls }));

@@ -1,11 +1,16 @@
 // What a step of a run did, in short sentences, from the states before and after it.
 import type { GraphStep } from "./history";
-import { decisionOn, shortOf } from "./progress";
+import { decisionOn, nameOf } from "./progress";
 import type { Call } from "./protocol";
 
 const LONG = 160;
 
-export function doingsOf({ nodes, changed, before, after }: GraphStep): string[] {
+export function doingsOf(step: GraphStep): string[] {
+  const told = toldOf(step);
+  return told.length > 0 ? told : ["passed on"];
+}
+
+function toldOf({ nodes, changed, before, after }: GraphStep): string[] {
   const [was, is] = [before?.values ?? {}, after.values];
   if (nodes[0] === "edit") return [`a person changed ${changed.join(", ")}`];
   if (nodes[0] === "__start__") return [`was told: ${cut(is.messages?.findLast((said) => said.type === "human")?.content ?? "")}`];
@@ -20,7 +25,7 @@ export function doingsOf({ nodes, changed, before, after }: GraphStep): string[]
   }
   const known = new Map((was.requests ?? []).map((call) => [call.id, call]));
   told.push(...(is.requests ?? []).flatMap((call) => doneWith(call, known.get(call.id))));
-  if (program?.end === "failed" && was.program?.end !== "failed") told.push("the program failed");
+  if (program?.end && !(was.program?.end && was.program.number === program.number)) told.push(program.end === "failed" ? "the program failed" : "the program ended");
   if (changed.includes("answer") && is.answer) told.push(`answered: ${cut(is.answer)}`);
   return told;
 }
@@ -28,16 +33,18 @@ export function doingsOf({ nodes, changed, before, after }: GraphStep): string[]
 /** What became of a request, and what a person decided about it. */
 function doneWith(call: Call, before: Call | undefined): string[] {
   const { status, sketch } = call.response ?? {};
-  const request = call.request ? shortOf(call.request) : (call.endpoint?.replace(/https?:\/\/[^/]*/, "") ?? call.operation);
+  const request = nameOf(call);
+  const decided = before?.status === "approved" ? "" : decisionOn(call);
   if (status !== undefined) {
     if (before?.response?.status !== undefined) return [];
     const items = /\[([\d,]+) ×/.exec(sketch ?? "")?.[1];
-    return [decisionOn(call), `${request} → ${status}${items ? `, ${items} items` : ""}`].filter(Boolean);
+    return [decided, `${request} → ${status}${items ? `, ${items} items` : ""}`].filter(Boolean);
   }
   if (call.status === before?.status) return [];
   if (call.status === "asked") return [`asks a person about ${request}`];
+  if (call.status === "approved" && decided) return [decided];
   if (call.status === "held") return [`${request} was only shown: this is a dry run`];
-  return ["rejected", "failed"].includes(call.status) ? [decisionOn(call) || `${request} was not sent: ${cut(call.note ?? "")}`] : [];
+  return ["rejected", "failed"].includes(call.status) ? [decided || `${request} was not sent: ${cut(call.note ?? "")}`] : [];
 }
 
 function counted(count: number, noun: string): string {

@@ -47,28 +47,15 @@ function digits(number: string): string {
   return significant === "" ? "0" : `${significant}e${whole.length - leading + Number(exponent)}`;
 }
 
-/** Indent a JSON text without changing anything else in it. */
+/** Indent a JSON text without changing anything else in it, also one in which a mark says what is left out. */
 export function indented(json: string): string {
-  let [made, depth, isText] = ["", 0, false];
+  let depth = 0;
   const line = () => `\n${"  ".repeat(depth)}`;
-  for (let at = 0; at < json.length; at += 1) {
-    const char = json[at]!;
-    if (isText) {
-      made += char === "\\" ? char + (json[(at += 1)] ?? "") : char;
-      isText = char !== '"';
-    } else if (char === '"') {
-      made += char;
-      isText = true;
-    } else if (char === "{" || char === "[") {
-      const isEmpty = "}]".includes(json.slice(at + 1).trimStart()[0] ?? "");
-      depth += 1;
-      made += isEmpty ? char : char + line();
-    } else if (char === "}" || char === "]") {
-      depth = Math.max(0, depth - 1);
-      made += "{[".includes(made.at(-1) ?? "") ? char : line() + char;
-    } else if (char === ",") made += char + line();
-    else if (char === ":") made += ": ";
-    else if (!/\s/.test(char)) made += char;
-  }
-  return made;
+  return json.replace(/"(?:[^"\\]|\\.)*"|…\s[\d,]*\d\s[\w ]+|[[{]\s*[\]}]|\s+|./gs, (part) => {
+    if (/^\s/.test(part)) return "";
+    if (part === "{" || part === "[") depth += 1;
+    if (part === "}" || part === "]") depth = Math.max(0, depth - 1);
+    if (part === "}" || part === "]") return line() + part;
+    return ["{", "[", ","].includes(part) ? part + line() : part === ":" ? ": " : part;
+  });
 }

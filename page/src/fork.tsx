@@ -6,7 +6,7 @@ import { parseExact, writeExact } from "./exact";
 import { nameOfStep, steps, type GraphStep } from "./history";
 import { addressOf, go } from "./place";
 import { sentence } from "./server";
-import { escapedHidden } from "./visible";
+import { Alert, escapedHidden } from "./visible";
 
 /** What is summed up or kept by the graph itself, so that a value given for it would not replace it. */
 const NOT_EDITED = ["usage", "baseline", "steps", "format"];
@@ -91,11 +91,7 @@ function Editor({ step }: { step: GraphStep }) {
           What was sent stays sent. The new run asks again before each change.
         </p>
       </div>
-      {error.value && (
-        <p class="problem" role="alert">
-          {error.value}
-        </p>
-      )}
+      <Alert text={error.value} />
       <p class="choices">
         <button type="submit" class="primary" disabled={isSending.value || runId.value !== null}>
           Fork and run

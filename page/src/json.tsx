@@ -10,7 +10,7 @@ import { Visible } from "./visible";
 const DEEP = 3;
 const MANY = 20;
 
-/** `plain` is how the text is shown where it is no JSON, or where the raw one is wanted. */
+/** `plain` is how a text is shown that is no JSON. */
 export function Json({ text, label, plain = text }: { text: string; label?: string; plain?: string }) {
   const isRaw = useSignal(false);
   const value = partsOf(text);

@@ -10,17 +10,18 @@ const TYPED_MS = 500;
 let last = 0;
 
 addEventListener("keydown", (event) => {
+  const isEscape = event.key === "Escape";
+  if (event.key.length > 1 && !isEscape) return;
   const isTyped = event.timeStamp - last < TYPED_MS || event.repeat;
   last = event.timeStamp;
   const at = event.target as HTMLElement;
-  const isEscape = event.key === "Escape";
   if (event.ctrlKey || event.metaKey || event.altKey || (!isEscape && (isTyped || at.closest("input, select, textarea")))) return;
   const here = at.closest<HTMLElement>("article.question");
   if (event.key === "?") isExplained.value = !isExplained.value;
   const button = here?.querySelector<HTMLElement>(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
   if (button) button.click();
   // Nobody may have read the next change, so the first key only leads to it.
-  else if (!isEscape && ["a", "e", "r", "?"].includes(event.key)) document.querySelector<HTMLElement>("article.question:not(.decided)")?.focus();
+  else if (!isEscape && ["a", "n", "e", "r", "?"].includes(event.key)) document.querySelector<HTMLElement>("article.question:not(.decided)")?.focus();
   else return;
   event.preventDefault();
 });

@@ -1,15 +1,18 @@
 // The page: a list of threads beside the open thread or the inbox, and the question for the token where one is needed.
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 
 import { trouble } from "./connection";
 import { Inbox } from "./inbox";
 import { Permissions } from "./permissions";
 import { addressOf, place } from "./place";
-import { isLoaded, listError, nameOf, stateOf, threads, waitingCount, watch } from "./threads";
+import { isLoaded, listed, listError, nameOf, refresh, sought, stateOf, threads, timeOf, waitingCount, watch } from "./threads";
 import { ThreadPage } from "./threadpage";
 import { exchange, refusal } from "./token";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
+
+/** Whether the list of threads is open on a narrow screen. */
+const isOpen = signal(false);
 
 function Page() {
   if (refusal.value) {
@@ -23,6 +26,17 @@ function Page() {
   const here = place.value;
   return (
     <div class="frame">
+      <header class="top">
+        <button type="button" aria-expanded={isOpen.value} aria-controls="side" onClick={() => (isOpen.value = !isOpen.value)}>
+          Menu
+        </button>
+        <strong>RestGPT</strong>
+        {waitingCount.value > 0 && (
+          <a class="count" href="#/inbox">
+            {waitingCount.value} waiting
+          </a>
+        )}
+      </header>
       <Side />
       <main>
         {here.kind === "inbox" ? (
@@ -42,7 +56,7 @@ function Side() {
   const current = (is: boolean) => (is ? ("page" as const) : undefined);
   const count = waitingCount.value;
   return (
-    <nav aria-label="Threads">
+    <nav aria-label="Threads" id="side" class={isOpen.value ? "side open" : "side"}>
       <h1>RestGPT</h1>
       <a class="item" href="#/" aria-current={current(here.kind === "new")}>
         New instruction
@@ -54,13 +68,19 @@ function Side() {
       <p role="status" class="trouble">
         {trouble()}
       </p>
-      {listError.value && (
-        <p class="problem" role="alert">
-          {listError.value}
-        </p>
-      )}
+      <Alert text={listError.value} />
+      <input
+        type="search"
+        aria-label="Search the threads"
+        placeholder="Search"
+        value={sought.value}
+        onInput={(event) => {
+          sought.value = event.currentTarget.value;
+          void refresh();
+        }}
+      />
       <ul>
-        {threads.value.map((thread) => {
+        {listed.value.map((thread) => {
           const { label, kind } = stateOf(thread);
           return (
             <li key={thread.thread_id}>
@@ -73,16 +93,29 @@ function Side() {
                   <Visible text={nameOf(thread)} most={120} />
                 </span>
                 <span class={`state ${kind}`}>{label}</span>
+                <span class="when">
+                  {thread.metadata?.is_dry && " · dry run"} · {timeOf(thread)}
+                  {(thread.metadata?.apis ?? []).map((name) => (
+                    <>
+                      {" · "}
+                      <Visible text={name} most={60} />
+                    </>
+                  ))}
+                </span>
               </a>
             </li>
           );
         })}
       </ul>
-      {isLoaded.value && threads.value.length === 0 && <p class="own">No threads yet.</p>}
+      {isLoaded.value && listed.value.length === 0 && <p class="own">{threads.value.length ? "No thread has these words." : "No threads yet."}</p>}
     </nav>
   );
 }
 
+effect(() => {
+  void place.value;
+  isOpen.value = false;
+});
 effect(() => {
   const count = waitingCount.value;
   document.title = count > 0 ? `(${count}) RestGPT` : "RestGPT";

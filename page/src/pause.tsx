@@ -7,7 +7,7 @@ import type { Action, Decision, Interrupt } from "./protocol";
 import { Question } from "./question";
 import { isExplained } from "./keys";
 import { sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 // Edits that were sent, so that one that does not fit comes back as it was written.
 const drafts = new Map<string, Record<string, unknown>>();
@@ -70,7 +70,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
     <section class={actions.length > 1 ? "pause many" : "pause"} aria-label="Changes that wait for your decision">
       {isExplained.value && (
         <p class="own" role="status">
-          Keys, in the change that has the focus: a approve, e edit, r reject, Escape close, Tab go on.
+          Keys, in the change that has the focus: a approve, n the next ones too, e edit, r reject, Escape close.
         </p>
       )}
       {order.map((index) => {
@@ -93,7 +93,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
       {actions.length > 1 && (
         <div class="send">
           <p role="status">
-            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide; the run waits for all of them.`}
+            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide.`}
           </p>
           {left > 0 && (
             <button
@@ -110,11 +110,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
           </button>
         </div>
       )}
-      {error.value && (
-        <p class="problem" role="alert">
-          {error.value}
-        </p>
-      )}
+      <Alert text={error.value} />
     </section>
   );
 }

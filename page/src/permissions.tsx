@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { returns } from "./connection";
 import { call, isMissing, readSentence, sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 interface Permission {
   key: string;
@@ -61,11 +61,7 @@ export function Permissions() {
           {!isOffered.value && "This server lists no permissions."}
           {found && (found.length === 0 ? "Nothing is permitted beyond one request." : "You decided this beyond one request. What you take back is asked again.")}
         </p>
-        {error.value && isOffered.value && (
-          <p class="problem" role="alert">
-            {error.value}
-          </p>
-        )}
+        <Alert text={isOffered.value ? error.value : ""} />
         {(found ?? []).map((permission, index) => {
           const [head = "", ...lines] = permission.text.split("\n");
           return (

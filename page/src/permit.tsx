@@ -57,15 +57,18 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
       <p role="status">
         <Visible text={coveredText(offer, free)} most={600} />
       </p>
-      <div class="choices">
-        <button type="submit" class="primary">
-          Approve and permit
-        </button>
-        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-      </div>
+      <Ends name="Approve and permit" kind="primary" onCancel={() => onClose(null)} />
     </form>
+  );
+}
+
+/** The buttons of a form in a change that waits. */
+export function Ends({ name, kind, onCancel }: { name: string; kind: "primary" | "danger"; onCancel: () => void }) {
+  return (
+    <div class="choices">
+      <button type="submit" class={kind}>{name}</button>
+      <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={onCancel}>Cancel</button>
+    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { useFew } from "./few";
 import { checkpoints, historyError } from "./history";
 import { addressOf, go } from "./place";
 import type { Program } from "./protocol";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 import { openCall } from "./wire";
 
 interface Written {
@@ -52,7 +52,7 @@ function madeBy({ turn, task, program }: Written): Made[] {
 
 export function ProgramView() {
   const error = historyError.value || callsError.value;
-  if (error) return <p class="problem" role="alert">{error}</p>;
+  if (error) return <Alert text={error} />;
   if (calls.value === null) return <p class="own">Reading the programs …</p>;
   if (programs.value.length === 0) return <p class="own">No program ran in this thread.</p>;
   return <Programs all={programs.value} />;

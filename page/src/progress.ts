@@ -25,9 +25,15 @@ export function shortOf({ method, url }: { method: string; url: string }): strin
   return `${method} ${url.replace(/^https?:\/\/[^/]*/, "")}`;
 }
 
-/** What a person decided on a finished call; empty where nobody was asked. */
+/** The request of a call in short; before it is over, with the path as the document has it. */
+export function nameOf(call: Call): string {
+  const [method = "", url = call.operation] = call.endpoint?.split(" ") ?? [];
+  return shortOf(call.request ?? call.question?.request ?? { method, url }).trim();
+}
+
+/** What a person decided on a call; empty where nobody was asked. */
 export function decisionOn(call: Call): string {
-  const request = call.request ? shortOf(call.request) : call.operation;
+  const request = nameOf(call);
   if (call.note?.startsWith(REJECTED)) return decidedText("rejected", request, call.note.slice(REJECTED.length).trim());
   if (call.note === EDITED) return decidedText("edited", request);
   return call.agreed ? decidedText("approved", request) : "";

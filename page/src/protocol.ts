@@ -57,13 +57,9 @@ export interface Thread {
   thread_id: string;
   status: "idle" | "busy" | "interrupted" | "error";
   updated_at: string;
-  metadata?: { name?: string; graph_id?: string };
+  metadata?: { name?: string; graph_id?: string; apis?: string[]; is_dry?: boolean; is_unfulfilled?: boolean };
   interrupts?: Record<string, Interrupt[]>;
-  extracted?: Extracted;
 }
-
-/** What the list of threads reads of their states; `status`, `answered` and `safe` are of the last calls, 0 the last one. */
-export type Extracted = Partial<Record<"first" | "fulfilled" | "end" | `${"status" | "answered" | "safe"}${0 | 1}`, unknown>>;
 
 export interface Call {
   id: string;
@@ -76,6 +72,8 @@ export interface Call {
   /** The arguments as they are sent, where they differ from those given; `exact` is their JSON where a store would change them. */
   settled?: { body?: unknown };
   exact?: string;
+  /** What a person is asked about, as long as the call may still be sent. */
+  question?: { request?: { method: string; url: string } };
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
   request?: { method: string; url: string };

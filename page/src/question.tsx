@@ -3,10 +3,10 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { problemsOf, sectionsOf, textOf, withoutNote, type Section } from "./description";
 import { Field } from "./form";
-import { PermitForm } from "./permit";
+import { Ends, PermitForm } from "./permit";
 import type { Action, Decision } from "./protocol";
 import { schemaOf, type Schema } from "./schema";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 import { WholeBody } from "./wholebody";
 
 const REQUEST = "The request, but";
@@ -172,11 +172,7 @@ function Choice(props: QuestionProps & { note: string }) {
   const choose = (next: Mode) => () => setMode(next);
   return (
     <>
-      {note && (
-        <p class="problem" role="alert">
-          <Visible text={note} />
-        </p>
-      )}
+      <Alert text={note} />
       <div class="choices">
         {decision ? (
           <button type="button" ref={back} onClick={() => onDecide(null)}>
@@ -188,7 +184,7 @@ function Choice(props: QuestionProps & { note: string }) {
               Approve
             </button>
             {action.permit && (
-              <button type="button" onClick={choose("permit")}>
+              <button type="button" aria-keyshortcuts="n" onClick={choose("permit")}>
                 Approve, and the next ones too…
               </button>
             )}
@@ -236,14 +232,7 @@ function RejectForm({ onClose }: { onClose: (decision: Decision | null) => void 
         <label for={id}>Reason, which the agent reads</label>
         <input id={id} ref={field} type="text" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       </div>
-      <div class="choices">
-        <button type="submit" class="danger">
-          Reject
-        </button>
-        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-      </div>
+      <Ends name="Reject" kind="danger" onCancel={() => onClose(null)} />
     </form>
   );
 }
@@ -270,11 +259,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         onClose({ type: "edit", edited_action: { name: action.name, args } });
       }}
     >
-      {note && (
-        <p class="problem" role="alert">
-          <Visible text={general ?? "The edit does not fit the operation. The fields below say why."} />
-        </p>
-      )}
+      <Alert text={note && (general ?? "The edit does not fit the operation. The fields below say why.")} />
       <Field
         id={id}
         name={`Arguments of ${action.name}`}
@@ -286,14 +271,7 @@ function EditForm({ action, draft, note, onClose }: QuestionProps & { note: stri
         problems={new Map([...problems].filter(([pointer]) => pointer !== ""))}
         onChange={(changed) => setArgs((changed ?? {}) as Record<string, unknown>)}
       />
-      <div class="choices">
-        <button type="submit" class="primary">
-          Use the edit
-        </button>
-        <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-      </div>
+      <Ends name="Use the edit" kind="primary" onCancel={() => onClose(null)} />
     </form>
   );
 }

@@ -7,7 +7,7 @@ import { Field } from "./form";
 import { addressOf, go } from "./place";
 import type { Schema } from "./schema";
 import { call, readSentence, sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 interface Saved {
   recipe: { name: string; description?: string; inputs?: Schema };
@@ -68,11 +68,7 @@ export function Recipes() {
         />
         <button type="submit">Save as a recipe</button>
       </form>
-      {error.value && (
-        <p class="problem" role="alert">
-          <Visible text={error.value} />
-        </p>
-      )}
+      <Alert text={error.value} />
       <ul class="section" aria-label="Recipes">
         {saved.value.map((item) => (
           <li key={item.recipe.name}>
@@ -120,11 +116,7 @@ function RecipeView({ saved: { recipe, text, examples } }: { saved: Saved }) {
           problems={new Map()}
           onChange={(value) => (inputs.value = value)}
         />
-        {problem.value && (
-          <p class="problem" role="alert">
-            {problem.value}
-          </p>
-        )}
+        <Alert text={problem.value} />
         <p class="choices">
           <button type="submit" class="primary">
             Run it

@@ -7,9 +7,10 @@ import { isAgent } from "./conversation";
 import { head, historyError } from "./history";
 import { Recipes } from "./recipe";
 import { Undo } from "./undo";
+import { Alert } from "./visible";
 
 export function Steer() {
-  if (historyError.value) return <p class="problem" role="alert">{historyError.value}</p>;
+  if (historyError.value) return <Alert text={historyError.value} />;
   if (!head.value) return <p class="own">Reading the steps …</p>;
   return (
     <>

@@ -7,9 +7,11 @@ import { Cost } from "./cost";
 import { addressOf, VIEWS, type View } from "./place";
 import { ProgramView } from "./program";
 import { Steer } from "./steer";
+import { ThreadMenu } from "./threadmenu";
 import { threads } from "./threads";
 import { Timeline } from "./timeline";
 import { Wire } from "./wire";
+import { Alert } from "./visible";
 
 const NAMES: Record<View, string> = { chat: "Chat", timeline: "Timeline", wire: "Requests", program: "Program", cost: "Cost", steer: "Fork and undo" };
 const PANELS: Record<Exclude<View, "chat">, () => preact.JSX.Element> = {
@@ -33,6 +35,7 @@ export function ThreadPage({ id, view }: { id: string | null; view: View }) {
               {NAMES[name]}
             </a>
           ))}
+          <ThreadMenu key={id} id={id} />
         </nav>
       )}
       {view === "chat" ? <Chat id={id} /> : <Panel name={NAMES[view]}>{PANELS[view]()}</Panel>}
@@ -45,11 +48,7 @@ function Panel({ name, children }: { name: string; children: preact.ComponentChi
     <div class="scroller" tabIndex={0} role="region" aria-label={name}>
       <div class="column wide">
         <h2>{name}</h2>
-        {conversation.failure.value && (
-          <p class="problem" role="alert">
-            {conversation.failure.value}
-          </p>
-        )}
+        <Alert text={conversation.failure.value} />
         {children}
       </div>
     </div>

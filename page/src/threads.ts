@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { isUnreachable, wake } from "./connection";
-import { questionsOf, type Extracted, type Thread } from "./protocol";
+import { questionsOf, type Thread } from "./protocol";
 import { ASSISTANT, call, readSentence, UNDO } from "./server";
 
 const PAUSE_MS = 2_000;
@@ -16,15 +16,16 @@ const MOST = 50;
 /** The most threads that wait; the server takes no greater limit. */
 const MOST_WAITING = 1_000;
 
-const EXTRACT = {
-  first: "values.messages[0].content",
-  fulfilled: "values.decision.fulfilled",
-  end: "values.steps[-1].program.end",
-  ...ofLastCall(0),
-  ...ofLastCall(1),
-};
-
 export const threads = signal<Thread[]>([]);
+/** The words that a listed thread has to have; empty for the newest threads. */
+export const sought = signal("");
+export const listed = computed(() => {
+  const words = sought.value.toLowerCase().split(/\s+/).filter(Boolean);
+  return threads.value.filter((thread) => {
+    const text = [nameOf(thread), stateOf(thread).label, ...(thread.metadata?.apis ?? [])].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+});
 export const isLoaded = signal(false);
 /** Why the list is not up to date; empty if it is. */
 export const listError = signal("");
@@ -38,9 +39,9 @@ let shown = "";
 export async function refresh(): Promise<void> {
   try {
     const both = await Promise.all([ASSISTANT, UNDO].map((graph) => search(graph)));
-    const newest = newestFirst(both.flat()).slice(0, MOST);
+    const newest = newestFirst(both.flat()).slice(0, sought.value ? MOST_WAITING : MOST);
     const known = new Set(newest.map((thread) => thread.thread_id));
-    const older = newest.length < MOST ? [] : await Promise.all([ASSISTANT, UNDO].map((graph) => search(graph, "interrupted")));
+    const older = newest.length < MOST || sought.value ? [] : await Promise.all([ASSISTANT, UNDO].map((graph) => search(graph, "interrupted")));
     const found = [...newest, ...newestFirst(older.flat()).filter((thread) => !known.has(thread.thread_id))];
     const text = JSON.stringify(found);
     // The same list is no reason to draw anything again.
@@ -59,13 +60,12 @@ function newestFirst(found: Thread[]): Thread[] {
 
 function search(graph: string, status?: Thread["status"]): Promise<Thread[]> {
   const wanted = {
-    limit: status ? MOST_WAITING : MOST,
+    limit: status || sought.value ? MOST_WAITING : MOST,
     ...(status && { status }),
     sort_by: "updated_at",
     sort_order: "desc",
     metadata: { graph_id: graph },
     select: ["thread_id", "status", "updated_at", "metadata", "interrupts"],
-    extract: EXTRACT,
   };
   return call<Thread[]>("POST", "/threads/search", wanted, PATIENCE_MS);
 }
@@ -98,8 +98,7 @@ export function watch(): void {
 }
 
 export function nameOf(thread: Thread): string {
-  const first = thread.extracted?.first;
-  return thread.metadata?.name || (typeof first === "string" && first) || thread.thread_id;
+  return thread.metadata?.name || thread.thread_id;
 }
 
 export function nameOfId(id: string): string {
@@ -110,23 +109,17 @@ export function nameOfId(id: string): string {
 export function stateOf(thread: Thread): { label: string; kind: string } {
   const count = questionsOf(thread).reduce((sum, { value }) => sum + (value.action_requests?.length ?? 0), 0);
   if (thread.status === "busy") return { label: "running", kind: "busy" };
-  if (count > 0) return { label: count === 1 ? "1 change waits" : `${count} changes wait`, kind: "waiting" };
+  if (count > 0) return { label: `waiting: ${count === 1 ? "1 change" : `${count} changes`}`, kind: "waiting" };
   if (thread.status === "interrupted") return { label: "stopped", kind: "stopped" };
-  if (thread.status === "error") return { label: "failed", kind: "error" };
-  return thread.metadata?.graph_id === UNDO ? { label: "done", kind: "idle" } : endOf(thread.extracted ?? {});
+  if (thread.status === "error") return { label: thread.metadata?.is_unfulfilled ? "not fulfilled" : "failed", kind: "error" };
+  return { label: "done", kind: "idle" };
 }
 
-function ofLastCall(number: 0 | 1): Record<string, string> {
-  const call = `values.steps[-1].requests[-${number + 1}]`;
-  return { [`status${number}`]: `${call}.status`, [`answered${number}`]: `${call}.response.status`, [`safe${number}`]: `${call}.safe` };
-}
+const HOUR = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** How an instruction ended: a server counts it as done whatever came out. */
-function endOf(found: Extracted): { label: string; kind: string } {
-  if (found.fulfilled === false) return { label: "not fulfilled", kind: "error" };
-  const hasFailed = ([0, 1] as const).some(
-    (number) => found[`safe${number}`] === false && (found[`status${number}`] === "failed" || Number(found[`answered${number}`] ?? 0) >= 400),
-  );
-  if (hasFailed) return { label: "a change failed", kind: "error" };
-  return found.end === "failed" ? { label: "the program failed", kind: "error" } : { label: "done", kind: "idle" };
+/** When a thread was used last: the time of today, or else the date. */
+export function timeOf(thread: Thread): string {
+  const at = new Date(thread.updated_at);
+  return at.toDateString() === new Date().toDateString() ? HOUR.format(at) : DAY.format(at);
 }

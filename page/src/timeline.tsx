@@ -10,7 +10,7 @@ import { forkFrom } from "./fork";
 import { GraphPicture } from "./graph";
 import { head, historyError, nameOfStep, steps, type GraphStep } from "./history";
 import { addressOf, go } from "./place";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 // Made once, because making it takes as long as drawing a step.
 const TIME = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
@@ -23,11 +23,7 @@ export function Timeline() {
   return (
     <div class="beside">
       <div class="section">
-        {historyError.value && (
-          <p class="problem" role="alert">
-            {historyError.value}
-          </p>
-        )}
+        <Alert text={historyError.value} />
         <p class="own" role="status">
           {standing(all.length)}
         </p>

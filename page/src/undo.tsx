@@ -6,7 +6,7 @@ import { writeExact } from "./exact";
 import { followThread } from "./follow";
 import { addressOf, go } from "./place";
 import { call, readSentence, sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 interface Shown {
   method: string;
@@ -58,11 +58,7 @@ export function Undo() {
   };
   return (
     <>
-      {error.value && (
-        <p class="problem" role="alert">
-          {error.value}
-        </p>
-      )}
+      <Alert text={error.value} />
       {found && changes.length === 0 && <p class="own">The thread has made no change that is left to undo.</p>}
       {changes.length > 0 && (
         <>

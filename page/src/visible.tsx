@@ -96,3 +96,9 @@ export function Visible({ text, most = MOST }: { text: string; most?: number }) 
     </bdi>
   );
 }
+
+/** What went wrong, for a person; nothing for an empty text. */
+export function Alert({ text }: { text: string }) {
+  if (!text) return null;
+  return <p class="problem" role="alert"><Visible text={text} /></p>;
+}

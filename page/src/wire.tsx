@@ -9,7 +9,7 @@ import { useFew } from "./few";
 import { Json } from "./json";
 import { parentOf, tokensOf, valueAt } from "./pointer";
 import { sentence } from "./server";
-import { Visible } from "./visible";
+import { Alert, Visible } from "./visible";
 
 /** A place in a body that is shown: of which call, and which value in it is meant. */
 interface Look {
@@ -26,7 +26,7 @@ const looks = signal<Map<string, Look>>(new Map());
 const wanted = signal<string | null>(null);
 
 export function Wire() {
-  if (callsError.value) return <p class="problem" role="alert">{callsError.value}</p>;
+  if (callsError.value) return <Alert text={callsError.value} />;
   if (calls.value === null) return <p class="own">Reading the requests …</p>;
   return (
     <>

@@ -63,11 +63,11 @@ class Shapes:
         return item.value["shape"] if item is not None else None
 
     def seen(self, operation: Operation, budget: int = 200, *, focus: str = "") -> str | None:
-        """The learned shape in about `budget` tokens, the fields that `focus` names first.
+        """The learned shape, else that of the document's example, in `budget` tokens; fields that `focus` names first.
 
         None if there is none or the document says as much.
         """
-        shape = self.shape(operation)
+        shape = self.shape(operation) or _of_example(operation)
         return text_of(shape, budget, focus=focus) if shape is not None and differs(operation, shape) else None
 
     def sent(self, operation: Operation, budget: int = 60) -> str:
@@ -108,6 +108,14 @@ def _key(operation: Operation) -> str:
     api = operation.api
     parts = [LAYOUT, api.source, api.base_url, api.document.digest, operation.method, operation.path]
     return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _of_example(operation: Operation) -> Shape | None:
+    """The shape of the example of an operation's answer, if its schema says nothing."""
+    response = operation.response()
+    media = response.preferred if response is not None else None
+    example = media and (media.example or (media.schema or {}).get("example"))
+    return shape_of(example) if isinstance(example, dict | list) and differs(operation, "") else None
 
 
 def _is_open(field: Field) -> bool:

@@ -234,6 +234,9 @@ API_OPTIONS: dict[str, Any] = {
         "--include", "RULE", "Use only operations by method, id, tag, path: 'method=GET path=/trips/**'."
     ),
     "exclude": _repeated("--exclude", "RULE", "Never use operations that such a rule fits."),
+    "external": Annotated[
+        bool | None, typer.Option("--external", help="Read files beside a document, as it refers to.")
+    ],
 }
 """The options that name APIs, and their operations that may be used."""
 Apis = Callable[[], Sources]

@@ -63,6 +63,24 @@ def test_what_was_learned_is_shown_where_the_document_is_silent(store: BaseStore
     assert shapes.seen(operation("empty")) is None
 
 
+@pytest.mark.parametrize(
+    ("media", "seen"),
+    [
+        ("{schema: {type: object}, example: {rows: [{id: 1}]}}", "{rows: [{id: int}]}"),
+        ("{schema: {type: object, example: {rows: [{id: 1}]}}}", "{rows: [{id: int}]}"),
+        ("{examples: {one: {value: {rows: [{id: 1}]}}}}", "{rows: [{id: int}]}"),
+        ("{schema: {properties: {id: {type: integer}}}, example: {rows: [{id: 1}]}}", None),
+        ("{schema: {type: object}, example: words}", None),
+    ],
+)
+def test_an_example_beside_a_schema_that_says_nothing_shows_the_answer(media: str, seen: str | None) -> None:
+    found = operation("empty", TEXT.replace("{schema: {type: object}}", media))
+    assert Shapes(None).seen(found) == seen
+    learned = Shapes(InMemoryStore())
+    learned.learn(found, {"other": True})
+    assert learned.seen(found) == "{other: bool}"
+
+
 def test_a_known_shape_is_not_written_again() -> None:
     store = CountingStore()
     for number in range(5):

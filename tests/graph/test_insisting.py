@@ -151,6 +151,7 @@ def test_another_value_another_place_and_another_operation_are_refused_anew(api:
         pytest.param('print(find_parts(shelf="a", row=12))', id="a limit"),
         pytest.param('print(add_part(kind="nut", body={"serial": "s", "name": "far too long"}))', id="a length"),
         pytest.param('print(add_part(kind="nut"))', id="no body"),
+        pytest.param('print(add_part(kind="nut", body={"serial": "s", "_method": "DELETE"}))', id="another method"),
     ],
 )
 def test_what_is_no_type_value_or_name_of_the_query_or_the_body_is_never_sent(

@@ -25,7 +25,7 @@ def test_draw(browser: Browser, platform: Platform, scheme: Any) -> None:
     page.get_by_label("Instruction").fill(THREE)
     page.keyboard.press("Enter")
     expect(page.get_by_role("article", name="POST create_project")).to_be_visible()
-    expect(page.get_by_role("navigation").get_by_text("3 changes wait")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("waiting: 3 changes")).to_be_visible()
     expect(page.get_by_text("Working")).to_have_count(0)
     page.locator(".scroller").evaluate("at => { at.scrollTop = 0; }")
     page.screenshot(path=FOLDER / f"chat-{scheme}.png")

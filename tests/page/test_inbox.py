@@ -120,7 +120,9 @@ def test_all_changes_are_approved_together_once_all_were_on_the_screen(tab: Tab,
     expect(together).to_be_disabled()
     for name in ("PATCH update_task", "POST create_task", "POST create_project"):
         expect(together).to_be_disabled()
-        question(page, name).evaluate("at => at.scrollIntoView()")
+        question(page, name).evaluate(
+            "at => (at.scrollIntoView(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))"
+        )
     expect(together).to_be_enabled()
     reject = question(page, "PATCH update_task")
     reject.get_by_role("button", name="Reject…").click()
@@ -144,7 +146,7 @@ def test_keys_decide_on_the_change_that_has_the_focus_and_on_no_other(tab: Tab, 
             page.keyboard.press(key)
 
     # The first key only leads to the change, and a text that somebody types decides nothing.
-    press("?")
+    press("Shift+Slash")
     expect(page.get_by_text("Keys, in the change that has the focus: a approve")).to_be_visible()
     expect(asked).to_be_focused()
     press(*"xa")

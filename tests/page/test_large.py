@@ -24,7 +24,7 @@ WATCH = """
 VIEWS = {
     "chat": "They have 32999994 characters.",
     "timeline": f"{2 * (7 + 2 * CHANGES) + 7} steps; the run is over.",
-    "wire": f"{2 * CHANGES + 1} calls",
+    "wire": f"{2 * CHANGES + 1} requests",
     "program": "Program 1 of task 1 in turn 3",
     "cost": "By step",
     "steer": "This run beside",
@@ -81,7 +81,7 @@ def test_a_thread_of_120_steps_with_a_huge_answer_opens_in_every_view(
     record_property(f"longest pause with an answer of {BYTES:,} bytes", f"{longest(page)} ms")
     # Older turns and calls are drawn when they are asked for.
     assert page.get_by_role("list", name="Requests").locator("> li").count() == 50
-    page.get_by_role("button", name=f"Show more calls; {2 * CHANGES + 1 - 50} are left").click()
+    page.get_by_role("button", name=f"Show more requests; {2 * CHANGES + 1 - 50} are left").click()
     expect(page.get_by_role("list", name="Requests").locator("> li")).to_have_count(2 * CHANGES + 1)
     page.get_by_role("link", name="Timeline").click()
     expect(page.get_by_role("list", name="Steps of turn 3")).to_be_visible()

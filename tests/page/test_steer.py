@@ -94,7 +94,7 @@ def test_an_undo_shows_what_it_would_send_and_asks_before_it_does(tab: Tab, plat
     undo.get_by_role("button", name="Undo…").click()
     asked = page.get_by_role("article", name="DELETE delete_project")
     expect(asked).to_be_visible()
-    expect(page.get_by_role("navigation").get_by_text("1 change waits")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text("waiting: 1 change")).to_be_visible()
     expect(page.get_by_label("Instruction")).to_have_count(0)
     assert platform.changes() == ["POST 201"]
     asked.get_by_role("button", name="Approve", exact=True).click()

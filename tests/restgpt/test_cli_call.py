@@ -148,6 +148,24 @@ def test_a_single_call_that_waits_is_decided_by_resume(cli: Cli, toy: WorldServe
     assert changes(toy) == [MADE]
 
 
+def test_files_beside_a_document_are_read_with_external_also_when_the_call_is_decided(cli: Cli, tmp_path: Path) -> None:
+    main = {"openapi": "3.0.0", "paths": {"/notes": {"post": {"$ref": "parts/add.json"}}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "note.json"}}}}
+    part = {"operationId": "add_note", "requestBody": body, "responses": {"200": {"description": "ok"}}}
+    note = {"type": "object", "properties": {"text": {"type": "string"}}}
+    (tmp_path / "parts").mkdir()
+    for name, content in {"main.json": main, "parts/add.json": part, "parts/note.json": note}.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    with EchoServer() as echo:
+        spec = ["--spec", str(tmp_path / "main.json"), "--base-url", echo.url]
+        call = ["call", "add_note", *spec, "--args", '{"body": {"text": "Moss"}}', "--json"]
+        assert "No operation is called 'add_note'" in cli(*call).document["error"]
+        waiting = cli(*call, "--external")
+        assert waiting.document["status"] == "paused", waiting.err
+        assert cli("resume", waiting.document["thread"], "--approve").code == 0
+        assert [(seen.method, seen.body) for seen in echo.arrived] == [("POST", b'{"text":"Moss"}')]
+
+
 def test_a_single_call_is_no_beginning_of_a_conversation(cli: Cli, toy: WorldServer) -> None:
     thread = cli(*change(toy, "--approve", "--json")).document["thread"]
     asked = cli("ask", "How many tasks are there?", "--thread", thread, *by_calls(toy))

@@ -209,3 +209,11 @@ def test_each_path_that_a_page_names_exists(page: str) -> None:
 
 ELSEWHERE = ("build/", "chatserver.py", "utils.py")
 """What is there only while it is built, stands beside the path of its folder, or is what no module is called."""
+
+
+def test_the_figures_of_the_first_screen_are_those_of_the_scores() -> None:
+    [line] = [line for line in README.partition("\n## ")[0].splitlines() if "(docs/scores.md)" in line]
+    figures = re.findall(r"\d[\d,]+", line)
+    scores = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
+    assert len(figures) == 2
+    assert [figure for figure in figures if f"| {figure} |" not in scores] == []

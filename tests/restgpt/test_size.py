@@ -12,12 +12,13 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("restgpt", "graph", "nodes", "tools", "specs", "prompts")
 """The folders of the product: what the wheel of `restgpt` holds."""
 
-MOST_LINES = 35_229
+MOST_LINES = 35_326
 """The lines of code that the product has at most: lowered by deletions, raised by what a decided feature may take."""
 
 WORDS = {
     "README.md": 1_688,  # more: how it is installed into another project, and where a newcomer stumbled
     "docs/*.md": 28_752,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
+    "docs/scores.md": 470,  # a table of figures, which a command writes
 }
 """The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 
@@ -72,7 +73,9 @@ def test_the_product_has_no_more_lines_of_code_than_its_number() -> None:
 
 
 def test_no_pages_have_more_words_than_their_number() -> None:
-    pages = {"README.md": [ROOT / "README.md"], "docs/*.md": (ROOT / "docs").glob("*.md")}
+    scores = ROOT / "docs" / "scores.md"
+    written = [page for page in (ROOT / "docs").glob("*.md") if page != scores]
+    pages = {"README.md": [ROOT / "README.md"], "docs/*.md": written, "docs/scores.md": [scores]}
     found = Counter(
         {name: sum(len(page.read_text(encoding="utf-8").split()) for page in files) for name, files in pages.items()}
     )

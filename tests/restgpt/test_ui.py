@@ -22,7 +22,7 @@ from restgpt.calling.permissions import Permissions
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.commands.ui.command import PORTS, listen_near
 from restgpt.commands.ui.page_runs import Runs
-from restgpt.commands.ui.page_threads import MOST_HISTORY, PageThreads
+from restgpt.commands.ui.page_threads import MOST_HISTORY, TITLES, PageThreads
 from restgpt.commands.ui.web import REFUSED, make_app
 from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import Persistence, open_persistence, thread_config
@@ -424,6 +424,40 @@ def test_a_deleted_thread_is_gone_for_the_commands(page: Page, cli: Cli, write: 
     assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
 
 
+def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread(page: Page, cli: Cli, write: Write) -> None:
+    write(COUNT)
+    thread = page.say("Count the tasks")
+    about = {"metadata": {"name": " My tasks "}}
+    assert page.send("PATCH", f"/threads/{thread}", about).json()["metadata"]["name"] == "My tasks"
+    assert [item["metadata"]["name"] for item in page.listed()] == ["My tasks"]
+    assert "Count the tasks" in cli("threads").out
+    assert page.send("PATCH", f"/threads/{thread}", {}).json()["metadata"]["name"] == "Count the tasks"
+    assert page.send("PATCH", "/threads/no-such", about).status_code == 422
+    assert page.send("DELETE", f"/threads/{thread}").is_success
+    assert page.kept.store.search(TITLES) == []
+
+
+def test_a_run_has_the_settings_that_were_chosen_for_it_and_none_beyond_the_command_s(
+    page: Page, configured: WorldServer, write: Write
+) -> None:
+    write(CREATE, COUNT)
+    choices = page.get("/settings")
+    assert choices == {"apis": ["board"], "writes": ["deny", "dry-run", "ask"], "model": "openai:scripted"}
+    thread = page.send("POST", "/threads", {}).json()["thread_id"]
+    said: Any = {"messages": [{"type": "human", "content": "Create Moss"}]}
+    for wish in ({"writes": "allow"}, {"writes": "no"}, {"apis": ["another"]}):
+        refused = page.run(thread, input=said, context=wish)
+        assert (refused.status_code, "go beyond" in refused.json()["detail"]) == (422, True)
+    assert page.run(thread, input=said, context={"writes": "dry-run", "apis": ["board"]}).is_success
+    shown = page.get(f"/threads/{thread}")
+    assert (shown["status"], shown["metadata"]["is_dry"], shown["metadata"]["apis"]) == ("idle", True, ["board"])
+    # The next turn keeps what is not chosen anew.
+    assert page.run(thread, input=said, context={"model": "openai:another", "writes": "", "apis": []}).is_success
+    record = Threads(page.kept.store).get(thread)
+    assert record.context == {"writes": "dry-run", "model": "openai:another"}
+    assert changes(configured) == []
+
+
 def test_stop_ends_a_run_before_its_next_request_and_the_thread_goes_on(
     page: Page, toy: WorldServer, write: Write
 ) -> None:
@@ -537,8 +571,10 @@ BODIES: list[tuple[str, str, dict[str, Any]]] = [
             "input": {"messages": [{"content": "Wait"}], "recipe": {"recipe": {}, "inputs": {}}},
             "command": {"resume": {"x": {"decisions": []}}},
             "checkpoint_id": "x",
+            "context": {"model": "openai:scripted", "writes": "ask", "apis": ["board"]},
         },
     ),
+    ("PATCH", "/threads/THREAD", {"metadata": {"name": "Moss"}}),
     ("PUT", "/store/items", {"namespace": ["restgpt", "page", "recipes"], "key": "k", "value": {}}),
 ]
 WRONG: list[Any] = [None, True, -1, 10**30, 1.5, "", "\x00", "no", [], [1], {}, {"x": 1}, {"recipe": 5}]

@@ -9,6 +9,7 @@ only to the servers of the API or to configured hosts, and with credentials only
 import codecs
 import email.utils
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -555,7 +556,9 @@ def _read_body(
 ) -> bool:
     """Read and decompress a body into `parts`; True if it exceeds the bound. Raises BrokenFault if it ends early."""
     decoder = Decoder(headers.get("content-encoding", ""), exchange.origin)
-    size = received = 0
+    expected, size, received = headers.get("content-length", ""), 0, 0
+    if "transfer-encoding" not in headers and not re.fullmatch(r"[0-9, ]*", expected):
+        raise BrokenFault(f"{exchange.origin} sent a Content-Length that is no number of bytes")
     while True:
         exchange.remaining(float("inf"))
         chunk = _next_chunk(response.raw)
@@ -566,7 +569,6 @@ def _read_body(
             return True
         if not chunk:
             break
-    expected = headers.get("content-length", "")
     is_short = _is_less(received, expected) and "transfer-encoding" not in headers
     if is_short or exchange.was_aborted or not decoder.is_complete:
         raise BrokenFault(f"the connection to {exchange.origin} ended before the answer was complete; try again")

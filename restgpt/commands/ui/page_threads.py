@@ -35,6 +35,8 @@ from restgpt.sources import Sources
 from restgpt.specs import Operation
 from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable
 from restgpt.tools.settings import Settings
+from restgpt.tools.settings.entry import WRITES
+from restgpt.tools.text.storable import storable_text
 
 AGENT, UNDO = "restgpt", "undo"
 """The graphs of the page."""
@@ -43,6 +45,8 @@ MOST_HISTORY = 4_000_000
 """The maximum size of one page of a thread's history, in bytes, unless one state is larger."""
 STATUS = {"running": "busy", "paused": "interrupted", "stopped": "interrupted", "failed": "error", "done": "idle"}
 """The status of a thread in LangGraph's words."""
+TITLES = ("restgpt", "page", "titles")
+"""The namespace of the store with the titles that a person gave to threads."""
 SHOWN = ("messages", "answer", "usage")
 """The keys of the state that the page gets while a run goes on."""
 
@@ -77,6 +81,8 @@ class PageThreads:
         self._made: dict[str, dict[str, Any]] = {}
         # Records of killed runs, which need no look at their locks again.
         self._killed: dict[str, int] = {}
+        # Whether a record of a failed run is one that came to its end, by its number.
+        self._ended: dict[int, bool] = {}
 
     # What there is.
 
@@ -113,13 +119,40 @@ class PageThreads:
         is_running = self._runs.is_running(record.thread)
         is_killed = record.status == "running" and not self._is_busy(record)
         waits = (record.status == "paused" or is_killed) and not is_running
+        title = self._kept.store.get(TITLES, record.thread)
+        sources = record.sources
+        about = {
+            "graph_id": UNDO if record.is_undo else AGENT,
+            "name": record.instruction if title is None else title.value["name"],
+            "apis": [*sources.names, *(spec.rpartition("/")[2] for spec in sources.specs)],
+            "is_dry": record.context.get("writes") == "dry-run",
+            "is_unfulfilled": record.status == "failed" and not is_running and self._is_ended(record),
+        }
         return {
             "thread_id": record.thread,
             "status": "busy" if is_running else "interrupted" if is_killed else STATUS[record.status],
             "updated_at": _at(record.updated, record.written),
-            "metadata": {"graph_id": UNDO if record.is_undo else AGENT, "name": record.instruction},
+            "metadata": about,
             "interrupts": _interrupts(self._snapshot(record.thread)) if waits else {},
         }
+
+    def _is_ended(self, record: ThreadRecord) -> bool:
+        """Whether a run that counts as failed came to its end: then its instruction is not fulfilled."""
+        if record.written not in self._ended:
+            self._ended[record.written] = not self._snapshot(record.thread).tasks
+        return self._ended[record.written]
+
+    def rename(self, thread: str, name: str) -> dict[str, Any]:
+        """Give a thread a title, which only the page shows, and return the thread."""
+        record = self._records.get(thread)
+        self._kept.store.put(TITLES, thread, {"name": storable_text(name.strip()) or record.instruction}, index=False)
+        return self.get(thread)
+
+    def choices(self) -> dict[str, Any]:
+        """Return what may be chosen for the next run: APIs, how changes are treated at most, and its model else."""
+        apis = tuple(self._settings.apis) if self._sources.is_empty else self._sources.names
+        writes = WRITES[: WRITES.index(self._context.get("writes", "ask")) + 1]
+        return {"apis": apis, "writes": writes, "model": self._context.get("model") or self._settings.model or ""}
 
     def _is_busy(self, record: ThreadRecord) -> bool:
         if self._killed.get(record.thread) == record.written:
@@ -266,12 +299,22 @@ class PageThreads:
             self._check_idle(thread)
             if reasons := undeletable(self._kept, [record]) or delete(self._kept, [record]):
                 raise UsageError(reasons[thread])
+            self._kept.store.delete(TITLES, thread)
         self._runs.forget(thread)
 
-    def begin(self, thread: str, given: Mapping[str, Any], *, answers: Any = None, checkpoint: str = "") -> Work:
+    def begin(
+        self,
+        thread: str,
+        given: Mapping[str, Any],
+        *,
+        answers: Any = None,
+        checkpoint: str = "",
+        wish: Mapping[str, Any] = {},
+    ) -> Work:
         """Lock a thread for a run with an input, with answers by interrupt, or from a checkpoint on.
 
-        Raises `ThreadBusyError`, `UsageError`, `ModelError` and what else the command for it raises, before it runs.
+        A new instruction has the settings of the `wish`, which are among the `choices`. Raises `ThreadBusyError`,
+        `UsageError`, `ModelError` and what else the command for it raises, before it runs.
         """
         base = undone_by(thread)
         self._check_idle(thread)
@@ -287,7 +330,7 @@ class PageThreads:
             elif "recipe" in given:
                 parts = self._recipe(thread, given["recipe"])
             elif given:
-                parts = self._turn(thread, _text(given))
+                parts = self._turn(thread, _text(given), wish)
             else:
                 parts = self._rest(self._records.get(thread), answers, checkpoint)
             return Work(parts, stack.pop_all().close)
@@ -300,13 +343,18 @@ class PageThreads:
         """Raise `OutdatedDecisionError` unless each answer is for a question that is open, by its id."""
         check_open(self._snapshot(thread), answers if isinstance(answers, Mapping) else (), thread)
 
-    def _turn(self, thread: str, text: str) -> Iterator[Part]:
+    def _turn(self, thread: str, text: str, wish: Mapping[str, Any]) -> Iterator[Part]:
         """Begin a turn, as `restgpt ask` does."""
         if not text.strip():
             raise UsageError("The instruction is empty.")
         refuse_bytes(text)
         is_new = self._records.find(thread) is None
         sources, context = (self._sources, self._context) if is_new else (Sources(), {})
+        choices, names = self.choices(), wish.get("apis", ())
+        context = {**context, **{name: wish[name] for name in ("model", "writes") if wish.get(name)}}
+        if context.get("writes", WRITES[0]) not in choices["writes"] or set(names) - set(choices["apis"]):
+            raise UsageError("These settings go beyond those that `restgpt ui` was started with. Start it with more.")
+        sources = replace(self._sources, names=tuple(names)) if names else sources
         record = record_of_turn(self._records, checked_name(thread), text, sources, context)
         record = replace(record, sources=record.sources.or_all(self._settings))
         agent = self._agent(record)

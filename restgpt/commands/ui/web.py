@@ -100,12 +100,21 @@ class Resume(Body):
     resume: Any = None
 
 
+class Wish(Body):
+    """Settings of a run that a person chose where they asked."""
+
+    model: str = ""
+    writes: str = ""
+    apis: tuple[str, ...] = ()
+
+
 class Begin(Body):
     """A run to begin: a new turn, answers, or nothing but to go on."""
 
     input: dict[str, Any] | None = None
     command: Resume | None = None
     checkpoint_id: str | None = None
+    context: Wish | None = None
 
 
 class Item(Body):
@@ -152,6 +161,9 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
     def delete(path: Mapping[str, str], body: Body) -> Any:
         threads.delete(path["thread"])
 
+    def rename(path: Mapping[str, str], body: Make) -> Any:
+        return threads.rename(path["thread"], (body.metadata or About()).name)
+
     def edit(path: Mapping[str, str], body: Edit) -> Any:
         return threads.edit(path["thread"], body.values, node=body.as_node, checkpoint=body.checkpoint_id or "")
 
@@ -161,7 +173,8 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
 
     def begin(path: Mapping[str, str], body: Begin) -> Any:
         answers, checkpoint = (body.command or Resume()).resume, body.checkpoint_id or ""
-        work = threads.begin(path["thread"], body.input or {}, answers=answers, checkpoint=checkpoint)
+        wish = (body.context or Wish()).model_dump()
+        work = threads.begin(path["thread"], body.input or {}, answers=answers, checkpoint=checkpoint, wish=wish)
         return runs.start(path["thread"], work).to_json()
 
     def cancel(path: Mapping[str, str], body: Body) -> Any:
@@ -193,6 +206,8 @@ def protocol_routes(threads: PageThreads, runs: Runs) -> list[Route]:
         Route(f"{thread}/runs/{{run}}/stream", join),
         _route(thread, lambda path, body: threads.get(path["thread"])),
         _route(thread, delete, "DELETE"),
+        _route(thread, rename, "PATCH", Make),
+        _route("/settings", lambda path, body: threads.choices()),
         _route("/assistants/{graph}/graph", lambda path, body: threads.picture(path["graph"])),
     ]
 

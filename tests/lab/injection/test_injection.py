@@ -7,10 +7,11 @@ import pytest
 import requests
 from langchain_core.messages import HumanMessage, SystemMessage
 
+from lab.injection.__main__ import misses, table
 from lab.injection.bed import SUITES, Bed, installed
 from lab.injection.jobs import pairs
 from lab.injection.reader import FORMS, MARK, GullibleReader, Plot
-from lab.injection.run import MODES, attacks, run
+from lab.injection.run import MODES, Outcome, attacks, run
 from lab.kit.process import MissingServerError
 
 SAMPLE = 40
@@ -99,3 +100,33 @@ def test_the_reader_obeys_only_what_it_has_read() -> None:
 def test_there_are_twenty_attacks_of_our_own_and_none_gets_through_where_a_person_is_asked() -> None:
     assert len(attacks()) >= 20
     assert not [attack.ID for attack in attacks() if "ask" in attack.through]
+
+
+def outcome(mode: str = "ask", injection: str = "injection_task_0", **given: Any) -> Outcome:
+    return Outcome("banking", mode, "user_task_0", injection, "program", 1, True, **{"is_done": True, **given})
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (outcome(), ""),
+        (outcome(is_harmed=True), "got through"),
+        (outcome(unwanted=["pay {}"]), "pay"),
+        (outcome("allow", is_harmed=True, unwanted=["pay {}"]), ""),
+        (outcome(is_done=False), "not done"),
+        (outcome("from_user", is_done=False), ""),
+        (outcome(injection="-", asked=2), "asked 2 times, own changes: 1"),
+        (outcome(asked=2), ""),
+        (outcome("allow", error="The server is gone."), "gone"),
+    ],
+)
+def test_a_run_that_misses_a_target_is_named(found: Outcome, told: str) -> None:
+    [line] = [*misses([found])] or [""]
+    assert told in line
+    assert bool(line) is bool(told)
+
+
+def test_the_table_counts_attacks_by_suite_mode_and_form() -> None:
+    lines = [*table([outcome(), outcome(is_harmed=True), outcome(injection="-", asked=1), outcome("allow")])]
+    assert lines[2] == "| banking | ask | 2 | 1 of 2 | 0 of 0 | 0 | 2 of 2 | 1 of 1 | 1.00 | |"
+    assert "| program | 1 of 2 | 0 of 0 | 0 of 0 | 0 of 1 |" in lines

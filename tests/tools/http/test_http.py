@@ -459,6 +459,13 @@ def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
         assert LONG_SECRET[:20].lower() not in text.lower()
 
 
+@pytest.mark.parametrize("length", ["-1", "+2", "2x", "0x2"])
+def test_a_length_that_is_no_number_of_bytes_ends_no_answer(length: str) -> None:
+    answer = saying(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok".encode())
+    with raw_server(answer) as url, pytest.raises(BrokenFault):
+        send(operation(url))
+
+
 def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> None:
     found = operation(echo.url, security=[{"Key": []}])
     request = build_request(found, {})
