@@ -50,7 +50,7 @@ def as_tools(
     context: Context | Mapping[str, Any] | None = None,
     store: BaseStore | None = None,
     services: Services | None = None,
-    include: Rules = (),
+    include: Rules | None = None,
     exclude: Rules = (),
 ) -> list[StructuredTool]:
     """Return a few tools for all operations of `apis`: find, describe and call operations, run programs, read results.
@@ -63,7 +63,7 @@ def as_tools(
     direct tools.
     """
     services = make_resources(apis, model=None, models=None, context=context, store=store, services=services)
-    if include or exclude:
+    if include is not None or exclude:
         services = services.within(Reach.of(include, exclude))
     return _Toolset(services, store).direct(direct) if direct else _Toolset(services, store).few()
 

@@ -48,7 +48,7 @@ class Sources:
             raise SettingsError(
                 f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
             )
-        reaches = (Reach.of(include or (), exclude or ()),) if include or exclude else ()
+        reaches = (Reach.of(include or None, exclude or ()),) if include or exclude else ()
         own = tuple(_absolute(spec) for spec in specs or ())
         sources = cls(tuple(names or ()), own, base_url, reaches, bool(external))
         for url in (*sources.specs, *([base_url] if base_url else [])):

@@ -148,7 +148,8 @@ class Api:
         listed = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
         described = [tag for tag in listed if isinstance(tag.get("description"), str)]
         found = {" ".join(str(tag.get("name") or "").split()): tag["description"] for tag in described}
-        return {tag: text for tag, text in found.items() if tag not in self._gone(lambda item: item.tags)}
+        gone = self._gone(lambda item: item.tags)
+        return {tag: text for tag, text in found.items() if tag not in gone}
 
     @property
     def path_descriptions(self) -> dict[str, str]:
@@ -332,7 +333,7 @@ def load_api(
     cache: Path | None = None,
     allow_external: bool = False,
     given: Collection[tuple[str, str]] = (),
-    include: Rules = (),
+    include: Rules | None = None,
     exclude: Rules = (),
 ) -> Api:
     """Load an API from a path, URL, text, bytes or mapping; raises SpecError if it is not OpenAPI.

@@ -76,12 +76,20 @@ def _of_text(raw: Any) -> Any:
     return found
 
 
-ReachRules = Annotated[
+def _some(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Refuse an `include` without a rule, which might mean all operations or none; raises ValueError."""
+    if not rules:
+        raise ValueError("must name operations, or be left out")
+    return rules
+
+
+Excluded = Annotated[
     tuple[Annotated[Rule, BeforeValidator(_of_text), AfterValidator(named)], ...],
-    BeforeValidator(lambda raw: [raw] if isinstance(raw, str | dict) else raw or ()),
+    BeforeValidator(lambda raw: [raw] if isinstance(raw, str | Mapping) else list(raw or ())),
 ]
-"""The rules of `include` or `exclude`: each a mapping or a text."""
-Rules = Iterable[Rule | Mapping[str, Any] | str]
+"""Rules, each a mapping or a text."""
+Included = Annotated[Excluded, AfterValidator(_some)]
+Rules = Iterable[Rule | Mapping[str, Any] | str] | Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +99,20 @@ class Reach:
     It holds for the API with the `identity`, or for each API without one.
     """
 
-    include: tuple[Rule, ...] = ()
-    exclude: tuple[Rule, ...] = ()
+    include: Included = ()
+    exclude: Excluded = ()
     identity: str = ""
 
     @classmethod
-    def of(cls, include: Rules | str = (), exclude: Rules | str = (), identity: str = "") -> "Reach":
+    def of(cls, include: Rules | None = None, exclude: Rules = ()) -> "Reach":
         """Read rules as they stand in `apis.yaml`, or as texts; raises SpecError."""
-        reader = TypeAdapter[Any](ReachRules)
+        given = {"exclude": exclude} | ({} if include is None else {"include": include})
         try:
-            return cls(reader.validate_python(_plain(include)), reader.validate_python(_plain(exclude)), identity)
+            return TypeAdapter(cls).validate_python(given)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            why = first["msg"].removeprefix("Value error, ")
-            raise SpecError(f"A rule of include or exclude cannot be read: it {why}") from None
+            place, why = str(first["loc"][0]), first["msg"].removeprefix("Value error, ")
+            raise SpecError(f"{place} cannot be read: it {why}") from None
 
     @classmethod
     def kept(cls, value: Mapping[str, Any]) -> "Reach":
@@ -130,9 +138,3 @@ class Reach:
         """Return a rule of `exclude` that fits no operation, as one with a typing error; one of methods alone may."""
         rules = (rule for rule in self.exclude if rule.ids or rule.tags or rule.paths)
         return next((rule for rule in rules if not any(map(rule.applies_to, operations))), None)
-
-
-def _plain(rules: Rules | str) -> Any:
-    if isinstance(rules, str | Mapping):
-        return [rules]
-    return [str(rule) if isinstance(rule, Rule) else rule for rule in rules]

@@ -5,6 +5,8 @@ import shlex
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from restgpt.tools.text.quotation import visible
+
 if TYPE_CHECKING:
     from restgpt.calling.call import Call
     from restgpt.tools.auth.credentials import Credentials
@@ -31,9 +33,11 @@ def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") ->
         user = value.removeprefix("Basic ") if mark in value else value
         words += ["--header", f"{name}: {value}"] if user == value else ["--user", user]
     if request.body is not None:
-        try:
-            words += ["--data-raw", request.body.decode()]
-        except UnicodeDecodeError:
-            start = f"echo {base64.b64encode(request.body).decode()} | base64 -d | "
+        body = redactor.data(request.body)
+        text = body.decode("utf-8", "replace")
+        if text.encode() == body and visible(text) == text:
+            words += ["--data-raw", text]
+        else:  # a shell, or the terminal that shows it, would change some bytes
+            start = f"echo {base64.b64encode(body).decode()} | base64 -d | "
             words += ["--data-binary", "@-"]
     return start + " ".join(map(quoted, words))

@@ -161,3 +161,8 @@ def test_curl_gets_a_body_that_is_no_text(cli: Cli) -> None:
     line = cli("call", "x", "--spec", "doc.json", "body@a.bin", "--curl").out
     assert line.startswith("echo /wAB | base64 -d | curl ")
     assert shell(line)[-2:] == ["--data-binary", "@-"]
+    # A terminal would show the bell as an escape.
+    Path("a.bin").write_bytes(b"ring\a")
+    assert cli("call", "x", "--spec", "doc.json", "body@a.bin", "--curl").out.startswith(
+        "echo cmluZwc= | base64 -d | curl "
+    )

@@ -80,6 +80,18 @@ def test_a_rule_that_would_bar_nothing_by_mistake_is_refused(rule: Any, why: str
         toy_within(exclude=[rule])
 
 
+@pytest.mark.parametrize("rules", [[], (), ""])
+def test_an_include_without_a_rule_does_not_include_everything(board: Board, rules: Any, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="include cannot be read: it must name operations"):
+        toy_within(include=rules)
+    with pytest.raises(SpecError, match="include cannot be read"):
+        as_tools([board.api], include=rules)
+    file = tmp_path / "apis.yaml"
+    file.write_text("board:\n  spec: x.json\n  include:\n  exclude:\n")
+    with pytest.raises(SettingsError, match=r"board\.include must name operations, or be left out"):
+        load_apis(file, {})
+
+
 def test_what_is_barred_is_in_no_search_no_list_and_no_description() -> None:
     paths: Any = {
         "/trips": {"get": {"tags": ["trips"], "operationId": "list_trips", "responses": {}}},

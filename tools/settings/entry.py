@@ -26,7 +26,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from restgpt.specs.api import MOST_NOTES
 from restgpt.specs.operation import Operation
-from restgpt.specs.reach import LISTED, STRICT, Reach, ReachRules, Rule, Texts, named
+from restgpt.specs.reach import LISTED, STRICT, Excluded, Included, Reach, Rule, Texts, named
 from restgpt.specs.security import flat_credentials
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.http.addresses import Origin
@@ -277,8 +277,8 @@ class ApiEntry:
     cookies: Secrets = field(default_factory=dict)
     policy: PolicyRules = ()
     effects: EffectRules = ()
-    include: ReachRules = ()
-    exclude: ReachRules = ()
+    include: Included = ()
+    exclude: Excluded = ()
     sources: Annotated[Texts, OR_NONE] = field(default=(), metadata={"alias": "from"})
     notes: Notes = ""
     hosts: Annotated[Texts, OR_NONE] = ()

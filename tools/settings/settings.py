@@ -132,7 +132,7 @@ class Settings:
             given=entry.given,
             cache=self.home / "index",
             allow_external=entry.allow_external or self.allow_external,
-            include=entry.include,
+            include=entry.include or None,
             exclude=entry.exclude,
         )
 
