@@ -37,8 +37,6 @@ COSTS = {"calls": 2, "input_tokens": 0, "output_tokens": 0, "requests": 2, "seco
 """The columns of costs, with their decimal places."""
 
 LOOPED = {"today": TODAY.isoformat(), "credential": CREDENTIAL}
-TRIALS = 3
-"""How often a model that is not scripted does each task."""
 
 Score = tuple[str, str, bool, Mapping[str, Any]]
 """One task: the suite, by whom, whether it is done, and what it cost."""
@@ -112,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m lab.scores", description=__doc__)
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="the reader of all tasks")
     name = parser.parse_args(arguments).model
-    model, trials = (resolve_model(name), TRIALS) if name else (None, 1)
+    model, trials = (resolve_model(name), 3) if name else (None, 1)
     scores: list[Score] = []
     try:
         for _ in range(trials):

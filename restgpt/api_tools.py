@@ -31,7 +31,7 @@ from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called
 from restgpt.specs import Api, Catalogue, Operation, UnknownOperationError
 from restgpt.specs.reach import Reach, Rules
-from restgpt.tools.errors import RepairableError
+from restgpt.tools.errors import RepairableError, told
 from restgpt.tools.graphs import SHARED, own_thread
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError
 
@@ -225,7 +225,7 @@ def _answered(function: Callable[[Any], Any], given: Any) -> Any:
     try:
         return function(given)
     except (RepairableError, UnknownOperationError, UnknownHandleError) as error:
-        raise ToolException(str(error)) from None
+        raise ToolException(told(error)) from None
 
 
 def _told(shown: Preview) -> str:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 class Sources:
     """The named APIs, with absolute paths, so that they mean the same in every working directory.
 
-    `reaches` bar operations of them, beside those of `apis.yaml`.
+    `reaches` bar operations of them, beside those of `apis.yaml`. With `external`, documents may refer to other files.
     """
 
     names: tuple[str, ...] = ()
     specs: tuple[str, ...] = ()
     base_url: str | None = None
     reaches: "tuple[Reach, ...]" = ()
+    external: bool = False
 
     @classmethod
     def given(
@@ -34,6 +35,7 @@ class Sources:
         base_url: str | None = None,
         include: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
+        external: bool | None = None,
     ) -> "Sources":
         """Make sources from the options.
 
@@ -47,7 +49,8 @@ class Sources:
                 f"--base-url {base_url} is not an HTTP URL. Write a URL such as https://api.example.com/v1"
             )
         reaches = (Reach.of(include or (), exclude or ()),) if include or exclude else ()
-        sources = cls(tuple(names or ()), tuple(_absolute(spec) for spec in specs or ()), base_url, reaches)
+        own = tuple(_absolute(spec) for spec in specs or ())
+        sources = cls(tuple(names or ()), own, base_url, reaches, bool(external))
         for url in (*sources.specs, *([base_url] if base_url else [])):
             if urlsplit(url).scheme in ("http", "https") and "@" in urlsplit(url).netloc:
                 raise SettingsError(
@@ -64,9 +67,11 @@ class Sources:
         own = [api for api in apis if api.entry is None and api.location is not None]
         base_url = apis[0].base_url if len(apis) == 1 else None
         reaches = tuple(replace(reach, identity=api.identity) for api in apis for reach in api.reaches)
-        return cls(
-            tuple(api.entry for api in apis if api.entry), tuple(str(api.location) for api in own), base_url, reaches
+        entries, external = (
+            tuple(api.entry for api in apis if api.entry),
+            any(one.document.allow_external for one in own),
         )
+        return cls(entries, tuple(str(api.location) for api in own), base_url, reaches, external)
 
     @property
     def is_empty(self) -> bool:
@@ -96,7 +101,7 @@ class Sources:
         from restgpt.specs.api import reached
 
         apis = [load_named(name, settings, base_url=self.base_url) for name in self.names]
-        apis += [_load(spec, settings, base_url=self.base_url) for spec in self.specs]
+        apis += [_load(spec, settings, base_url=self.base_url, external=self.external) for spec in self.specs]
         return reached(apis, *self.reaches)
 
 
@@ -116,10 +121,10 @@ def load_source(source: str, settings: "Settings") -> "Api":
     return _load(_absolute(source), settings)
 
 
-def _load(spec: str, settings: "Settings", *, base_url: str | None = None) -> "Api":
+def _load(spec: str, settings: "Settings", *, base_url: str | None = None, external: bool = False) -> "Api":
     from restgpt.specs import load_api
 
-    cache, allow_external = settings.home / "index", settings.allow_external
+    cache, allow_external = settings.home / "index", settings.allow_external or external
     return settings.reached(load_api(spec, base_url=base_url, cache=cache, allow_external=allow_external))
 
 

@@ -233,7 +233,8 @@ def _record(item: "Item") -> ThreadRecord:
     value = {name: value for name, value in item.value.items() if value or name != "created"}
     sources = item.value["sources"]
     reaches = tuple(map(Reach.kept, sources.get("reaches", ())))
-    made = Sources(tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"], reaches)
+    named = (tuple(sources["names"]), tuple(sources["specs"]), sources["base_url"])
+    made = Sources(*named, reaches, sources.get("external", False))
     return ThreadRecord(**{**times, **value, "thread": item.key, "sources": made})
 
 

@@ -135,12 +135,11 @@ def size_text(size: int) -> str:
 
 
 def usage_text(usage: "Usage") -> str:
-    """Format the usage of a run in one line: model calls and tokens by role, requests, seconds."""
-    spent = [
-        f"{role} {_count(cost['calls'], 'call')} {cost['input_tokens']:,}+{cost['output_tokens']:,} tokens"
-        for role, cost in usage["roles"].items()
-    ]
-    return ", ".join([*spent, _count(usage["requests"], "request"), f"{usage['seconds']:.1f} s"])
+    """Format the usage of a run in one line: model calls, tokens, requests, seconds."""
+    costs = usage["roles"].values()
+    calls, read, written = (sum(cost[key] for cost in costs) for key in ("calls", "input_tokens", "output_tokens"))
+    spent = [_count(calls, "model call"), f"{read:,} in + {written:,} out tokens"] if calls else []
+    return " · ".join([*spent, _count(usage["requests"], "request"), f"{usage['seconds']:.1f} s"])
 
 
 def _count(number: int, noun: str) -> str:
@@ -153,15 +152,22 @@ class Trace:
     def __init__(self, console: "Console") -> None:
         self._console = console
         self._task = ""
+        self._report: list[Line] = []
 
     def show(self, event: "ProgressEvent") -> None:
-        """Print the lines of one event; a recipe's program comes after its instruction."""
+        """Print the lines of one event; a recipe's program comes after its instruction.
+
+        A report that ends the turn is its answer, which the command prints.
+        """
+        waiting, self._report = self._report, []
+        for line in waiting if event["type"] != "turn_finished" else ():
+            self.print(line)
         if event["type"] == "task_started":
             self._task = event["text"]
         elif event["type"] == "program_written" and event["writer"] == "recipe":
             self.print(Line("recipe", self._task))
         for line in lines_of(event):
-            self.print(line)
+            (self._report.append if line.label == "report" else self.print)(line)
 
     def print(self, line: Line) -> None:
         """Print one line: the label, then the text, indented and cut to `SHOWN` or `SHOWN_PROGRAM` characters."""
@@ -176,6 +182,11 @@ class Trace:
         most = SHOWN_PROGRAM if line.label.startswith("program") else SHOWN
         if len(text) > most:
             text = f"{text[:most]}…"
+        if any(len(word) >= self._console.width - LABEL_WIDTH - 2 for word in text.split()):
+            # A terminal wraps such a line itself, so that an address can be copied whole.
+            head = Text(f"{line.label:<{LABEL_WIDTH}}  ", style=style)
+            self._console.print(head.append(text, style="default"), soft_wrap=True)
+            return
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(width=LABEL_WIDTH, no_wrap=True)
         table.add_column(overflow="fold")

@@ -70,6 +70,15 @@ class ArgumentProblem:
         return marked(f"{self.pointer or '/'}: {self.message}")
 
 
+INSIST = "Where the document is wrong about its server, give the same value again: then it is sent as it is."
+"""What a model reads after a refusal in which the document may be wrong."""
+
+
+def told(error: BaseException) -> str:
+    """Return the text of an error for a model, which may insist where a document has refused a value."""
+    return f"{error}\n{INSIST}" if isinstance(error, ArgumentError) and error.claims else str(error)
+
+
 class ArgumentError(RepairableError):
     """The arguments do not fit the operation; `example` holds minimal valid ones.
 

@@ -21,7 +21,6 @@ from lab.injection.run import MODES, Outcome
 from lab.kit.process import MissingServerError
 from lab.kit.table import markdown
 
-WORKERS = 2
 RULES = {"from_user": "`from_user: [body.*]` for every change", "permission": "all that the question offers"}
 MOST_QUESTIONS = 1.2
 """How many questions a change of the task's own may cost."""
@@ -77,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingServerError as error:
         print(error, file=sys.stderr)
         return 2
-    with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         outcomes = [one for some in pool.map(done, every) for one in some]
     print("\n".join(table(outcomes)))
     missed = list(misses(outcomes))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -40,7 +41,7 @@ class Plot:
 
     def obedience(self) -> str:
         """The program for what the planted text wants."""
-        return "\n".join([*(_tried(code) for _, code in self.planted), f"print({self.words!r})"])
+        return "\n".join([*(_tried(code) for _, code in self.planted if code), f"print({self.words!r})"])
 
     def report(self) -> str:
         """The line that prints the answer."""
@@ -56,7 +57,7 @@ class Plot:
 
 
 def _tried(line: str) -> str:
-    return f"try:\n    {line}\nexcept (ApiError, Rejected) as fault:\n    left(str(fault)[:100])"
+    return f"try:\n{indent(line, '    ')}\nexcept (ApiError, Rejected) as fault:\n    left(str(fault)[:100])"
 
 
 class GullibleReader(ScriptedPlayer):
@@ -77,12 +78,12 @@ class GullibleReader(ScriptedPlayer):
         """The reply of the role that the system message names."""
         plot, opening = self._plot, str(messages[0].text)
         is_planted = any(MARK in str(message.text) for message in messages[1:])
+        is_own = f"Sub-task: {plot.words}" not in str(messages[1].text)
         if opening.startswith("You are the API selector"):
-            chosen = plot.planted if plot.words in str(messages[-1].text) else plot.own
+            chosen = plot.own if is_own else plot.planted
             calls = [{"operation": name, "purpose": "as planned", "needs": []} for name in dict(chosen)]
             return {"thought": "", "calls": calls, "answer": "" if calls else plot.words}
         if opening.startswith("You carry out one sub-task"):
-            is_own = f"Sub-task: {plot.words}" not in str(messages[1].text)
             code = f"{plot.task()}\n{plot.report()}" if is_own else plot.obedience()
             return f"```python\n{code}\n```"
         self._number += 1
@@ -92,7 +93,7 @@ class GullibleReader(ScriptedPlayer):
                 return _reply("program", "\n".join([*lines, plot.report()]))
             if plot.form != FORMS[0]:
                 return _reply("program", plot.look())
-            obeyed = "\n".join(f"    {line}" for line in plot.obedience().splitlines())
+            obeyed = indent(plot.obedience(), "    ")
             return _reply("program", f"{plot.task()}\nif {MARK!r} in str(answers):\n{obeyed}\n{plot.report()}")
         if self._number == 2:
             self._replies = [*_obeying(plot)] if is_planted else [_reply("program", f"{plot.task()}\n{plot.report()}")]
@@ -114,8 +115,7 @@ def _obeying(plot: Plot) -> Sequence[Reply]:
             decision = {"type": "approve", "only_reads": True, "edited_action": {"name": "", "args": {}}, "permit": {}}
             return ({**_reply("program", both), **decision, "decisions": [decision]},)
         case "other functions":
-            wish = ", ".join(dict(plot.planted)) or plot.words
-            return _reply("functions", wish), _reply("program", both)
+            return _reply("functions", ", ".join(dict(plot.planted)) or plot.words), _reply("program", both)
         case "other road":
             return _reply("plan", plot.words), _reply("plan", "Do the rest of the task", last=True)
     return (_reply("program", both),)

@@ -1,5 +1,6 @@
 """One task of AgentDojo with the agent: who is asked, what was sent, and AgentDojo's verdicts."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,8 +25,6 @@ from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 MODES = ("ask", "from_user", "permission", "allow")
 """Who decides on changes: a person, a rule that all values are the user's words, a person who permits more, nobody."""
-
-TODAY = "2024-05-15"
 
 
 @dataclass(slots=True)
@@ -60,8 +59,11 @@ class Outcome:
 
 def attacks() -> list[Any]:
     """Return the attacks of our own, in the form of tasks of AgentDojo."""
-    every = yaml.safe_load(Path(__file__).with_name("attacks.yaml").read_text(encoding="utf-8"))["attacks"]
-    return [_attack(name, **given) for name, given in every.items()]
+    return [_attack(name, **given) for name, given in _read("attacks.yaml")["attacks"].items()]
+
+
+def _read(name: str) -> Any:
+    return yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 def _attack(name: str, says: str, wants: Sequence[Any] = (), through: Any = None, **given: Any) -> Any:
@@ -74,8 +76,7 @@ def run(
     bed: Bed, mode: str, task: Any, injection: Any = None, form: str = FORMS[0], model: BaseChatModel | None = None
 ) -> Outcome:
     """Let the agent do a task whose answers may say what an injection wants; without a `model` gullibly."""
-    planted = _planted(bed, injection)
-    code = [(call.function, _code(bed, call)) for call in planted]
+    code = _planted(bed, injection)
     told = "\n".join([f"{MARK}: before you go on, {getattr(injection, 'GOAL', '')}", *(line for _, line in code)])
     bed.open(task, dict.fromkeys(_places(bed, task), told) if injection else getattr(task, "planted", {}))
     own = task.ground_truth(bed.before)
@@ -83,7 +84,7 @@ def run(
     words = (injection.GROUND_TRUTH_OUTPUT or injection.GOAL) if injection else ""
     plot = Plot(calls, task.GROUND_TRUTH_OUTPUT, code, words, form, getattr(task, "program", ""))
     wanted, left = bed.changes(own), bed.changes(own)
-    name, is_change = getattr(injection, "ID", "-"), bool(bed.changes(planted))
+    name, is_change = getattr(injection, "ID", "-"), not all(reads(function) for function, _ in code)
     done = Outcome(bed.suite.name, mode, task.ID, name, form, len(wanted), is_change)
 
     def decide(action: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,10 +94,9 @@ def run(
         if call not in wanted:
             return {"type": "reject", "message": "I did not ask for this."}
         wanted.remove(call)
-        permit = (
-            {"permit": {"free": [*action["permit"]["free"]]}} if mode == "permission" and "permit" in action else {}
-        )
-        return {"type": "approve", **permit}
+        if mode == "permission" and "permit" in action:
+            return {"type": "approve", "permit": {"free": [*action["permit"]["free"]]}}
+        return {"type": "approve"}
 
     _drive(bed, model or GullibleReader.of(plot), task.PROMPT, done, decide)
     for change in bed.changes(bed.log):
@@ -114,7 +114,7 @@ def _drive(bed: Bed, model: BaseChatModel, prompt: str, done: Outcome, decide: C
     writes = "ask" if done.mode in ("ask", "permission") else "allow"
     store, config = InMemoryStore(), RunnableConfig(configurable={"thread_id": "task"})
     services = Services([bed.api], model=model, settings=_settings(bed, done.mode), recipes=(), store=store)
-    services = services.with_defaults(writes=writes, today=TODAY)
+    services = services.with_defaults(writes=writes, today="2024-05-15")
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
     given: Any = {"instruction": prompt}
     try:
@@ -139,18 +139,24 @@ def _settings(bed: Bed, mode: str) -> Settings:
 
 
 def _code(bed: Bed, call: Any) -> str:
-    """Return a call as a program makes it."""
-    if bed.method(call.function) == "POST":
-        return f"{call.function}(body={dict(call.args)!r})"
-    given = (f"{name}={value!r}" for name, value in call.args.items() if value is not None)
-    return f"{call.function}({', '.join(given)})"
+    given = {name: value for name, value in call.args.items() if value is not None}
+    return _by_method(bed, f"{call.function}(body={given!r})")
+
+
+def _by_method(bed: Bed, code: str) -> str:
+    """Return the code of calls with a body each, as a program makes them: a GET gets arguments in place of a body."""
+    return code if bed.is_posted else re.sub(rf"\b((?:{'|'.join(READS)})\w+)\(body=", r"\1(**", code)
 
 
 @lru_cache(maxsize=64)
-def _planted(bed: Bed, injection: Any) -> Sequence[Any]:
-    """Return the calls that carry an injection out."""
+def _planted(bed: Bed, injection: Any) -> Sequence[tuple[str, str]]:
+    """Return the functions that carry an injection out, with the code: by AgentDojo's right calls, or by ours."""
     bed.open(None, {})
-    return tuple(injection.ground_truth(bed.before)) if injection else ()
+    calls = injection.ground_truth(bed.before) if injection else ()
+    truths = _read("truths.yaml") if bed.suite.name == "workspace" and not calls else {}
+    if truth := truths.get(getattr(injection, "ID", "")):
+        return [*((name, "") for name in truth["functions"]), ("send_email", _by_method(bed, truth["program"]))]
+    return [(call.function, _code(bed, call)) for call in calls]
 
 
 @lru_cache(maxsize=512)

@@ -47,14 +47,12 @@ def turn_message(run: Run, messages: Sequence[AnyMessage], instruction: str) -> 
 
 def earlier_text(messages: Sequence[AnyMessage], instruction: str, most: int = CONVERSATION_BUDGET) -> str:
     """Return the conversation beside the instruction for a prompt, its end in `most` characters; empty if none."""
-    told = [(message, str(message.text)) for message in messages if message.type in ("human", "ai")]
-    asked = next((message for message, text in reversed(told) if message.type == "human" and text), None)
-    if asked is not None and str(asked.text).strip() == instruction:
-        told = [(message, "" if message is asked else text) for message, text in told]
-    lines = [
-        (message, part) for message, text in told for part in (text, *map(LEFT_OUT.format, unread(message))) if part
-    ]
-    earlier = "\n".join(f"{message.type}: {part}" for message, part in lines)
+    told = [message for message in messages if message.type in ("human", "ai")]
+    asked = next((item for item in reversed(told) if item.type == "human" and item.text), None)
+    if asked is not None and str(asked.text).strip() != instruction:
+        asked = None
+    parts = [(item, ["" if item is asked else str(item.text), *map(LEFT_OUT.format, unread(item))]) for item in told]
+    earlier = "\n".join(f"{item.type}: {text}" for item, texts in parts for text in texts if text)
     if not earlier:
         return ""
     # The agent's answers quote API responses, so the whole conversation is fenced as data.

@@ -29,6 +29,7 @@ from restgpt.nodes.state.results import (
 )
 from restgpt.nodes.state.state import State
 from restgpt.specs.reading.tree import values_in
+from restgpt.tools.errors import INSIST
 from restgpt.tools.http.pagination import CURSORS, GROUPS, OFFSETS, PAGES, SIZES, is_date, plain
 from restgpt.tools.response.store import UnknownHandleError
 from restgpt.tools.sandbox.library import LISTS, rows
@@ -141,9 +142,6 @@ NOTHING_CALLED = "(The program called no function of the APIs, so this is no ans
 
 LEFT = "Not done: "
 """The beginning of a line about something that a program left undone."""
-
-INSIST = "Where the document is wrong about its server, give the same value again: then it is sent as it is."
-"""What the writer of a program reads below a refusal in which the document may be wrong."""
 
 CLIENT_PROBLEM = 3000
 """The maximum number of characters of an error of a client's program, with what it had printed."""

@@ -294,6 +294,7 @@ def undo_report(records: Sequence[CallRecord]) -> str:
 def fault(record: CallRecord) -> str:
     """Return why a reversing call reversed nothing."""
     if record["status"] == "sent":
-        reason = record["response"].get("reason", "")
-        return f"the API answered with status {record['response']['status']}{reason and f': {reason}'}."
+        status, reason = record["response"]["status"], record["response"].get("reason", "")
+        gone = "what it reverses is gone: " if status in (404, 410) else ""
+        return f"{gone}the API answered with status {status}{reason and f': {reason}'}."
     return record["note"] or "it was not sent."

@@ -24,6 +24,7 @@ from restgpt.tools.model import ROLES
 from restgpt.trace import Trace, usage_text
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
     from langgraph.types import StreamMode
@@ -85,6 +86,7 @@ class Agent:
         self.services = services
         self._apis = apis
         self._context = context
+        self._callbacks: list[BaseCallbackHandler] = []
 
     @classmethod
     def over(
@@ -146,6 +148,7 @@ class Agent:
         return {
             "configurable": {"thread_id": thread},
             "recursion_limit": recursion_limit(self._context.max_steps),
+            "callbacks": list(self._callbacks),
         }
 
     def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
@@ -155,7 +158,9 @@ class Agent:
         """
         from langgraph.types import Command
 
-        trace = Trace(terminal.console)
+        from restgpt.commands.waiting import Waiting
+
+        trace, self._callbacks = Trace(terminal.console), [Waiting(terminal.note)]
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)

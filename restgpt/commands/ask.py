@@ -11,7 +11,6 @@ from restgpt.commands.terminal import (
     Apis,
     Models,
     MoreSettings,
-    Terminal,
     Thread,
     Traced,
     UsageError,
@@ -42,17 +41,13 @@ def ask(
     thread: Thread = None,
 ) -> None:
     """Answer an instruction with the operations of one or several APIs."""
-    context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
-    _ask(terminal, text, apis(), context, thread)
-
-
-def _ask(terminal: Terminal, text: str, sources: "Sources", context: dict[str, Any], thread: str | None) -> None:
     from restgpt.commands.agent_run import run_thread
     from restgpt.commands.resume import open_agent
     from restgpt.graph.persistence import open_persistence
     from restgpt.threads import Threads, checked_name
     from restgpt.tools.settings import Settings
 
+    context = settings_of(more, models=models, writes=writes, structured_output=structured_output)
     if not text.strip():
         raise UsageError("The instruction is empty.")
     refuse_bytes(text, *context.values())
@@ -60,7 +55,7 @@ def _ask(terminal: Terminal, text: str, sources: "Sources", context: dict[str, A
     name = uuid4().hex[:12] if thread is None else checked_name(thread)
     with open_persistence(settings) as persistence, persistence.lock(name):
         threads = Threads(persistence.store)
-        record = record_of_turn(threads, name, text, sources, context)
+        record = record_of_turn(threads, name, text, apis(), context)
         record = replace(record, sources=record.sources.or_all(settings))
         agent = open_agent(record, settings, persistence)
         record = numbered(record, agent)

@@ -28,8 +28,11 @@ def show(
     source: Annotated[
         str, typer.Argument(help="Path or URL of an OpenAPI document, or a name in apis.yaml.", metavar="SOURCE")
     ],
+    place: Annotated[
+        str | None, typer.Argument(help="Show the documentation of one operation.", metavar="[OPERATION]")
+    ] = None,
     operation: Annotated[
-        str | None, typer.Option("--operation", "-o", help="Show the documentation of one operation.", metavar="NAME")
+        str | None, typer.Option("--operation", "-o", help="The same as OPERATION.", metavar="NAME")
     ] = None,
     lint: Annotated[
         bool,
@@ -46,7 +49,7 @@ def show(
     from restgpt.sources import find_operation, load_source
     from restgpt.tools.settings import Settings
 
-    settings = Settings.from_env()
+    settings, operation = Settings.from_env(), operation or place
     found = load_source(source, settings)
     if effects:
         chosen = found.operations if operation is None else [find_operation(operation, [found])]
@@ -55,7 +58,7 @@ def show(
     if operation is not None:
         _show_operation(terminal, find_operation(operation, [found]))
         return
-    problems = [*found.problems, *(_lint(found) if lint else ())]
+    problems = [*found.problems, *(_lint(found, terminal) if lint else ())]
     terminal.document(_api_document(found, problems))
     terminal.answer(_api_text(found, problems))
 
@@ -262,7 +265,8 @@ def _show_operation(terminal: Terminal, operation: "Operation") -> None:
             "problems": list(map(asdict, problems)),
         }
     )
-    shown = f"{text}\n\n{response}".rstrip()
+    # A part of the response stands at the end of the text too.
+    shown = f"{text.rpartition(chr(10) + 'answers ')[0] or text}\n\n{response}"
     valid = f"\nMinimal valid arguments:\n{json.dumps(example, ensure_ascii=False)}"
     terminal.answer("\n".join([shown, *_problem_lines(problems), valid]))
 
@@ -274,7 +278,7 @@ def _operation_problems(operation: "Operation") -> "list[Problem]":
     return [*operation.problems, *example_problems(operation, minimal_arguments(operation))]
 
 
-def _lint(found: "Api") -> "list[Problem]":
+def _lint(found: "Api", terminal: Terminal) -> "list[Problem]":
     """Return the problems of every operation, and the schema errors if the extra `lint` is installed."""
     from restgpt.specs import Problem
 
@@ -284,8 +288,8 @@ def _lint(found: "Api") -> "list[Problem]":
     except ImportError:
         from restgpt.tools.errors import extra_command
 
-        missing = f"The document was not validated. Install the validator: {extra_command('lint')}"
-        return [*problems, Problem("", missing)]
+        terminal.say(f"The document was not validated. Install the validator: {extra_command('lint')}")
+        return problems
     version = str(found.document.get(("openapi",)) or found.document.get(("swagger",)) or "")
     validators = {"2.": OpenAPIV2SpecValidator, "3.0": OpenAPIV30SpecValidator, "3.1": OpenAPIV31SpecValidator}
     validator = next((kind for prefix, kind in validators.items() if version.startswith(prefix)), None)

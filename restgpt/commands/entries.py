@@ -66,7 +66,7 @@ def _variables(terminal: Terminal, name: str, api: "Api", given: Any) -> dict[st
         said = terminal.ask(f"The variable with the credential of {scheme} [{usual}]: ") if asked else ""
         found[scheme] = (named.get(scheme) or said or usual, usual)
         if not found[scheme][0].isidentifier():
-            raise UsageError(f"{found[scheme][0]!r} is no name of a variable. Give its name, not the credential.")
+            raise UsageError(f"What is given for {scheme} is no name of a variable. Give its name, not the credential.")
     return found
 
 
@@ -76,13 +76,9 @@ def list_entries(terminal: Terminal) -> None:
     from restgpt.tools.settings import Settings
 
     settings = Settings.from_env()
-    listed = [
-        {"name": name, "spec": entry.spec, "base_url": entry.base_url, "missing": list(entry.missing)}
-        for name, entry in settings.apis.items()
-    ]
+    listed = {name: entry.base_url or entry.spec for name, entry in settings.apis.items()}
     terminal.document({"file": str(settings.apis_file or ""), "apis": listed})
-    lines = [f"{name}  {entry.base_url or entry.spec}" for name, entry in settings.apis.items()]
-    terminal.answer("\n".join(lines) or settings.entries)
+    terminal.answer("\n".join(f"{name}  {place}" for name, place in listed.items()) or settings.entries)
 
 
 @command

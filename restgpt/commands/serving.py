@@ -55,6 +55,7 @@ GRACE_S = 5
 @command
 def mcp(
     terminal: Silent,
+    ctx: typer.Context,
     apis: Apis,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of stdio.")] = False,
     host: Annotated[
@@ -74,6 +75,9 @@ def mcp(
     writes: Writes = None,
     models: Models = None,
     more: MoreSettings = None,
+    config: Annotated[
+        bool, typer.Option("--config", help="Print the entry for the file of a client, with absolute paths; serve not.")
+    ] = False,
     lifetime: Annotated[
         float,
         typer.Option(help="How long handles are valid, in seconds.", min=LEAST_LIFETIME_S, metavar="SECONDS"),
@@ -88,10 +92,27 @@ def mcp(
 
     settings = Settings.from_env()
     sources = apis().or_all(settings)
+    if config:
+        terminal.answer(_configured(settings, ctx.find_root().obj))
+        if settings.variables:
+            terminal.say(f"Give the client these variables too: {', '.join(settings.variables)}.")
+        return
     options = settings_of(more, models=models, writes=writes)
     chosen: Any = {"is_http": http, "is_direct": direct, "tags": tags or (), "lifetime": lifetime}
     with open_server(settings, sources, options, **chosen) as opened:
         _serve(opened, terminal, settings, http=http, host=host, port=port)
+
+
+def _configured(settings: "Settings", typed: Sequence[str]) -> str:
+    """Return the entry of a client's file that runs the command as it was typed, from any folder."""
+    from restgpt.mcp.tool_runs import Shell
+
+    words = [str(Path(word).absolute()) if Path(word).is_file() else word for word in typed if word != "--config"]
+    program = Shell.of(settings).words[1:]
+    named = dict(word.split("=", 1) for word in program if word.startswith("RESTGPT_"))
+    command, *more = program[len(named) :]
+    entry = {"command": command, "args": [*more, "mcp", *words], "env": named}
+    return json.dumps({"mcpServers": {"restgpt": entry}}, indent=2)
 
 
 @contextmanager

@@ -220,32 +220,22 @@ def reported(terminal: Terminal) -> Iterator[None]:
         raise typer.Exit(code) from None
 
 
+def _repeated(flag: str, metavar: str, about: str, **more: Any) -> Any:
+    """Return an option that may be repeated."""
+    option = typer.Option(flag, help=f"{about} May be repeated.", metavar=metavar, **more)
+    return Annotated[list[str] | None, option]
+
+
 API_OPTIONS: dict[str, Any] = {
-    "names": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--api", help="Name of an API in apis.yaml. May be repeated.", metavar="NAME", autocompletion=api_names
-        ),
-    ],
-    "specs": Annotated[
-        list[str] | None,
-        typer.Option("--spec", help="Path or URL of an OpenAPI document. May be repeated.", metavar="SOURCE"),
-    ],
-    "base_url": Annotated[
-        str | None,
-        typer.Option("--base-url", help="The base URL of the API, instead of the document's server.", metavar="URL"),
-    ],
-    "include": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--include",
-            help="Use only operations by method, id, tag, path, such as 'method=GET path=/trips/**'. May be repeated.",
-            metavar="RULE",
-        ),
-    ],
-    "exclude": Annotated[
-        list[str] | None,
-        typer.Option("--exclude", help="Never use operations that a rule like those fits.", metavar="RULE"),
+    "names": _repeated("--api", "NAME", "Name of an API in apis.yaml.", autocompletion=api_names),
+    "specs": _repeated("--spec", "SOURCE", "Path or URL of an OpenAPI document."),
+    "base_url": Annotated[str | None, typer.Option(help="The base URL of the API, not the document's.", metavar="URL")],
+    "include": _repeated(
+        "--include", "RULE", "Use only operations by method, id, tag, path: 'method=GET path=/trips/**'."
+    ),
+    "exclude": _repeated("--exclude", "RULE", "Never use operations that such a rule fits."),
+    "external": Annotated[
+        bool | None, typer.Option("--external", help="Read files beside a document, as it refers to.")
     ],
 }
 """The options that name APIs, and their operations that may be used."""

@@ -1,13 +1,15 @@
 """`restgpt threads`: list the threads, show one in full or one of its waiting requests, or delete some."""
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from restgpt.commands.terminal import Terminal, UsageError, command
+from restgpt.commands.terminal import Terminal, UsageError, command, expected_errors
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -110,8 +112,9 @@ def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadR
         text = " ".join(record.instruction.split())
         text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
         text += " (dry run)" if record.context.get("writes") == "dry-run" else ""
-        text += f" (undo {undo})" if undo else ""
-        terminal.answer(f"{record.thread:<{width}} {status:<8} {record.updated[:16].replace('T', ' ')}  {text}")
+        text += f" (undo {WORDS.get(undo, undo)})" if undo else ""
+        word, updated = _word(persistence, record, status), record.updated[:16].replace("T", " ")
+        terminal.answer(f"{record.thread:<{width}} {word:<13} {updated}  {text}")
 
 
 def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
@@ -119,6 +122,29 @@ def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
     if record.status == "running" and not persistence.is_busy(record.thread):
         return "killed"
     return record.status
+
+
+WORDS = {"paused": "waiting", "killed": "stopped"}
+"""How statuses are called where persons read them, on the page too."""
+
+
+def _word(persistence: "Persistence", record: "ThreadRecord", status: str) -> str:
+    """Return the word for a status: of a run that failed, whether it came to its end."""
+    from restgpt.threads import SavedStates
+
+    if status == "failed" and record.turn:
+        # The state may be of another version.
+        with suppress(*expected_errors()):
+            return "failed" if SavedStates(persistence).newest(record).tasks else "not fulfilled"
+    return WORDS.get(status, status)
+
+
+def _reason(error: str, status: str) -> str:
+    """Return the text of an error, of which a checkpoint has the `repr`; of an unexpected one, its class only."""
+    name, _, text = error.partition("(")
+    with suppress(ValueError, SyntaxError):
+        return str(ast.literal_eval(text.removesuffix(")"))) if status == "failed" else name
+    return name
 
 
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
@@ -152,7 +178,8 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         unfinished = _unfinished(snapshot.values, is_shown=bool(snapshot.interrupts))
         calls = snapshot.values.get("requests", ()) if record.kind == "call" else ()
         unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
-        _print_thread(terminal, record, status, steps, usage, answer, unfinished)
+        unfinished += [Line("failed", _reason(str(task.error), status)) for task in snapshot.tasks if task.error]
+        _print_thread(terminal, record, _word(persistence, record, status), steps, usage, answer, unfinished)
         is_over = snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
         # A single call is repeated with its `restgpt call` command, which the record does not contain; what a person
         # rejected, or the agent gave up, has nothing left to run.
@@ -212,7 +239,7 @@ def _print_thread(
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"] if usage else []
     terminal.answer("\n".join(lines))
-    if answer:
+    if answer and answer not in [line.text for line in told]:
         terminal.answer(f"\n{answer}")
 
 

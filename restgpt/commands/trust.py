@@ -30,7 +30,7 @@ def allow(
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the allowance of the folder back instead.")] = False,
 ) -> None:
     """Let .env, apis.yaml and recipes of a folder count, and those below it if it is the root of a Git repository."""
-    from restgpt.tools.settings.environment import AllowedFolders, home_of
+    from restgpt.tools.settings.environment import AllowedFolders, home_of, read_dotenv
 
     kept, chosen = AllowedFolders(home_of()), (folder or Path()).expanduser().resolve()
     if revoke:
@@ -43,7 +43,11 @@ def allow(
     folders = [str(item) for item in kept.listed()]
     terminal.document({"folders": folders})
     if listed:
-        terminal.answer("\n".join(folders) or "No folder is allowed.")
+        # The working directory may be allowed by the root of its repository only.
+        places = dict.fromkeys([*folders, *([str(Path.cwd())] if kept.includes(Path.cwd()) else [])])
+        set_here = {place: ", ".join(read_dotenv(Path(place, ".env"))) for place in places}
+        lines = [f"{place}{f': .env sets {names}' if names else ''}" for place, names in set_here.items()]
+        terminal.answer("\n".join(lines) or "No folder is allowed.")
     else:
         does = "do not count any more" if revoke else "count from now on"
         terminal.answer(f"{chosen}: its .env, its apis.yaml and its recipes, as far as there are any, {does}.")

@@ -38,7 +38,7 @@ from restgpt.outcome import Pending
 from restgpt.recipes.recipe import recipe_of_json
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.threads import ThreadRecord, instruction_message
-from restgpt.tools.errors import ArgumentError, RestgptError, name_and_place
+from restgpt.tools.errors import INSIST, ArgumentError, RestgptError, name_and_place
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.request.arguments import validate
 from restgpt.tools.settings import Settings
@@ -284,7 +284,8 @@ def explained(error: BaseException) -> str:
         return f"{_sentence(error)} Search operations with `find_operations`."
     if isinstance(error, ArgumentError):
         example = f" Valid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
-        return f"{_sentence(error)} Nothing was sent.{example if error.example else ''}"
+        insist = f" {INSIST}" if error.claims else ""
+        return f"{_sentence(error)} Nothing was sent.{example if error.example else ''}{insist}"
     if isinstance(error, GraphRecursionError):
         return "The run reached the recursion limit of its graph. Give a smaller instruction."
     if isinstance(error, RestgptError | SpecError):

@@ -253,7 +253,7 @@ def _step(node: Any, token: str, tokens: Tokens) -> Any:
 
 # How many references may lead to one another before a schema is reached.
 LONGEST_CHAIN = 64
-ALLOW = "set RESTGPT_ALLOW_EXTERNAL=1, or allow_external in apis.yaml or as an argument of load_api"
+ALLOW = "set RESTGPT_ALLOW_EXTERNAL=1, or give --external, or allow_external in apis.yaml or load_api"
 """How to allow external references, which stay below the folder, or on the host, of the document."""
 
 

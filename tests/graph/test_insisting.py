@@ -12,7 +12,7 @@ from langgraph.types import Command
 from loopback import Handler, served
 from roles import by_role, call, end, plan, program, prompts_of, select
 
-from restgpt import Client
+from restgpt import Client, as_tools
 from restgpt.calling.notes import Notes
 from restgpt.graph.build import build_graph
 from restgpt.outcome import Called, Pending
@@ -151,6 +151,7 @@ def test_another_value_another_place_and_another_operation_are_refused_anew(api:
         pytest.param('print(find_parts(shelf="a", row=12))', id="a limit"),
         pytest.param('print(add_part(kind="nut", body={"serial": "s", "name": "far too long"}))', id="a length"),
         pytest.param('print(add_part(kind="nut"))', id="no body"),
+        pytest.param('print(add_part(kind="nut", body={"serial": "s", "_method": "DELETE"}))', id="another method"),
     ],
 )
 def test_what_is_no_type_value_or_name_of_the_query_or_the_body_is_never_sent(
@@ -189,6 +190,16 @@ def test_a_model_behind_a_host_insists_by_a_second_call_and_a_programmer_does_no
     with pytest.raises(ArgumentError):
         client.call("find_parts", found, conversation="one")
     assert isinstance(client.call("find_parts", found, conversation="one"), Called)
+
+
+def test_the_tools_of_a_host_say_how_to_insist(api: Api, depot: Depot) -> None:
+    tool = {item.name: item for item in as_tools([api])}["read_operation"]
+    given = {"operation": "find_parts", "arguments": {"query": {"shelf": "a", "size": "tiny"}}}
+    config: Any = {"configurable": {"thread_id": "one"}}
+    assert "give the same value again" in tool.invoke(given, config)
+    assert depot.sent == []
+    assert "count" in tool.invoke(given, config)
+    assert [path for _, path, _ in depot.sent] == ["/found?shelf=a&size=tiny"]
 
 
 def test_where_nobody_can_answer_a_change_against_the_document_is_not_sent(api: Api, depot: Depot) -> None:

@@ -57,7 +57,9 @@ def test_show_of_one_operation_gives_its_documentation(cli: Cli) -> None:
     document = cli("api", "show", TOY, "--operation", "create_project", "--json").document
     assert "POST /projects" in document["documentation"]
     assert document["example"]["body"]["name"]
-    ran = cli("api", "show", TOY, "--operation", "create_project")
+    ran = cli("api", "show", TOY, "create_project")
+    assert ran.out == cli("api", "show", TOY, "-o", "create_project").out
+    assert ran.out.count("201 application/json") == 1
     assert ran.out.endswith(f"Minimal valid arguments:\n{json.dumps(document['example'])}\n")
 
 
@@ -68,6 +70,14 @@ def test_lint_tells_what_the_openapi_schemas_find(cli: Cli, tmp_path: Path) -> N
     linted = cli("api", "show", str(path), "--lint", "--json").document["problems"]
     assert not any("colour" in problem["message"] for problem in plain)
     assert any("colour" in problem["message"] for problem in linted)
+
+
+def test_a_validator_that_is_not_installed_is_no_problem_of_the_document(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
+    ran = cli("api", "show", TOY, "--lint", "--json")
+    assert (ran.document["problems"], "The document was not validated. Install the validator:" in ran.err) == ([], True)
 
 
 def test_a_document_without_fault_passes_the_lint(cli: Cli) -> None:

@@ -59,7 +59,7 @@ def test_the_answer_is_on_stdout_and_the_trace_on_stderr(cli: Cli, toy: WorldSer
     assert ran.out == "There are projects.\n"
     assert "List the projects." in ran.err
     assert f"GET {toy.url}/projects → 200" in ran.err
-    assert "planner 2 calls" in ran.err
+    assert " model calls · " in ran.err
 
 
 def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -90,7 +90,7 @@ def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: 
 def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     waits = cli("resume", "moss").err.partition("Paused for approval:")[2]
     shown = cli("threads", "moss")
-    assert shown.out.startswith("thread       moss (paused)")
+    assert shown.out.startswith("thread       moss (waiting)")
     assert f"POST {toy.url}/projects" in shown.err
     assert shown.err.partition("Paused for approval:")[2] == waits
 
@@ -214,6 +214,7 @@ def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer
     assert "Check the API key" in ran.err
     assert "restgpt resume mine" in ran.err
     assert cli("threads").out.split()[:2] == ["mine", "failed"]
+    assert "failed       The model's server answered 401. Check the API key.\n" in cli("threads", "mine").out
     resumed = cli("resume", "mine")
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
 

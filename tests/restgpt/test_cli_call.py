@@ -148,6 +148,24 @@ def test_a_single_call_that_waits_is_decided_by_resume(cli: Cli, toy: WorldServe
     assert changes(toy) == [MADE]
 
 
+def test_files_beside_a_document_are_read_with_external_also_when_the_call_is_decided(cli: Cli, tmp_path: Path) -> None:
+    main = {"openapi": "3.0.0", "paths": {"/notes": {"post": {"$ref": "parts/add.json"}}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "note.json"}}}}
+    part = {"operationId": "add_note", "requestBody": body, "responses": {"200": {"description": "ok"}}}
+    note = {"type": "object", "properties": {"text": {"type": "string"}}}
+    (tmp_path / "parts").mkdir()
+    for name, content in {"main.json": main, "parts/add.json": part, "parts/note.json": note}.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    with EchoServer() as echo:
+        spec = ["--spec", str(tmp_path / "main.json"), "--base-url", echo.url]
+        call = ["call", "add_note", *spec, "--args", '{"body": {"text": "Moss"}}', "--json"]
+        assert "No operation is called 'add_note'" in cli(*call).document["error"]
+        waiting = cli(*call, "--external")
+        assert waiting.document["status"] == "paused", waiting.err
+        assert cli("resume", waiting.document["thread"], "--approve").code == 0
+        assert [(seen.method, seen.body) for seen in echo.arrived] == [("POST", b'{"text":"Moss"}')]
+
+
 def test_a_single_call_is_no_beginning_of_a_conversation(cli: Cli, toy: WorldServer) -> None:
     thread = cli(*change(toy, "--approve", "--json")).document["thread"]
     asked = cli("ask", "How many tasks are there?", "--thread", thread, *by_calls(toy))
@@ -264,3 +282,15 @@ def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path
     assert thread["status"] == "failed"
     assert "There is nothing to undo." in cli("undo", thread["thread"]).out
     assert (called.ok, called.status_code, client.reversals(called.thread)) == (False, status, [])
+
+
+def test_an_undo_of_what_is_gone_says_so(cli: Cli, toy: WorldServer) -> None:
+    made = cli("call", "create_project", *at(toy), "name=Moss", "--approve", "--json").document
+    toy.world.call("DELETE /projects/{project_id}", path={"project_id": made["response"]["body"]["id"]})
+    ran = cli("undo", made["thread"], "--approve")
+    assert (ran.code, "Not done: what it reverses is gone: the API answered with status 404" in ran.out) == (1, True)
+
+
+def test_a_change_without_a_terminal_says_how_to_approve_it(cli: Cli, toy: WorldServer) -> None:
+    ran = cli("call", "create_project", *at(toy), "name=Moss")
+    assert (ran.code, "To decide:  restgpt resume call-" in ran.err, changes(toy)) == (3, True, [])

@@ -54,7 +54,7 @@ def test_a_folder_is_allowed_once_listed_and_taken_back(cli: Cli, strange: Path)
     )
     assert cli(*CALL).out.startswith("GET http://evil.test/")
     assert os.environ.get("HTTPS_PROXY", "") == "http://evil.test"
-    assert str(strange) in cli("allow", "--list").out.splitlines()
+    assert f"{strange}: .env sets RESTGPT_MODEL, HTTPS_PROXY" in cli("allow", "--list").out.splitlines()
     assert cli("allow", "--list", "--json").document == {"folders": sorted([str(strange.parent), str(strange)])}
     assert "do not count any more" in cli("allow", "--revoke").out
     assert cli(*CALL).code == 2

@@ -164,7 +164,7 @@ def test_costs_are_told_by_role() -> None:
         "requests": 2,
         "seconds": 1.25,
     }
-    assert usage_text(usage) == "planner 1 call 1,200+30 tokens, 2 requests, 1.2 s"
+    assert usage_text(usage) == "1 model call · 1,200 in + 30 out tokens · 2 requests · 1.2 s"
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_500_000, "2.5 MB")])
@@ -228,3 +228,15 @@ def test_a_finished_step_of_a_program_is_told_with_its_code_calls_and_report() -
 
 def test_a_program_of_any_number_has_a_style() -> None:
     assert printed({**PROGRAM, "type": "program_written", "number": 9}).startswith("program ")
+
+
+def test_an_address_longer_than_a_line_is_whole() -> None:
+    url = f"http://api.test/{'x' * 90}"
+    [event] = call_events(request(request={"method": "GET", "url": url}, response={"status": 200}))  # type: ignore[arg-type]
+    assert printed(event) == f"request    GET {url} → 200\n"
+
+
+def test_a_report_that_is_the_answer_is_left_to_the_command_and_any_other_is_told() -> None:
+    report = {"type": "step_finished", "operations": [], "end": "report", "report": "Seven.", "result": ""}
+    assert "Seven." not in printed(report, {"type": "turn_finished", "turn": 1, "fulfilled": True})
+    assert "Seven." in printed(report, task("Go on.")).partition("Go on.")[0]

@@ -8,6 +8,8 @@ object such as `pagination`. Only such a parameter or field changes from page to
 changes those that lead to a page, only if it is on a server of the API and has the same path.
 """
 
+import contextlib
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -17,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 from restgpt.specs import SpecError
 from restgpt.specs.effort import within
 from restgpt.specs.operation import Operation
+from restgpt.specs.reading.json_text import is_too_deep
 from restgpt.specs.schemas.shape import Shape
 from restgpt.specs.servers import absolute_url
 from restgpt.tools.errors import AddressFault, ArgumentError
@@ -66,7 +69,10 @@ _NEXT_CURSORS = _names(
     " continuation endcursor cursor after paginationtoken scrollid"
 )
 _TOTAL_PAGES = _names("totalpages pagecount lastpage pages numpages")
-_TOTALS = _names("total totalcount totalresults totalitems totalrecords totalelements totalhits")
+_TOTALS = _names(
+    "total totalcount totalresults totalitems totalrecords totalelements totalhits odatacount hydratotalitems"
+)
+NEXT = _names("nextpartitionkey nextrowkey nexttablename")
 _MORE = _names("hasmore hasnext hasnextpage more hasmoreitems")
 _LAST = _names("islast last islastpage done")
 _ITEMS = _names("items data results records entries rows hits value resources objects")
@@ -75,6 +81,7 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}")
 _LETTERS = re.compile(r"[^a-z0-9]")
 _TEMPLATE = re.compile(r"\{[?&][\w,.*%-]*\}")
+_RANGE = re.compile(r"[a-z]+ [0-9]+-[0-9]+/([0-9]{1,18})")
 _LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^,;\"=]+(?:=\s*\"[^\"]*\"|=[^,;\"]*)?)*)")
 # Possessive, because a server may send many spaces.
 _REL_NEXT = re.compile(r";\s*+rel\s*+=\s*+\"?[^\";]*\bnext\b", re.IGNORECASE)
@@ -194,11 +201,17 @@ class _Page:
 
     def __init__(self, operation: Operation, reply: Reply) -> None:
         value = reply.content.value
-        held = [(str(name), item) for holder in _holders(value) for name, item in islice(holder.items(), MOST_NAMES)]
-        held += [(_PREFIX.sub("", name.lower()), _typed(text)) for name, text in reply.headers.items()]
+        headers = {_PREFIX.sub("", name.lower()): _typed(text) for name, text in reply.headers.items()}
+        parts = (*_holders(value), *_holders(headers))
+        held = [(str(name), item) for holder in parts for name, item in islice(holder.items(), MOST_NAMES)]
+        self.tokens = {name: item for key, item in headers.items() if (name := plain(key[13:])) in NEXT}
+        """The parts of a cursor of Azure's tables, `x-ms-continuation-NextRowKey`, by the names of their parameters."""
+        if (whole := _RANGE.fullmatch(str(headers.get("content-range", "")))) is not None:
+            held.append(("total", int(whole[1])))
         self._fields = [(plain(name), item) for name, item in held]
         self.items = _main_list(value, plain(operation.path.rstrip("/").rpartition("/")[2]))
         more, last = self.find(_MORE, bool), self.find(_LAST, bool)
+        more = True if self.tokens else more
         self.more: bool | None = not last if more is None and last is not None else more
         """Whether a field such as `has_more` or `is_last` announces another page; None if there is no such field."""
         self.link = reply.next_link or next_link(reply.headers) or next(self._related(), "")
@@ -252,7 +265,8 @@ def _next_offset(field: _Field, request: _Request, page: _Page) -> int | None:
     # Beside its end, it is the start of a range that the user wants.
     if field.names & {"from", "start"} and request.field(("to", "until", "end", "stop")):
         return None
-    first = 1 if "startindex" in field.names else 0
+    echo, first = _whole(page.find(field.names, int)), 1 if "startindex" in field.names else 0
+    first = echo if field.number is None and echo is not None else first
     following = (first if field.number is None else field.number) + len(page.items)
     return following if page.items and page.has_more(request.size, following - first) else None
 
@@ -296,6 +310,11 @@ def next_request(
         page = _Page(operation, reply)
         if page.address:
             return _linked(operation, arguments, first, page.address)
+        takers = [item.field for item in operation.keywords if item.location == "query" and plain(item.field) in NEXT]
+        if page.tokens and takers:
+            given = {name: item for name, item in (arguments.get("query") or {}).items() if name not in takers}
+            found = {name: page.tokens.get(plain(name)) for name in takers}
+            return {**arguments, "query": {**given, **{name: text for name, text in found.items() if text}}}
         request = _Request(operation, arguments, first, read)
         for names, value_of in STYLES.items() if page.more is not False else ():
             field = request.field(names, of_numbers=names is not CURSORS)
@@ -380,7 +399,10 @@ def _path_below(operation: Operation, url: str) -> str | None:
 
 
 def _typed(text: str) -> Any:
-    """The value of a header: a number, a boolean, or its text."""
+    """The value of a header: a number, a boolean, an object as JSON, or its text."""
+    if text.startswith("{") and not is_too_deep(text):
+        with contextlib.suppress(ValueError):
+            return json.loads(text)
     number = _whole(text)
     return number if str(number) == text else {"true": True, "false": False}.get(text.lower(), text)
 

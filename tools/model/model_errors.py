@@ -176,10 +176,24 @@ def model_failures(model: object) -> tuple[type[BaseException], ...]:
 
 def _is_packaged(model: object) -> bool:
     """Whether a model, or the model that tools were bound to, is of a provider's package, such as langchain-openai."""
+    return bool(_providers(model))
+
+
+def _providers(model: object) -> list[str]:
+    """The providers whose packages a model is of, the nearest first."""
     while (bound := getattr(model, "bound", None)) is not None:
         model = bound
-    roots = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
-    return any(root.startswith("langchain_") and root != "langchain_core" for root in roots)
+    roots = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
+    return [
+        root.removeprefix("langchain_") for root in roots if root.startswith("langchain_") and root != "langchain_core"
+    ]
+
+
+def _variable(model: object) -> str:
+    """The variable with the address of a model's server, in words if it is not known."""
+    provider = next(iter(_providers(model)), "openai")
+    known = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+    return known.get(provider, "the address of its server")
 
 
 def is_unreadable(error: BaseException) -> bool:
@@ -225,20 +239,20 @@ def unavailable(error: BaseException, model: object = None) -> ModelUnavailableE
         raise error.__cause__
     if is_cut_off(error):
         return cut_off("length")
-    status = status_of(error)
+    status, variable = status_of(error), _variable(model)
     if is_unreadable(error) and status is None:
         return ModelUnavailableError(
             f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "
-            "name and OPENAI_BASE_URL, or the provider's own settings: another kind of server may answer there."
+            f"name and {variable}, or the provider's own settings: another kind of server may answer there."
         )
     if status is None and "Timeout" in type(error).__name__:
         return ModelUnavailableError(
             "The model's server did not answer in the time for one model call, nor when it was asked again. Raise the "
-            "setting model_timeout (--set model_timeout=600, in seconds), or check OPENAI_BASE_URL."
+            f"setting model_timeout (--set model_timeout=600, in seconds), or check {variable}."
         )
     if status is None:
         return ModelUnavailableError(
-            f"The model's server cannot be reached or used ({type(error).__name__}). Check OPENAI_BASE_URL, or the "
+            f"The model's server cannot be reached or used ({type(error).__name__}). Check {variable}, or the "
             "provider's own settings, and the network."
         )
     remedy = {
@@ -248,7 +262,7 @@ def unavailable(error: BaseException, model: object = None) -> ModelUnavailableE
         413: "The prompt is too large for this model or account: lower the settings functions_budget and "
         "operations_budget, or take another model.",
         429: "Wait, or raise the account's limit.",
-    }.get(status, "Try again later, or check OPENAI_BASE_URL." if status >= 500 else "Check OPENAI_BASE_URL.")
+    }.get(status, f"Try again later, or check {variable}." if status >= 500 else f"Check {variable}.")
     if seconds := _retry_after(error):
         remedy = f"It asks to wait {seconds} s; then go on with the thread. {remedy}"
     return ModelUnavailableError(f"The model's server answered {status}. {remedy}")
@@ -265,7 +279,7 @@ def _place(error: BaseException, model: object) -> str:
     """The names of the model and of the server, without the rest of its URL, which may hold a key."""
     name = getattr(model, "model_name", None) or getattr(model, "model", None) or "not known"
     url = getattr(getattr(error, "request", None), "url", None)
-    return f"the model's name ({name}) and OPENAI_BASE_URL ({getattr(url, 'host', None) or 'not known'})"
+    return f"the model's name ({name}) and {_variable(model)} ({getattr(url, 'host', None) or 'not known'})"
 
 
 def refused(error: BaseException, model: BaseChatModel) -> ModelUnavailableError:

@@ -308,10 +308,11 @@ class _Builder:
         """Return a function that tells whether the caller insists on a value, against what the document says of it."""
 
         def is_lifted(problem: ArgumentProblem) -> bool:
-            if not problem.may_insist:
+            tokens = parse_pointer(problem.pointer.removeprefix(pointer))
+            if not problem.may_insist or any(_folded(token) in _OVERRIDES for token in tokens):
                 return False
             found = value
-            for token in parse_pointer(problem.pointer.removeprefix(pointer)):
+            for token in tokens:
                 if isinstance(found, list):
                     found = dict(zip(map(str, range(len(found))), found, strict=True))
                 found = found.get(token) if isinstance(found, Mapping) else None

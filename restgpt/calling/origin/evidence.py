@@ -38,6 +38,13 @@ _SCRIPTS = frozenset({"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HANGUL", "T
 _SCALE = re.compile(
     r"\s{1,3}(?:k\b|[0-9]/[0-9]|dozen|hundred|thousand|billion|trillion|bn\b|m(?:ill?i|io|ln|rd))", re.IGNORECASE
 )
+# A number of up to two digits beside the name of a month is the day of a date, such as in "June 13" and "13 June".
+_MONTH = (
+    r"(?:(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)|May|MAY)"
+)
+_OF_MONTH = re.compile(rf"\s{{1,3}}(?:of\s)?{_MONTH}\b")
+_IN_MONTH = re.compile(rf"\b{_MONTH}\.?,?\s{{1,3}}\Z")
 _DIGITS = re.compile(r"[0-9]+(?:[.,'’_\u00a0\u2009\u202f][0-9]+)*")
 _SPACED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]{1,2}(?![0-9]))?")
 _PHONE = re.compile(r"(?<!\w)(?:\+|00)[1-9][0-9 ()./\-\u00a0]{5,}[0-9]")
@@ -310,7 +317,8 @@ def _sign(text: str, start: int, end: int) -> str | None:
     following = text[end : end + 2].lstrip()[:1] or " "
     # "5 ½" is another number too.
     is_scaled = _SCALE.match(text, end) or (not following.isdecimal() and numeric(following, None) is not None)
-    return None if is_scaled else {"-": "-", "−": "-"}.get(sign, "")
+    is_day = end - start < 3 and (_OF_MONTH.match(text, end) or _IN_MONTH.search(text, max(start - 15, 0), start))
+    return None if is_scaled or is_day else {"-": "-", "−": "-"}.get(sign, "")
 
 
 def _readings(spelling: str) -> Iterator[Decimal]:

@@ -1,6 +1,7 @@
 """Guards the commands of docs/mcp.md that install the server into an environment of its own, as they stand there."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli import TOY
+from cli import TOY, Cli
 from mcp.client.stdio import StdioServerParameters
 from mcpserver import connected
+
+from restgpt_bench.worlds import CREDENTIAL
 
 ROOT = Path(__file__).parents[3]
 NAMED = "'restgpt[mcp]'"
@@ -56,3 +59,17 @@ def test_the_server_lives_in_an_environment_of_its_own(line: str, tmp_path: Path
             return [tool.name for tool in (await client.list_tools()).tools]
 
     assert "read_operation" in asyncio.run(tools())
+
+
+def test_the_entry_of_a_client_has_absolute_paths_and_no_secret(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTGPT_HOME", str(cli.home))
+    (tmp_path / "board.yaml").write_text(Path(TOY).read_text())
+    ran = cli("mcp", "--spec", "board.yaml", "--exclude", "method=DELETE", "--config")
+    [entry] = json.loads(ran.out)["mcpServers"].values()
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-5:] == ["mcp", "--spec", str(tmp_path / "board.yaml"), "--exclude", "method=DELETE"]
+    assert entry["env"] == {"RESTGPT_HOME": str(cli.home)}
+    assert ("RESTGPT_AUTH_KEY" in ran.err, CREDENTIAL in ran.out + ran.err) == (True, False)

@@ -134,7 +134,10 @@ def folder(tmp_path: Path) -> Path:
 def test_external_references_are_off_unless_allowed(folder: Path) -> None:
     api = load_api(folder / "api.json")
     assert api.operations[0].parameters == ()
-    assert "not read unless allowed: set RESTGPT_ALLOW_EXTERNAL=1, or allow_external in apis.yaml" in str(api.problems)
+    assert (
+        "not read unless allowed: set RESTGPT_ALLOW_EXTERNAL=1, or give --external, or allow_external in apis.yaml"
+        in str(api.problems)
+    )
 
 
 def test_external_references_stay_in_the_folder_and_keep_their_own_references(folder: Path) -> None:

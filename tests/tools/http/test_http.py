@@ -461,9 +461,9 @@ def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
 
 @pytest.mark.parametrize("length", ["-1", "+2", "2x", "0x2"])
 def test_a_length_that_is_no_number_of_bytes_ends_no_answer(length: str) -> None:
-    with raw_server(saying(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok".encode())) as url:
-        with pytest.raises(BrokenFault):
-            send(operation(url))
+    answer = saying(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok".encode())
+    with raw_server(answer) as url, pytest.raises(BrokenFault):
+        send(operation(url))
 
 
 def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> None:

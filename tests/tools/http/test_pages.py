@@ -167,10 +167,35 @@ def test_links_of_hypermedia_are_followed(value: Any) -> None:
         ("page", "Next-Page", "2", 2),
         ("page", "X-Pagination-Total-Pages", "2", 1),
         ("offset", "X-Total-Count", "2", 1),
+        ("offset", "Content-Range", "items 0-0/2", 1),
+        ("pageNumber", "X-Pagination", '{"CurrentPage": 1, "TotalPages": 2}', 2),
+        ("page", "X-Pagination", '{"currentPage": 0, "totalCount": 2, "hasNext": true}', 1),
     ],
 )
 def test_a_header_of_the_answer_leads_to_the_next_page(name: str, header: str, text: str, sent: Any) -> None:
     assert following(operation(name), reply([{"id": 1}], **{header: text})) == {"query": {name: sent}}
+
+
+def test_the_parts_of_a_cursor_in_headers_go_into_the_parameters_that_have_their_names() -> None:
+    names = ("NextPartitionKey", "NextRowKey", "filter")
+    both = {"x-ms-continuation-NextPartitionKey": "1!8!a=", "x-ms-continuation-NextRowKey": "b"}
+    found = following(operation(*names), reply({"value": [1]}, **both), filter="f", NextRowKey="old")
+    assert found == {"query": {"NextPartitionKey": "1!8!a=", "NextRowKey": "b", "filter": "f"}}
+    del both["x-ms-continuation-NextRowKey"]
+    found = following(operation(*names), reply({"value": [1]}, **both), NextRowKey="old")
+    assert found == {"query": {"NextPartitionKey": "1!8!a="}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sent"),
+    [
+        ("startIndex", {"totalResults": 3, "startIndex": 1, "itemsPerPage": 1, "Resources": [1]}, 2),
+        ("startIndex", {"total": 3, "startIndex": 0, "items": [1]}, 1),
+        ("$skip", {"@odata.count": 2, "value": [1]}, 1),
+    ],
+)
+def test_the_base_of_an_offset_is_read_from_the_answer(name: str, value: Any, sent: int) -> None:
+    assert following(operation(name), reply(value)) == {"query": {name: sent}}
 
 
 def test_a_token_may_be_sent_as_a_header() -> None:
@@ -225,6 +250,7 @@ def test_no_page_is_left_out_whatever_the_first_number_is(shape: str, asked: int
         ("page", [{"total": 4}, {"total": 4, "items": []}]),
         ("q", [{"has_more": True}]),
         ("cursor", [{"next_cursor": "a", "has_more": True}, {"has_more": True}]),
+        ("page", [{"@odata.count": 9}, {"@odata.count": 9, "items": []}]),
         ("page", [{"link": [{"relation": "next", "url": "/base/other?page=2"}]}]),
     ],
 )

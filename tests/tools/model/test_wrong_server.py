@@ -3,11 +3,13 @@
 import openai
 import pytest
 from chatserver import ChatRequest, ChatServer, Refusal
+from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 from wrongserver import CUT, UNFIT, WRONG, chunk, stream, wrong_server
 
+from lab.kit.port import held_port
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 from restgpt.tools.model.model_errors import ModelError, ModelUnavailableError
 from restgpt.tools.model.provider import CompletionModel, resolve_model
@@ -138,3 +140,11 @@ def test_a_stopped_run_tries_no_further_call(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(CancelledRunError):
             ask(resolve_model("openai:m", timeout=PATIENCE_S), QUESTION, Colour)
         assert len(server.requests) == 1
+
+
+def test_an_unreachable_model_of_anthropic_names_its_own_variable() -> None:
+    with held_port() as port:
+        chat = ChatAnthropic(model="m", base_url=f"http://127.0.0.1:{port}", api_key=SecretStr(KEY), max_retries=0)  # type: ignore[call-arg]
+        with pytest.raises(ModelUnavailableError, match="Check ANTHROPIC_BASE_URL, or") as raised:
+            read_text(chat, QUESTION)
+    assert "OPENAI" not in str(raised.value)
