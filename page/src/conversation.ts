@@ -117,7 +117,9 @@ function isActive(run: Run): boolean {
 /** Read the state of the thread, and return whether a run goes on; lines of a turn that were seen live stay. */
 async function load(id: string, hasEvents = true): Promise<boolean> {
   const path = `/threads/${encodeURIComponent(id)}`;
-  const [state, thread] = await Promise.all([call<State>("GET", `${path}/state`), call<Thread>("GET", path)]);
+  // In this order: the state of a thread that was idle before has the question with which its run ended.
+  const thread = await call<Thread>("GET", path);
+  const state = await call<State>("GET", `${path}/state`);
   const isIdle = thread.status !== "busy";
   if (id !== threadId.value) return !isIdle;
   batch(() => {

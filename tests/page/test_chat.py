@@ -98,6 +98,8 @@ def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_fa
 
 def test_an_answer_is_read_as_markdown_without_html_images_or_foreign_links(tab: Tab, script: PageScript) -> None:
     page = tab.start(READ)
+    expect(page.locator(".answer")).to_be_visible()
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
     host = page.get_by_role("list", name="Progress").locator(".url").inner_text().partition("/v1/")[0]
     script.report = f"""# Tasks
 
