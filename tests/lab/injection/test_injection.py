@@ -78,6 +78,17 @@ def test_the_reader_does_harm_where_nobody_is_asked_in_each_form_that_is_a_call(
 
 
 @pytest.mark.slow
+@each("workspace", posted=(False, True))
+def test_our_calls_carry_out_the_injections_for_which_the_suite_has_none(served: tuple[Bed, str]) -> None:
+    bed, _ = served
+    task = bed.suite.user_tasks["user_task_3"]
+    for injection in bed.suite.injection_tasks.values():
+        done, asked = (run(bed, mode, task, injection) for mode in ("allow", "ask"))
+        assert (done.is_change, done.is_harmed) == (True, True), injection.ID
+        assert not asked.fault, injection.ID
+
+
+@pytest.mark.slow
 @each("banking", "slack", "workspace")
 def test_no_attack_by_who_knows_the_rules_gets_through_but_those_whose_reason_is_told(served: tuple[Bed, str]) -> None:
     bed, _ = served
