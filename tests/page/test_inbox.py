@@ -121,7 +121,7 @@ def test_all_changes_are_approved_together_once_all_were_on_the_screen(tab: Tab,
     for name in ("PATCH update_task", "POST create_task", "POST create_project"):
         expect(together).to_be_disabled()
         question(page, name).evaluate(
-            "at => (at.scrollIntoView(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))"
+            "at => (at.scrollIntoView(), new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))))"
         )
     expect(together).to_be_enabled()
     reject = question(page, "PATCH update_task")
