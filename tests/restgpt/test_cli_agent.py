@@ -248,7 +248,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     wait_for(lambda: sent(toy.world) == ["POST /projects"])
     started.kill()
     started.communicate()
-    assert cli("threads").out.split()[:2] == ["moss", "killed"]
+    assert cli("threads").out.split()[:2] == ["moss", "stopped"]
     resumed = cli("resume", "moss")
     assert resumed.code == 3
     assert "may or may not" in " ".join(resumed.err.split())

@@ -132,10 +132,10 @@ def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
     write(program('found = rows(list_projects())\nmade = create_project(body={"name": "Moss"})\nprint(made["name"])'))
     cli("ask", "Create Moss", *at(toy), "--thread", "moss")
     shown = cli("threads", "moss")
-    assert shown.out.startswith("thread       moss (paused)")
+    assert shown.out.startswith("thread       moss (waiting)")
     assert f"request      GET {toy.url}/projects (line 1) → 200" in shown.out
     assert "The program waits at line 2:" in shown.err
-    assert "moss           paused" in cli("threads").out
+    assert "moss           waiting" in cli("threads").out
 
 
 def test_a_credential_in_the_code_and_hidden_characters_do_not_reach_the_terminal(

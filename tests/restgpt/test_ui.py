@@ -539,7 +539,7 @@ def test_a_second_ctrl_c_ends_the_process_at_once(
         platform.process.send_signal(signal.SIGINT)
         assert platform.process.wait(PATIENCE_S) == 130
     over.set()
-    assert cli("threads").out.split()[:2] == [thread, "killed"]
+    assert cli("threads").out.split()[:2] == [thread, "stopped"]
     chat.use([COUNT])
     assert cli("resume", thread).code in (0, 2)
 

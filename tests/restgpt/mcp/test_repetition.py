@@ -145,7 +145,7 @@ def test_a_program_for_the_thread_of_a_call_leaves_the_call_as_it_stands(
     waiting, wrong, again = with_client(opened(), partial(disturbed, "change_operation", MOSS))
     assert (wrong.is_error, facts_of(again)["thread"]) == (True, facts_of(waiting)["thread"])
     listed = cli("threads").out
-    assert (f"{facts_of(waiting)['thread']} paused" in listed, "call create_task" in listed) == (True, True)
+    assert (f"{facts_of(waiting)['thread']} waiting" in listed, "call create_task" in listed) == (True, True)
 
 
 def test_a_program_for_a_thread_that_waits_leaves_it_as_it_stands(opened: Opener, toy: WorldServer, cli: Cli) -> None:
@@ -153,7 +153,7 @@ def test_a_program_for_a_thread_that_waits_leaves_it_as_it_stands(opened: Opener
     waiting, wrong, again = with_client(opened(), partial(disturbed, "run_program", program))
     assert (facts_of(waiting)["status"], wrong.is_error) == ("pending", True)
     assert facts_of(again)["thread"] == facts_of(waiting)["thread"]
-    assert f"{facts_of(waiting)['thread']} paused" in cli("threads").out
+    assert f"{facts_of(waiting)['thread']} waiting" in cli("threads").out
 
 
 class Raw:

@@ -167,7 +167,7 @@ def test_the_command_line_lists_shows_edits_and_deletes_a_waiting_call(
     opened: Opener, era: str, toy: WorldServer, cli: Cli
 ) -> None:
     thread = facts_of(called(opened, era, "change_operation", MOSS))["thread"]
-    assert f"{thread} paused" in cli("threads").out
+    assert f"{thread} waiting" in cli("threads").out
     assert f"restgpt resume {thread} --approve" in cli("threads", thread).err
     assert '{"title":"Moss"}' in cli("threads", thread, "--request", "1").out
     edited = '{"path": {"project_id": 1}, "body": {"title": "Fern"}}'
