@@ -18,7 +18,7 @@ MOST_LINES = 35_375
 WORDS = {
     "README.md": 1_688,  # more: how it is installed into another project, and where a newcomer stumbled
     "docs/*.md": 28_752,  # more: other systems, other hosts, clients of MCP, and what a stopped recipe prints
-    "docs/scores.md": 470,  # a table of figures, which a command writes
+    "docs/scores.md": 490,  # a table of figures, which a command writes
 }
 """The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 
