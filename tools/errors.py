@@ -70,7 +70,7 @@ class ArgumentProblem:
         return marked(f"{self.pointer or '/'}: {self.message}")
 
 
-INSIST = "Where the document is wrong about its server, give the same value again: then it is sent as it is."
+INSIST = "If the document is wrong about its server there, make the same call again: then it is sent as it is."
 """What a model reads after a refusal in which the document may be wrong."""
 
 

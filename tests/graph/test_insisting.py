@@ -116,7 +116,7 @@ def test_a_read_that_the_document_refuses_is_sent_when_a_new_program_makes_it_ag
     made = agent(api, {"express": [program(code), program(code)]})
     assert made.ask("Find the parts")["answer"] == "3"
     assert len(depot.sent) == 1
-    assert "give the same value again" in str(made.model.prompts[1][-1].text)
+    assert "make the same call again" in str(made.model.prompts[1][-1].text)
 
 
 def test_a_change_against_the_document_is_asked_about_under_every_rule(api: Api, depot: Depot) -> None:
@@ -196,7 +196,7 @@ def test_the_tools_of_a_host_say_how_to_insist(api: Api, depot: Depot) -> None:
     tool = {item.name: item for item in as_tools([api])}["read_operation"]
     given = {"operation": "find_parts", "arguments": {"query": {"shelf": "a", "size": "tiny"}}}
     config: Any = {"configurable": {"thread_id": "one"}}
-    assert "give the same value again" in tool.invoke(given, config)
+    assert "make the same call again" in tool.invoke(given, config)
     assert depot.sent == []
     assert "count" in tool.invoke(given, config)
     assert [path for _, path, _ in depot.sent] == ["/found?shelf=a&size=tiny"]
