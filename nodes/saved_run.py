@@ -536,10 +536,18 @@ def _runs(text: str, name: str, evidence: Evidence, said: str) -> Iterator[Input
         if end > at:
             start = tokens[at].start()
             run = text[start : tokens[end - 1].end()]
-            if is_entity(run, said):
+            if is_entity(run, said) and not _is_part_of_a_name(text, tokens, at, end):
                 label = _LABEL.search(text[:start])
                 yield Input(_name(label[1]) if label else name, run)
         at = max(end, at + 1)
+
+
+def _is_part_of_a_name(text: str, tokens: Sequence[re.Match[str]], at: int, end: int) -> bool:
+    """Return whether a word with a capital stands beside a run: the user said `Ada`, the text has `Ada Lovelace`."""
+    after = tokens[end : end + 1] if text[tokens[end - 1].end() :].startswith(" ") else []
+    # The first word of a text has a capital anyway.
+    before = tokens[at - 1 : at] if at > 1 and text[: tokens[at].start()].endswith(" ") else []
+    return any(token[0][:1].isupper() for token in (*before, *after))
 
 
 def _end_of_run(text: str, tokens: Sequence[re.Match[str]], at: int, evidence: Evidence) -> int:

@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 from restgpt.calling.call import Call, Problems, edited
 from restgpt.calling.idempotency import key_header
-from restgpt.calling.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import foreign
 from restgpt.calling.permissions import Permission, Permissions, key_of
-from restgpt.calling.record import FlowRecord, Provenance
+from restgpt.calling.record import UNDO, FlowRecord, Provenance
 from restgpt.calling.scope import can_hold, is_in
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of

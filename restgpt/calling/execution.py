@@ -9,9 +9,10 @@ from restgpt.calling.call import Call
 from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
-from restgpt.calling.journal import UNDO, JournalEntry, entry_id
+from restgpt.calling.journal import JournalEntry, entry_id
 from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
+from restgpt.calling.record import UNDO
 from restgpt.calling.session import UNREACHABLE, Session
 from restgpt.calling.target import NO_TARGET, UNREAD, Target, TargetState
 from restgpt.calling.undo import Irreversible, Made, needs_earlier, relocked, remedy

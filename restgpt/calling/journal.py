@@ -20,9 +20,6 @@ Known = Literal["new", "answered", "unknown"]
 
 NAMESPACE = ("restgpt", "journal")
 
-UNDO = ".undo."
-"""What stands in the id of a call that reverses a change, between the id of the change and the number of the try."""
-
 TICK_S = 1e-6
 """The least time between two entries, in seconds, for clocks that stand still or are set back."""
 

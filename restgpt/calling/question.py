@@ -23,11 +23,10 @@ from restgpt.calling.decision import (
     permissions_for,
 )
 from restgpt.calling.idempotency import given_key, key_header
-from restgpt.calling.journal import UNDO
 from restgpt.calling.origin.flow import api_record, entry_id, is_opaque, item_at, telling
 from restgpt.calling.origin.provenance import described
 from restgpt.calling.permissions import key_of
-from restgpt.calling.record import AskedFlow, CallRecord, Provenance
+from restgpt.calling.record import UNDO, AskedFlow, CallRecord, Provenance
 from restgpt.calling.scope import (
     HOURS,
     MOST_HOURS,

@@ -12,6 +12,9 @@ from typing_extensions import TypedDict
 
 from restgpt.specs.problem import is_success
 
+UNDO = ".undo."
+"""What stands in the id of a call that reverses a change, between the id of the change and the number of the try."""
+
 MAX_PAGES = 20
 """The maximum number of pages that one request may read."""
 
@@ -295,6 +298,6 @@ def fault(record: CallRecord) -> str:
     """Return why a reversing call reversed nothing."""
     if record["status"] == "sent":
         status, reason = record["response"]["status"], record["response"].get("reason", "")
-        gone = "what it reverses is gone: " if status in (404, 410) else ""
+        gone = "what it reverses is gone: " if status in (404, 410) and UNDO in record["id"] else ""
         return f"{gone}the API answered with status {status}{reason and f': {reason}'}."
     return record["note"] or "it was not sent."

@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from restgpt.calling.call import Call, Problems, draft
-from restgpt.calling.journal import UNDO, Journal
-from restgpt.calling.record import CallRecord, succeeded
+from restgpt.calling.journal import Journal
+from restgpt.calling.record import UNDO, CallRecord, succeeded
 from restgpt.calling.target import Target, TargetState, chosen, given, is_version, reader_of, shared
 from restgpt.specs import Catalogue, Operation, Parameter
 from restgpt.specs.reading.index import VARIABLE, variables

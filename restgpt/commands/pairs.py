@@ -97,5 +97,6 @@ def _meanings(operation: "Operation", name: str, *, is_header: bool) -> Iterator
             yield (BODY,)
         elif inside in fields:
             yield BODY, fields[inside]
-        elif inside != name:
-            yield BODY, *inside.split(".")
+        elif inside != name or name.partition(".")[0] in fields:
+            first, *rest = inside.split(".")
+            yield BODY, fields.get(first, first), *rest

@@ -49,6 +49,7 @@ def operation() -> Operation:
             ["body.address.city=Rome", "body.other.deep:=[1]"],
             {"body": {"address": {"city": "Rome"}, "other": {"deep": [1]}}},
         ),
+        (["address.city=Rome", "name=x"], {"body": {"address": {"city": "Rome"}, "name": "x"}}),
         (["body@a/b.json"], {"body": {"@file": "a/b.json"}}),
         (["name@a=b"], {"body": {"name": {"@file": "a=b"}}}),
         (['body:={"name": "x"}', "body.due=1"], {"body": {"name": "x", "due": "1"}}),

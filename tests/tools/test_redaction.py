@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restgpt.tools.text.redaction import MARK, PIECE, Redactor
+from restgpt.tools.text.redaction import MARK, PIECE, Redactor, sentence
 
 SECRET = 'sk-"é/+ 7&x=ü<9'
 REDACTOR = Redactor([SECRET])
@@ -189,3 +189,11 @@ def test_many_question_marks_take_little_time() -> None:
     started = time.process_time()
     Redactor().message("?a" * 30_000)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("no key was given", "No key was given."), ("createBooking failed!", "createBooking failed!")],
+)
+def test_a_sentence_begins_with_a_capital_unless_it_begins_with_a_name(text: str, said: str) -> None:
+    assert sentence(text, ValueError()) == said

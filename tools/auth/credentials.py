@@ -292,7 +292,7 @@ class Credentials:
         """The variable that holds the credential of a scheme or could hold it, else the place in `apis.yaml`."""
         variables = self._settings.auth_variables(name, api)
         if variables:
-            return next((item for item in variables if self._settings.variable(item)), variables[-1])
+            return next((item for item in variables if self._settings.variable(item)), variables[0])
         entry = self.entry(api)
         return f"auth.{name} of {entry.name if entry else 'an entry for it'} in apis.yaml"
 

@@ -370,7 +370,9 @@ def sent_before(error: BaseException) -> str:
 
 def sentence(text: str, error: BaseException) -> str:
     """Return the text of an error as a sentence, and after it what the error says was sent before it."""
-    if text.partition(" ")[0].isalpha():
+    first = text.partition(" ")[0]
+    # A name such as createBooking stays as it is.
+    if first.isalpha() and first.islower():
         text = text[0].upper() + text[1:]
     end = "" if text.endswith((".", "!", "?", "…")) else "."
     return f"{text}{end} {sent_before(error)}".rstrip()

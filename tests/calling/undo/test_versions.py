@@ -9,7 +9,7 @@ import pytest
 from loopback import Handler, Server
 from paths import api_of
 
-from restgpt.calling.record import undo_report
+from restgpt.calling.record import UNDO, undo_report
 from restgpt.client import Client
 from restgpt.outcome import Called, Pending, Undone
 
@@ -198,3 +198,9 @@ def test_a_refused_undo_is_told_with_the_reason_of_the_api() -> None:
         notes.named = lambda *_: False
         [call] = approved(client, client.undo(done.thread)).calls
     assert "the API answered with status 409: the note was changed." in undo_report([call.record])
+
+
+def test_only_an_undo_says_that_what_it_reverses_is_gone() -> None:
+    record: Any = {"id": "a.0", "description": "", "status": "sent", "response": {"status": 404}}
+    assert undo_report([record]).strip() == "Not done: the API answered with status 404."
+    assert "what it reverses is gone" in undo_report([{**record, "id": f"a.0{UNDO}0"}])

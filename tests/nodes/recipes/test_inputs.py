@@ -24,6 +24,7 @@ SAID = (
         ([("names", ["Ada", "Bo"]), ("names", "Ada"), ("names", "Bo")], [Input("names", ("Ada", "Bo"))]),
         ([("names", ["Ada", "Eve"]), ("names", "Ada"), ("names", "Eve")], [Input("names", "Ada")]),
         ([("q", "event:Grüne Woche by:Ada")], [Input("event", "Grüne Woche"), Input("by", "Ada")]),
+        ([("passenger", "Ada Lovelace"), ("note", "Dear Ada"), ("other", "Mrs Ada")], [Input("note", "Ada")]),
         ([("dueDate", "2024-05-17")], [Input("due_date", "2024-05-17")]),
         ([("name", "Ada"), ("name", "Bo")], [Input("name", "Ada"), Input("name2", "Bo")]),
     ],

@@ -554,7 +554,7 @@ def test_the_query_of_an_authorization_url_changes_nothing_that_is_ours(rig: Rig
 
 def test_a_login_without_a_client_says_what_to_set(rig: Rig) -> None:
     found = api(rig.authority.url, auth={}, entry="music")
-    with pytest.raises(LoginError, match="RESTGPT_AUTH_OAUTH_CLIENT_ID"):
+    with pytest.raises(LoginError, match="RESTGPT_AUTH_MUSIC_OAUTH_CLIENT_ID"):
         log_in(OAuthTokens(rig.known), found, login_scheme(found), open_browser=lambda url: None)
 
 
