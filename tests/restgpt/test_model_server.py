@@ -45,7 +45,7 @@ def test_an_address_from_dotenv_is_named_once_before_the_first_request(
     said = f"sets OPENAI_BASE_URL: requests to the model go to {chat.url}, with your OPENAI_API_KEY, which is not from"
     assert err.count(said) == 1
     assert "hush" not in err
-    assert err.index(said) < (err.index("planner") if not options else len(err))
+    assert err.index(said) < (err.index("thread ") if not options else len(err))
 
 
 @pytest.mark.parametrize(
