@@ -307,7 +307,7 @@ def maker(run: Run, state: State, program: Program, before: int) -> Callable[[Wa
             raise ValueError(f"there is no function {call.function}")
         keywords = dict(call.keywords)
         pages = _pages(keywords.pop("pages", 1))
-        absent = [item for item, claim in _claims(operation).items() if claim in insists]
+        absent = [item for item, claim in _claims(operation).items() if claim in insists] if insists else []
         arguments = arguments_of(operation, keywords, call.positional, name=call.function, absent=absent)
         drafted = traced_draft(
             run,

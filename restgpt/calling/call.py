@@ -329,12 +329,11 @@ def draft(
     `id` names the call in the write journal; an idempotency key is made from it where the document has a header for
     one. `said` is what the user said and `found` gives kept responses by handle, the newest first: every argument is
     traced to one of them, unless `said` is None. `operations` names the operations that answered by handle. `code` is
-    the program that makes the call in `line`, `answered` the APIs that
-    gave the responses, if there are several. With `is_own` all arguments are the user's own. `effect` is that of the
-    rules, where they were asked, else that of the document. `insisted` are claims of refusals that the writer of the
-    arguments has read (`ArgumentError.claims`): a read is sent all the same, a change is asked about.
-    Only an operation that reads, or seems to, has more than
-    one of its `pages` read. Raises `SpecError` if the document names no host.
+    the program that makes the call in `line`, `answered` the APIs that gave the responses, if there are several. With
+    `is_own` all arguments are the user's own. `effect` is that of the rules, where they were asked, else that of the
+    document. `insisted` are claims of refusals that the writer of the arguments has read (`ArgumentError.claims`): a
+    read is sent all the same, a change is asked about. Only an operation that reads, or seems to, has more than one of
+    its `pages` read. Raises `SpecError` if the document names no host.
     """
     effect = effect or effect_of(operation)
     try:

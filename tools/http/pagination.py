@@ -310,8 +310,8 @@ def next_request(
         page = _Page(operation, reply)
         if page.address:
             return _linked(operation, arguments, first, page.address)
-        takers = [item.field for item in operation.keywords if item.location == "query" and plain(item.field) in NEXT]
-        if page.tokens and takers:
+        queries = (item.field for item in operation.keywords if item.location == "query")
+        if page.tokens and (takers := [name for name in queries if plain(name) in NEXT]):
             given = {name: item for name, item in (arguments.get("query") or {}).items() if name not in takers}
             found = {name: page.tokens.get(plain(name)) for name in takers}
             return {**arguments, "query": {**given, **{name: text for name, text in found.items() if text}}}
