@@ -28,6 +28,7 @@ from restgpt.prompts import names, text_of
 from restgpt.specs import load_api
 from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.model.scripted import ScriptedModel
+from restgpt.tools.sandbox.code import WAIT
 from restgpt.tools.sandbox.result import Entry
 from restgpt.tools.sandbox.runner import run_program
 from restgpt.tools.settings import Settings
@@ -203,14 +204,18 @@ def _problem(code: str) -> str:
     """Return the error of a program, or "". Each call `get(n)` is answered by `n`, and one with 404 by an error."""
     entries: list[Entry] = []
     while True:
-        options = {"clock": 1_700_000_000.0, "seed": "a seed", "most": 100}
-        run = run_program(code, entries=entries, functions=["get"], **options)  # type: ignore[arg-type]
+        options: Any = {"clock": 1_700_000_000.0, "seed": "a seed", "most": 100}
+        run = run_program(code, entries=entries, functions=["get"], **options)
         if run.kind != "calls":
             if run.kind in ("finished", "unknown"):
                 return ""
             problem = run.problem.strip().partition("\n")[0].partition(": ")[2].partition(" on line ")[0]
             return (problem or run.kind).replace("|", "\\|").replace("\n", " ")
         for call in run.calls:
+            if call.function == WAIT:
+                clock = options["clock"] + call.seconds
+                entries.append(Entry(call.position, "", call.digest, "slept", until=clock, clock=clock))
+                continue
             [n] = [*call.positional, *call.keywords.values()]
             given = "error" if n == 404 else "held" if n == 0 else "answer"
             entries.append(Entry(call.position, call.position, call.digest, given, int(n), {}, "json", str(n).encode()))  # type: ignore[arg-type]

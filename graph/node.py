@@ -43,11 +43,11 @@ from restgpt.nodes.programs.program import is_running
 from restgpt.nodes.run.events import events_of, shown
 from restgpt.nodes.run.run import CLAIM, Run, run_claim
 from restgpt.nodes.run.services import Context, Services
-from restgpt.nodes.state.records import add_usage, merge_requests, spent_since, turn_usage
+from restgpt.nodes.state.records import add_usage, merge_requests, spent_since, turn_usage, waits_until
 from restgpt.nodes.state.results import is_asked, is_closed, of_round, of_turn
 from restgpt.nodes.state.state import State
-from restgpt.tools.errors import OutdatedDecisionError
-from restgpt.tools.graphs import Reopened, on_loop
+from restgpt.tools.errors import OutdatedDecisionError, WaitingError
+from restgpt.tools.graphs import Reopened, WaitBelow, on_loop
 from restgpt.tools.http.cancellation import cancellation
 from restgpt.tools.sandbox.runner import Live
 from restgpt.tools.text.redaction import withholding
@@ -123,6 +123,7 @@ def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] |
 
     def parser(state: Any, runtime: Runtime[Context], config: RunnableConfig) -> dict[str, Any]:
         run = Run.open(services, runtime, config, used=turn_usage(state), state=state)
+        _wait(run, state)
         update: dict[str, Any] = {}
         with closing(Live()) as live:
             now, told = {**state, "live": live}, state["usage"]
@@ -146,6 +147,18 @@ def make_parser(services: Services, read: Callable[[Run, Any], dict[str, Any]] |
         return {**update, "usage": run.usage()}
 
     return node_of("parser", parser, services, tells=True)
+
+
+def _wait(run: Run, state: Any) -> None:
+    """Have the node run again when the wait of its program is over. Raises `WaitingError` for a long one."""
+    now = run.services.now()
+    until = 0.0 if waiting_calls(state) else waits_until(state.get("program"), now)
+    seconds = until - now
+    if seconds > run.context.max_wait:
+        last = state["requests"][-1]["operation"] if state["requests"] else ""
+        raise WaitingError(until, last, run.thread)
+    if seconds > 0:
+        raise WaitBelow(seconds)
 
 
 def make_last_parser(services: Services) -> Node:

@@ -274,6 +274,22 @@ class SavedStates:
         return found
 
 
+def due_threads(persistence: "Persistence") -> list[str]:
+    """Return the ids of the paused threads whose programs have waited long enough, oldest first."""
+    from restgpt.nodes.state.records import waits_until
+
+    states, now = SavedStates(persistence), datetime.now(UTC).timestamp()
+
+    def is_due(record: ThreadRecord) -> bool:
+        snapshot = states.newest(record)
+        program = snapshot.values.get("program")
+        has_waited = program is not None and program["status"] == "running" and "waits" in program
+        return has_waited and not snapshot.interrupts and not waits_until(program, now)
+
+    paused = [record for record in Threads(persistence.store).newest() if record.status == "paused"]
+    return [record.thread for record in reversed(paused) if is_due(record)]
+
+
 def undeletable(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool = False) -> dict[str, str]:
     """Return why threads are not to be deleted: a process uses them, or a change has an unknown outcome."""
     from restgpt.graph.persistence import ThreadBusyError, is_unsettled

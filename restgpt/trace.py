@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from restgpt.tools.text.quotation import visible
@@ -41,6 +42,7 @@ STYLES = {
     "report": "default",
     "missing": "yellow",
     "road": "yellow",
+    "waits": "dim",
 }
 LABEL_WIDTH = max(len(label) for label in STYLES)
 
@@ -75,6 +77,8 @@ def lines_of(event: "ProgressEvent") -> Iterator[Line]:
             yield Line("failed", event["problem"])
         case "program_called":
             yield from _calls(event["calls"])
+        case "program_waiting":
+            yield Line("waits", f"until {datetime.fromtimestamp(event['until']).strftime('%H:%M:%S')}")
         case "road_changed":
             yield Line("road", event["reason"])
         case "value_missing":

@@ -15,6 +15,7 @@
     └── StoppingError              the run cannot go on without the user
         ├── SettingsError          a value in the environment or apis.yaml is impossible
         │   └── FolderError        the working directory has such a file, but nobody allowed the folder
+        ├── WaitingError           a program waits longer than a run does; the run goes on later
         ├── MissingCredentialError the operation needs a credential that nobody gave
         ├── RefusedCredentialError the API does not accept the credential of the operation
         ├── LoginError             the authorization server refused, or nobody finished logging in
@@ -31,6 +32,7 @@ The command that installs an extra, or a distribution beside RestGPT, from where
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, ClassVar
@@ -217,6 +219,19 @@ class OutdatedDecisionError(StoppingError):
             f"This question of thread {thread} is no longer open: it was answered already, or another one has replaced "
             "it. Look at the state of the thread, and decide on that. This decision sent nothing."
         )
+
+
+class WaitingError(StoppingError):
+    """A program waits longer than a run does: the thread is saved, and goes on when it is resumed later."""
+
+    def __init__(self, until: float, operation: str, thread: str) -> None:
+        moment = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        after = f" before it goes on after {operation}" if operation else ""
+        super().__init__(
+            f"The program waits until {moment}{after}. Thread {thread} is saved and makes no request meanwhile. It "
+            "goes on when it is resumed after that time; `restgpt resume --due` does so for all such threads."
+        )
+        self.until = until
 
 
 class UnfinishedProgramError(StoppingError):

@@ -10,6 +10,7 @@ Our compiled graphs: a run of each is one trace, and one with a checkpointer is 
 A graph as a LangGraph server loads it: it also checks the settings of a run, and its schema names the APIs.
 """
 
+import asyncio
 import os
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -25,13 +26,14 @@ from langchain_core.runnables.config import ensure_config, run_in_executor
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.base import id as checkpoint_id
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Durability, StateSnapshot
 from langgraph_sdk.runtime import ServerRuntime
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.http.cancellation import Cancellation, cancellable
+from restgpt.tools.http.cancellation import Cancellation, cancellable, pause
 from restgpt.tools.settings import ServerAccess, Settings
 from restgpt.tools.settings.environment import concurrency_from_env
 from restgpt.tools.settings.settings import checked_settings, offering_apis
@@ -83,6 +85,14 @@ SHARED = ThreadPool()
 """The pool of all graphs that are built without `concurrency`."""
 
 
+class WaitBelow(GraphBubbleUp):
+    """A node raises this to be run again after some seconds, in which it takes no thread under asyncio."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
 class ThreadedNode(Runnable[Any, Any]):
     """A node that `invoke` runs in the caller's thread and `ainvoke` in one of `threads`, with the same code."""
 
@@ -93,11 +103,19 @@ class ThreadedNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node in the caller's thread."""
-        return self._node.invoke(input, config, **kwargs)
+        while True:
+            try:
+                return self._node.invoke(input, config, **kwargs)
+            except WaitBelow as wait:
+                pause(wait.seconds)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node in a thread of the pool."""
-        return await self._threads.run(self._node.invoke, input, config, **kwargs)
+        while True:
+            try:
+                return await self._threads.run(self._node.invoke, input, config, **kwargs)
+            except WaitBelow as wait:
+                await asyncio.sleep(wait.seconds)
 
 
 def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | None = None) -> None:

@@ -117,7 +117,7 @@ PROGRAMS = [
         "    except Exception:\n        continue",
         "9999",
     ),
-    _habit("a wait", TOTAL, 'import time\ntime.sleep(600)\nprint(find_tasks()["total"])'),
+    _habit("a wait", TOTAL, 'import time\ntime.sleep(0.1)\nprint(find_tasks()["total"])'),
     _habit(
         "an invented id", ADD, 'create_task(project_id=77, body={"title": "Buy soil"})\nprint("Added Buy soil")', "77"
     ),

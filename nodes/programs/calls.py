@@ -37,10 +37,11 @@ from restgpt.specs.operation import BODY, CONTENT_TYPE, PAGES
 from restgpt.specs.problem import is_success
 from restgpt.specs.reading.tree import format_pointer
 from restgpt.specs.schemas.shape import Shape
+from restgpt.tools.http.http_client import retry_after
 from restgpt.tools.request.arguments import claim_of
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError
-from restgpt.tools.sandbox.code import call_text, digest_of
+from restgpt.tools.sandbox.code import WAIT_DIGEST, call_text, digest_of
 from restgpt.tools.sandbox.result import Entry, WantedCall
 from restgpt.tools.sandbox.runner import LIMITS
 from restgpt.tools.text.storable import storable_text
@@ -104,12 +105,27 @@ def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) ->
     return given
 
 
+NO_REQUEST: Any = {"safe": True}
+"""Stands for the request of a wait."""
+
+MOST_POLLS = 1000
+"""How many polls of a turn do not count as requests of its budget."""
+
+
+def polled(requests: Iterable[Request]) -> int:
+    """Return how many of the requests were polls, which are none of the budget."""
+    return min(MOST_POLLS, sum(request["place"].get("poll", 0) > 0 for request in requests if "place" in request))
+
+
 def entries(run: Run, state: State, program: Program, requests: Sequence[Request]) -> Iterator[tuple[Request, Entry]]:
     """Yield the answers of the program's own calls, and those of earlier programs of the sub-task that it may take.
 
     A read before a change shows what there was, so it is made again; and a client's next program comes at any time. A
     program that waits in its process gets what was answered since.
     """
+    for position, (until, clock) in program.get("waits", {}).items():
+        if until <= run.services.now():
+            yield NO_REQUEST, Entry(position, "", WAIT_DIGEST, "slept", until=until, clock=clock)
     live: Any = state.get("live")
     is_begun = live is not None and live.rounds is not None
     past = [] if is_begun else made_in_task(state)
@@ -175,8 +191,9 @@ def entry_of(responses: ResponseStore, request: Request, place: CallSite, positi
         return Entry(position, key, digest, "error", note="The body of this response is no longer kept.")
     media, raw = _content(body)
     headers = response.get("headers") or {}
+    pause = retry_after(headers) or 0.0
     note = response["notices"][0] if "outcome_unknown" in request else response.get("failure", "")
-    return Entry(position, key, digest, given, response["status"], headers, media, raw, note)
+    return Entry(position, key, digest, given, response["status"], headers, media, raw, note, pause)
 
 
 def _content(body: Body | None) -> tuple[Literal["json", "text", "binary", "empty"], bytes]:
@@ -194,7 +211,7 @@ def left(run: Run, state: State) -> int:
     """
     sent = spent_since(state["baseline"], state["usage"])["requests"]
     unsent = {request["id"] for request in made_in_turn(state) if request["status"] in ("rejected", "held")}
-    return max(0, run.context.max_requests - max(sent, len(unsent)))
+    return max(0, run.context.max_requests - max(sent - polled(made_in_turn(state)), len(unsent)))
 
 
 FIELDS_MOST = 400

@@ -9,6 +9,7 @@ Programs of a client: opens a run whose program comes with the input, not from a
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -26,7 +27,7 @@ from restgpt.prompts import render
 from restgpt.specs import Operation
 from restgpt.specs.problem import BarredOperationError
 from restgpt.tools.errors import ArgumentError, UnfinishedProgramError
-from restgpt.tools.sandbox.code import program_code
+from restgpt.tools.sandbox.code import WAIT, program_code
 from restgpt.tools.sandbox.result import ProgramRun, Status
 from restgpt.tools.sandbox.runner import LIMITS, MOST_NAMES, run_program, sandbox_version
 from restgpt.tools.text.storable import storable_text
@@ -189,6 +190,7 @@ def _run(run: Run, state: State, program: Program, requests: Sequence[Request]) 
         clock=program["clock"],
         seed=program["seed"],
         most=left(run, state),
+        polls=_polls(program, requests),
         check=check if is_first else "",
         stubs=[stub(known[name], name, reads=run.rules.reads, insists=insists) for name in used] if is_first else (),
         names=_near_first(run, program["code"], known) if is_first else (),
@@ -219,7 +221,13 @@ def _handed_over(
 
     A list for whose pages the budget has no room beside those of other lists waits until these have answers.
     """
-    calls, number = found.calls, program["number"]
+    number, waits = program["number"], {**program.get("waits", {})}
+    calls, polls = [call for call in found.calls if call.function != WAIT], _polls(program, requests)
+    for wait in found.calls:
+        if wait.function == WAIT and wait.position not in waits:
+            waits[wait.position] = (run.services.now() + wait.seconds, run.now() + wait.seconds)
+    if waits:
+        program = {**program, "waits": waits}
     known = {place["position"] for item in requests if (place := item.get("place")) and place["program"] == number}
     make = maker(run, state, program, len(requests))
     spare = left(run, state) - len(calls)
@@ -233,6 +241,8 @@ def _handed_over(
             if call.position in known:
                 raise ValueError("the call at this place was answered already")
             request = make(call, len(made) + 1)
+            if call.digest in polls:
+                request["place"]["poll"] = polls[call.digest]
         except (ArgumentError, ValueError) as error:
             problems.append(f"Line {call.line}: {call.source}\n{call.function}: {error}")
             claims += error.claims if isinstance(error, ArgumentError) else ()
@@ -251,6 +261,16 @@ def _handed_over(
         refused: Program = {**program, "refused": claims}
         return failure(refused, requests, "\n".join(problems[:5]))
     return {"requests": [*requests, *made], "program": program, "usage": run.usage()}
+
+
+def _polls(program: Program, requests: Sequence[Request]) -> dict[str, int]:
+    """Return the digests of the reads after which a program has waited, each with how often it was made."""
+    waited = max(map(int, program.get("waits", ())), default=-1)
+    places = [place for item in requests if item["safe"] and (place := item.get("place"))]
+    made = [place for place in places if place["program"] == program["number"]]
+    newest = {place["digest"]: int(place["position"]) for place in made}
+    times = Counter(place["digest"] for place in made)
+    return {digest: times[digest] for digest, position in newest.items() if position < waited}
 
 
 THOUGHT = "A client gave the program."

@@ -120,6 +120,13 @@ class ProgramCalled(TypedDict):
     calls: list[ProgramCall]
 
 
+class ProgramWaiting(TypedDict):
+    """A program waits until a time, in seconds since 1970."""
+
+    type: Literal["program_waiting"]
+    until: float
+
+
 class RoadChanged(TypedDict):
     """The turn goes on by another road than it began with, for the `reason` that it states."""
 
@@ -246,6 +253,7 @@ ProgressEvent: TypeAlias = (
     | ProgramWritten
     | ProgramFailed
     | ProgramCalled
+    | ProgramWaiting
     | RoadChanged
     | ValueMissing
     | RequestStarted
@@ -300,6 +308,9 @@ def events_of(state: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[P
     if update.get("hint"):
         yield {"type": "value_missing", "text": update["hint"]}
     yield from _called(state.get("requests") or (), update.get("requests") or ())
+    waits = [*(program or {}).get("waits", {}).values()][len((before or {}).get("waits", {})) :]
+    if waits and not update.get("steps"):
+        yield {"type": "program_waiting", "until": min(until for until, _ in waits)}
     if program is not None and program["status"] == "failed" and program != before:
         yield {"type": "program_failed", "number": program["number"], "problem": program["feedback"]}
     for step in update.get("steps") or ():

@@ -136,6 +136,12 @@ class Context(BaseModel):
     max_seconds: float = _setting(
         900, "Maximum time for one instruction in seconds, without pauses for approval.", gt=0
     )
+    max_wait: float = _setting(
+        60,
+        "Maximum time in seconds that a run waits at once where a program waits; for longer waits it stops, to be "
+        "resumed later.",
+        ge=0,
+    )
     operations_budget: int = _setting(
         6000,
         "Tokens of the selector's operation list. A longer list is cut to the best matches, in half as many tokens.",

@@ -121,6 +121,7 @@ class Program(TypedDict):
     `seen` are the ids of the APIs that had answered when it was written. `end` is set when the program has ended.
     `functions` are the only functions that it may call; without the key, all of them. `refused` are claims of the
     refusals by a document that ended it, `insists` those of the programs that it corrects (`ArgumentError.claims`).
+    `waits` maps positions to the times until which it waits there: of the host, and of the program's own clock.
     """
 
     code: str
@@ -139,6 +140,14 @@ class Program(TypedDict):
     functions: NotRequired[list[str]]
     refused: NotRequired[list[str]]
     insists: NotRequired[list[str]]
+    waits: NotRequired[dict[str, tuple[float, float]]]
+
+
+def waits_until(program: Program | None, now: float) -> float:
+    """Return the time until which a program that runs waits, in seconds since 1970; 0 if it does not wait now."""
+    if program is None or program["status"] != "running":
+        return 0.0
+    return min((until for until, _ in program.get("waits", {}).values() if until > now), default=0.0)
 
 
 def shown_program(program: Program | None) -> dict[str, Any] | None:

@@ -211,7 +211,8 @@ class CallSite(TypedDict):
     """The place of a request in a program: number among its calls, line and source line, number of the program.
 
     `digest` is that of the call as the program made it, also if a person edited the request. A request of a recipe has
-    the recipe's name of the function, and the digest of the same call under the function's name in the prompts.
+    the recipe's name of the function, and the digest of the same call under the function's name in the prompts. `poll`
+    counts how often the program, after a wait, has made the same read again.
     """
 
     position: str
@@ -221,6 +222,7 @@ class CallSite(TypedDict):
     digest: str
     function: NotRequired[str]
     shown_digest: NotRequired[str]
+    poll: NotRequired[int]
 
 
 class Request(CallRecord):

@@ -8,7 +8,7 @@ import shlex
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,7 @@ from restgpt.commands.terminal import Exit, Terminal, expected_errors, explain, 
 from restgpt.nodes.state.records import Program, Step, Usage, no_usage, shown_program, spent_since
 from restgpt.outcome import Pending
 from restgpt.threads import ThreadRecord, Threads
+from restgpt.tools.errors import WaitingError
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable, cancellation
 from restgpt.tools.model import ROLES
 from restgpt.trace import Trace, usage_text
@@ -265,6 +266,12 @@ def run_thread(
         threads.mark(record, "stopped")
         terminal.say(f"Stopped. Resume with: {resume_line(record.thread)}")
         raise typer.Exit(Exit.INTERRUPTED) from None
+    except WaitingError as error:
+        threads.mark(record, "paused")
+        terminal.say(str(error))
+        outcome = replace(settled(agent.outcome(record.thread)), status="paused", error=str(error))
+        terminal.document(outcome.to_dict())
+        raise typer.Exit(Exit.PAUSED) from None
     except expected_errors() as error:
         # If the database failed, this write may fail too; `restgpt threads` then lists the thread as killed.
         with suppress(*expected_errors()):

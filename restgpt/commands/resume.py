@@ -19,6 +19,8 @@ from restgpt.commands.terminal import (
     Traced,
     UsageError,
     command,
+    expected_errors,
+    explain,
     refuse_bytes,
     settings_of,
 )
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
 def resume(
     terminal: Traced,
     thread: Annotated[
-        str, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
-    ],
+        str | None, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
+    ] = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="Resume each thread whose program has waited long enough, for cron.")
+    ] = False,
     approve: Annotated[bool, typer.Option("--approve", help="Send the requests that wait for approval.")] = False,
     only_reads: Annotated[
         bool,
@@ -63,7 +68,35 @@ def resume(
     """Resume a paused, failed or killed run; a change that was sent is never sent again."""
     refuse_bytes(reject, respond, edit)
     verdict = Verdict(approve, reject, respond, edit, only_reads)
+    if due:
+        if thread or verdict.is_given:
+            raise UsageError("--due resumes all threads that are due, and decides nothing. Give it alone.")
+        _resume_due(terminal, settings_of(more, models=models))
+    if thread is None:
+        raise UsageError("Give the thread to resume: restgpt resume ID, or --due.")
     _resume(terminal, thread, verdict, settings_of(more, models=models))
+
+
+def _resume_due(terminal: Terminal, context: Mapping[str, Any]) -> NoReturn:
+    """Resume the threads whose waits are over, one after the other; ends with the highest of their exit codes."""
+    from restgpt.graph.persistence import open_persistence
+    from restgpt.threads import due_threads
+    from restgpt.tools.settings import Settings
+
+    with open_persistence(Settings.from_env()) as persistence:
+        due = due_threads(persistence)
+    codes = []
+    for thread in due:
+        try:
+            _resume(terminal, thread, Verdict(), context)
+        except typer.Exit as end:
+            codes.append(end.exit_code)
+        except expected_errors() as error:
+            message, code = explain(error)
+            terminal.say(message)
+            codes.append(code)
+    terminal.note(f"{len(due)} {'thread was' if len(due) == 1 else 'threads were'} due")
+    raise typer.Exit(max(codes, default=Exit.DONE))
 
 
 def _resume(terminal: Terminal, thread: str, verdict: Verdict, context: Mapping[str, Any]) -> None:

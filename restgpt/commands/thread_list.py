@@ -143,7 +143,7 @@ def _reason(error: str, status: str) -> str:
     """Return the text of an error, of which a checkpoint has the `repr`; of an unexpected one, its class only."""
     name, _, text = error.partition("(")
     with suppress(ValueError, SyntaxError):
-        return str(ast.literal_eval(text.removesuffix(")"))) if status == "failed" else name
+        return str(ast.literal_eval(text.removesuffix(")"))) if status in ("failed", "paused") else name
     return name
 
 

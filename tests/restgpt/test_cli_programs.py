@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -261,3 +262,30 @@ def test_a_note_of_one_process_is_shown_listed_and_deleted_by_others(
     assert cli("memory", "forget", "notes").out == "Forgotten: 1 note.\n"
     assert cli("memory", "list").out == "Nothing is kept.\n"
     assert "Note:" not in cli(*show).out
+
+
+def test_a_program_that_waits_long_is_saved_and_goes_on_when_it_is_due(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    waits = "import time\nlist_projects()\ntime.sleep(1)\nprint(len(rows(list_projects())))"
+    write(waits)
+    given = ("ask", "How many projects are there?", *at(toy), "--thread", "late", "--set", "max_wait=0")
+    ran = cli(*given)
+    assert ran.code == 3
+    assert "The program waits until " in ran.err
+    assert "`restgpt resume --due`" in ran.err
+    assert cli("threads").out.split()[1] == "waiting"
+    assert "The program waits until " in cli("threads", "late").out
+    assert cli("resume", "--due", "--json").code == 0
+    assert len(toy.world.log) == 1
+    time.sleep(1)
+    due = cli("resume", "--due")
+    assert (due.code, due.out) == (0, "4\n"), due.err
+    assert "1 thread was due" in due.err
+    assert cli("resume", "--due").err.endswith("0 threads were due\n")
+    assert len(toy.world.log) == 2
+
+
+@pytest.mark.parametrize("given", [(), ("late", "--due"), ("--due", "--approve")])
+def test_resume_takes_a_thread_or_all_that_are_due(cli: Cli, given: tuple[str, ...]) -> None:
+    assert cli("resume", *given).code == 2

@@ -393,7 +393,7 @@ class _RetryLoop:
             return 0.0
         if not self._may_retry(outcome):
             return None
-        asked = _retry_after(outcome.headers) if isinstance(outcome, _Response) else None
+        asked = retry_after(outcome.headers) if isinstance(outcome, _Response) else None
         limits = self._client.limits
         wait = asked if asked is not None else limits.backoff_seconds * 2 ** (len(self._tries) - 1)
         if isinstance(outcome, _Response) and outcome.status == TOO_MANY_REQUESTS:
@@ -424,7 +424,7 @@ class _RetryLoop:
         if outcome.status == TOO_MANY_REQUESTS:
             return self._is_read or self._client.credentials.retries_429(self._operation.api)
         if outcome.status == ACCEPTED:
-            return self._is_read and _retry_after(outcome.headers) is not None
+            return self._is_read and retry_after(outcome.headers) is not None
         if outcome.status == 500:
             return self._is_read
         return outcome.status in TRANSIENT and self._is_idempotent
@@ -589,7 +589,7 @@ def _next_chunk(raw: Any) -> bytes:
     return raw.read(CHUNK) or b""
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds in the Retry-After header, given as a number or a date (RFC 9110 section 10.2.3)."""
     text = headers.get("retry-after", "").strip()
     if text.replace(".", "", 1).isdigit() and text.isascii():

@@ -254,6 +254,12 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+WAIT = "time.sleep"
+"""The function of a call that is a wait."""
+
+WAIT_DIGEST = digest_of(plain_text(WAIT, [], {}))
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):

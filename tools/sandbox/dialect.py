@@ -16,7 +16,7 @@ from restgpt.tools.sandbox.modules import MODULES, OF_MONTY, PARTIAL, PARTS, lac
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
-GIVEN = ("gather", "stop", "left", "headers", "ApiError", "Rejected")
+GIVEN = ("gather", "stop", "left", "headers", "wait_until", "ApiError", "Rejected")
 LIBRARY = ("rows", "field", "one", "number", "table")
 
 _INSTEAD: Mapping[str, str] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,16 @@ import pydantic_monty as monty
 
 from restgpt.tools.sandbox import library
 from restgpt.tools.sandbox.check import absences, problems
-from restgpt.tools.sandbox.code import UNPARSABLE, digest_of, name_of, plain_arguments, plain_text, syntax_tree
+from restgpt.tools.sandbox.code import (
+    UNPARSABLE,
+    WAIT,
+    WAIT_DIGEST,
+    digest_of,
+    name_of,
+    plain_arguments,
+    plain_text,
+    syntax_tree,
+)
 from restgpt.tools.sandbox.dialect import GIVEN, LIBRARY, Translation, hidden_name, lacks, translation
 from restgpt.tools.sandbox.modules import MODULES, host_functions
 from restgpt.tools.sandbox.pool import Process, SandboxUnavailableError, process
@@ -57,6 +67,9 @@ MOST_VALUES = 200_000
 SOURCE, SHOWN, MESSAGE, SHAPE = 300, 2000, 2048, 800
 """The maximum number of characters of a sentence, a shown value, the message of an error, a description of a value."""
 
+MOST_WAIT = 86_400
+"""The longest wait of a program, in seconds."""
+
 MOST_LEFT = 20
 """The maximum number of things that a program says it left."""
 
@@ -69,6 +82,7 @@ HELD = "\0held "
 _RAISED = (UnicodeEncodeError, UnicodeDecodeError, SyntaxError, LookupError, ValueError)
 """The errors of functions of the host that a program may catch; all others are TypeError."""
 
+_WAITS = re.compile(r"\b(sleep|wait_until)\b")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _NAMES = {"Incomplete": "ApiError", "Clamped": "Rejected"}
 _WAYS = {
@@ -110,9 +124,9 @@ class Session:
         self._process = Process(limits)
         self._translated = Translation("", {}, {})
         self._count = self._weight = self._received = self._line = self._status = 0
+        self._clock = given.clock or 0.0
         self._functions = {hidden_name(name): name for name in given.functions}
         self._waiting: dict[int, WantedCall] = {}
-        self._numbers: dict[str, int] = {}
         self._unused: dict[int, bool | None] = {}
         self._held: dict[int, tuple[str, int]] = {}
         self._errors: dict[str, tuple[int, Any]] = {}
@@ -128,6 +142,7 @@ class Session:
             "_host_headers": self._headers_of,
             "_host_error": lambda message, name: self._errors[message][name == "body"],
             "_host_held": _nothing,
+            "_host_sleep": _nothing,
             "_host_parsed": lambda number: self._halves.parsed(self._answers[number][1]),
             "_host_ratio": lambda text, wanted: library.ratio(_short(text), _short(wanted)),
             "_host_likest": lambda wanted, texts: library.likest(_short(wanted), [*map(_short, texts[:2000])]),
@@ -172,15 +187,17 @@ class Session:
 
     def _run(self) -> Rounds:
         clock = None if self._given.clock is None else datetime.fromtimestamp(self._given.clock, UTC)
-        memory = self._limits.memory_for(self._size)
+        fixed: Any = {"memory": self._limits.memory_for(self._size), "clock": clock, "seed": self._given.seed}
+        waits = clock is not None and _WAITS.search(self._code) is not None
         try:
-            with process(self._limits, memory=memory, clock=clock, seed=self._given.seed) as self._process:
+            with process(self._limits, **fixed, waits=waits) as self._process:
                 try:
                     return (yield from self._moments())
                 except _Ended as ended:
                     if self._waiting and ended.run.kind == "stopped":  # what other branches asked for is made first
                         self._process.rest()
-                        yield [self._waiting[number] for number in sorted(self._waiting)]
+                        if calls := [call for _, call in sorted(self._waiting.items()) if call.function != WAIT]:
+                            yield calls
                     return ended.run
                 except monty.MontyRuntimeError as raised:
                     return self._raised(raised)
@@ -205,7 +222,7 @@ class Session:
             if running.is_late:
                 return self._failed(Status.TIMEOUT)
             if isinstance(moment, monty.FutureSnapshot):
-                calls = [self._waiting.pop(number) for number in sorted({*moment.pending_call_ids} & {*self._waiting})]
+                calls = [self._waiting[number] for number in sorted({*moment.pending_call_ids} & {*self._waiting})]
                 if not calls:
                     return self._unknown()
                 running.rest()
@@ -217,10 +234,16 @@ class Session:
                 moment = moment.resume(results)
             elif not isinstance(moment, monty.FunctionSnapshot):
                 moment = moment.resume_auto()
-            elif moment.is_os_function:
+            elif moment.is_os_function and moment.function_name not in _OF_TIME:
                 moment = moment.resume_auto() if moment.function_name == "import" else moment.resume_not_handled()
             else:
-                moment = moment.resume(self._reply(moment))
+                reply = self._reply(moment)
+                if isinstance(reply, WantedCall):  # a wait in which no branch goes on
+                    running.rest()
+                    self._wake((yield [reply])[reply.position])
+                    running.work()
+                    reply = {"return_value": None}
+                moment = moment.resume(reply)
         value = _cut(moment.output) if isinstance(moment.output, str) else ""
         return self._finished(value)
 
@@ -231,7 +254,14 @@ class Session:
             self._line = self._translated.line_at(place)
         try:
             positional, keywords = moment.args, moment.kwargs
+            if name in _OF_TIME:
+                return self._of_time(name, positional)
             _weigh([positional, keywords], MOST_VALUES if name in host_functions() else MOST_WEIGHT)
+            if name == "_host_sleep":
+                pause, left, *number = positional
+                asked = self._answers[number[0]][1].pause if number else self._asked
+                self._waiting[moment.call_id] = self._sleep(min(asked if asked >= 1 else pause, left))
+                return {"future": ...}
             if name == "_host_held":
                 self._held[moment.call_id] = (str(positional[0])[len(HELD) :], self._line)
                 return {"future": ...}
@@ -250,6 +280,30 @@ class Session:
             kind = next((kind for kind in _RAISED if isinstance(error, kind)), TypeError)
             return {"exc_type": kind.__name__, "message": str(error)[:MESSAGE]}
 
+    def _of_time(self, name: str, given: Sequence[Any]) -> Any:
+        """Return what a program that waits is told of the time, or its wait."""
+        if name.endswith("sleep"):
+            return self._sleep(max(given[0], self._asked))
+        now = datetime.fromtimestamp(self._clock, UTC)
+        if name == "datetime.now":
+            return {"return_value": now.astimezone(given[0]) if given and given[0] else now.replace(tzinfo=None)}
+        return {"return_value": now.date() if name == "date.today" else self._clock}
+
+    @property
+    def _asked(self) -> float:
+        """The seconds that the server of the last answer asks to wait."""
+        return self._answers[-1][1].pause if self._answers else 0.0
+
+    def _sleep(self, seconds: float) -> WantedCall:
+        """Return a wait. Raises ValueError for one that is too long."""
+        if not 0 <= seconds <= MOST_WAIT:
+            raise ValueError(f"a wait takes 0 to {MOST_WAIT} seconds")
+        position, self._count = str(self._count), self._count + 1
+        return WantedCall(position, self._line, self.source(self._line), WAIT, (), {}, WAIT_DIGEST, float(seconds))
+
+    def _wake(self, entry: Entry) -> None:
+        self._clock = max(self._clock, entry.clock)
+
     def _wait(self, number: int, function: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Note a call that waits. Raises TypeError for its arguments, and _Ended."""
         listed, named = plain_arguments(function, *self._halves.shown([list(positional), dict(keywords)]))
@@ -261,13 +315,19 @@ class Session:
         self._waiting[number] = WantedCall(
             position, self._line, self.source(self._line), function, tuple(listed), named, digest_of(text)
         )
-        self._numbers[position] = number
 
     def _results(self, calls: Sequence[WantedCall], answers: Mapping[str, Entry]) -> dict[int, Any]:
         """Return what Monty goes on with; nothing if each branch that waits needs an answer that a dry run lacks."""
         found: dict[int, Any] = {}
-        for call in calls:
-            entry, number = answers[call.position], self._numbers.pop(call.position)
+        for number, call in [*self._waiting.items()]:
+            if call not in calls or call.position not in answers:
+                continue
+            entry = answers[call.position]
+            del self._waiting[number]
+            if call.function == WAIT:
+                self._wake(entry)
+                found[number] = {"return_value": [-1, call.seconds, False]}
+                continue
             named = self._unused.pop(number)
             self._received += len(entry.body)
             if self._received > self._limits.data:
@@ -423,6 +483,10 @@ class Session:
         """Return a line of the code for people: without characters that are invisible or change the order of others."""
         text = self._lines[line - 1].strip()[:SOURCE] if 0 < line <= len(self._lines) else ""
         return "".join(ascii(mark)[1:-1] if unicodedata.category(mark) in _HIDDEN else mark for mark in text)
+
+
+_OF_TIME = frozenset({"time.sleep", "asyncio.sleep", "datetime.now", "date.today", "time.time"})
+"""The functions of the system that a program which waits asks the host for."""
 
 
 def _nothing(*given: Any, **named: Any) -> None:

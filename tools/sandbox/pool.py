@@ -236,10 +236,12 @@ class Process:
 
 
 @contextmanager
-def process(limits: Limits, *, memory: int, clock: Any = None, seed: Any = None) -> Iterator[Process]:
+def process(
+    limits: Limits, *, memory: int, clock: Any = None, seed: Any = None, waits: bool = False
+) -> Iterator[Process]:
     """Check a fresh process out for one run; `clock` (an aware datetime) and `seed` fix its time and its chance.
 
-    Raises SandboxUnavailableError.
+    Of code that `waits`, the host answers what it asks about the time. Raises SandboxUnavailableError.
     """
     bounds: Any = {
         "max_feed_duration_secs": limits.wall,
@@ -250,6 +252,8 @@ def process(limits: Limits, *, memory: int, clock: Any = None, seed: Any = None)
     policy: Any = {"sleep": "zero"}
     if clock is not None:
         policy |= {"datetime": clock, "random_start": {"seed": seed}}
+    if waits:
+        policy |= {"sleep": "call_host", "datetime": "call_host", "timezone": "UTC"}
     options = {"limits": bounds, "assert_message_annotations": False, "os_policy": policy}
     with _pools.session(**options) as session, Process(limits).running(session) as found:
         yield found

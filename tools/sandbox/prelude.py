@@ -206,6 +206,19 @@ class _HostStdout:
         pass
 _host_sys_stdout, _host_sys_exit = _HostStdout(), exit
 """
+_WAITING = """
+def wait_until(poll, done, most=600):
+    waited, pause = 0, 1
+    while True:
+        answer = poll()
+        if done(answer):
+            return answer
+        if waited >= most:
+            stop(f"It was not done after {waited:g} s.", answer)
+        numbers = [number for value, number in _host_answers if value is answer]
+        waited += _host_wait(_host_sleep(pause, most - waited, *numbers[-1:]))
+        pause = min(pause * 1.5, 30)
+"""
 _FOR_THESE = frozenset({
     *("StringIO", "decode", "difference", "encode", "format_map", "heapq", "intersection", "ipaddress", "isocalendar"),
     *("operator", "sub", "sys", "timetuple", "translate", "union", "urllib"),
@@ -227,8 +240,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 def prelude(code: str) -> str:
     """Return what stands before a program; the library only if the program has a word of it."""
     words = set(_WORD.findall(code))
-    keeps = f"_host_keeps = {'headers' in words}\n"
+    keeps = f"_host_keeps = {not words.isdisjoint(('headers', 'wait_until'))}\n"
     some = [_SOMETIMES] if words & _FOR_THESE else []
+    some += [_WAITING] if "wait_until" in words else []
     some += [f"{part(full)} = {value!r}\n" for full, value in HOST_VALUES.items() if full.partition(".")[0] in words]
     return "".join([keeps, _ALWAYS, *some, "" if words.isdisjoint(LIBRARY) else _library()])
 

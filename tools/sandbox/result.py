@@ -213,23 +213,31 @@ class Entry:
     """A call that was carried out, as a program sees it.
 
     `position` is empty for a call of an earlier program, which a call with the same `digest` may take. `key` names the
-    entry. `status` is 0 without an answer; `note` says why a call failed or was not sent.
+    entry. `status` is 0 without an answer; `note` says why a call failed or was not sent. `pause` is how many seconds
+    the server asks to wait before it is asked again. A wait was `slept` until the time `until`, when the program's
+    clock shows `clock`.
     """
 
     position: str
     key: str
     digest: str
-    given: Literal["answer", "error", "rejected", "held"]
+    given: Literal["answer", "error", "rejected", "held", "slept"]
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     media: Literal["json", "text", "binary", "empty"] = "empty"
     body: bytes = b""
     note: str = ""
+    pause: float = 0.0
+    until: float = 0.0
+    clock: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class WantedCall:
-    """A call without an answer: its number in the program, its place in the code, the function and its arguments."""
+    """A call without an answer: its number in the program, its place in the code, the function and its arguments.
+
+    A wait (`WAIT`) takes `seconds`; they are no part of its digest, because a server may have asked for them.
+    """
 
     position: str
     line: int
@@ -238,6 +246,7 @@ class WantedCall:
     positional: tuple[Any, ...]
     keywords: Mapping[str, Any]
     digest: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ The sandbox as a LangChain tool: the model gives the argument `code`; the caller
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from restgpt.tools.sandbox.code import clean_code, program_code
+from restgpt.tools.sandbox.code import WAIT, clean_code, program_code
 from restgpt.tools.sandbox.monty_session import Rounds, Session
 from restgpt.tools.sandbox.result import (
     STANDARD,
@@ -135,6 +135,7 @@ def run_program(
     clock: float,
     seed: str,
     most: int,
+    polls: Collection[str] = (),
     functions: Sequence[str] = (),
     check: Literal["", "names", "fields"] = "",
     stubs: Sequence[Mapping[str, Any]] = (),
@@ -147,10 +148,11 @@ def run_program(
     """Run a program over the answers so far, up to its end or to its next calls without an answer.
 
     `functions` are the names of the functions that the code mentions. `clock` is the time that the program sees, in
-    seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused. `check` is what
-    is checked before the first call, against the `stubs` of the functions and all function `names`; `fields` includes
-    the fields of answers. `inputs` are JSON values that the program has under this name. In a run that `is_dry` changes
-    may have no answer. A program that is `live` goes on in its process; its `entries` are the further answers then.
+    seconds since 1970, `seed` that of its random numbers. More than `most` calls at once are refused; those whose
+    digest is in `polls` do not count. `check` is what is checked before the first call, against the `stubs` of the
+    functions and all function `names`; `fields` includes the fields of answers. `inputs` are JSON values that the
+    program has under this name. In a run that `is_dry` changes may have no answer. A program that is `live` goes on in
+    its process; its `entries` are the further answers then.
     """
     cleaned = program_code(code)
     if refused := refused_code(cleaned, limits):
@@ -165,7 +167,7 @@ def run_program(
     def run() -> SandboxResult:
         size = sum(len(item.body) for item in entries)
         rounds = live.rounds or live.begin(Session(cleaned, given, limits, size=size))
-        found.append(live.run(rounds, entries, most))
+        found.append(live.run(rounds, entries, most, polls))
         return found[0].result
 
     try:
@@ -197,7 +199,7 @@ class Live:
         self._session, self.rounds = session, session.rounds()
         return self.rounds
 
-    def run(self, rounds: Rounds, entries: Sequence[Entry], most: int) -> ProgramRun:
+    def run(self, rounds: Rounds, entries: Sequence[Entry], most: int, polls: Collection[str]) -> ProgramRun:
         """Let the program go on with more answers, up to calls without one."""
         for entry in entries:
             if entry.position:
@@ -205,24 +207,33 @@ class Live:
             else:
                 self._free.setdefault(entry.digest, []).append(entry)
         try:
-            return replace(self._replayed(rounds, most), taken=self.taken)
+            return replace(self._replayed(rounds, most, polls), taken=self.taken)
         except StopIteration as end:
             run: ProgramRun = end.value
             return replace(run, taken=self.taken)
 
-    def _replayed(self, rounds: Rounds, most: int) -> ProgramRun:
+    def _replayed(self, rounds: Rounds, most: int, polls: Collection[str]) -> ProgramRun:
         """Return the calls without an answer. Raises StopIteration with the end of the program."""
         while True:
             self._calls = self._calls or next(rounds)
             answers = {call.position: entry for call in self._calls if (entry := self._find(call)) is not None}
+            waits = {call.position for call in self._calls if call.function == WAIT}
+            if len(waits) < len(self._calls):
+                # Waits end after the calls beside them have answers, so that each run has them in the same order.
+                answers = {position: entry for position, entry in answers.items() if position not in waits}
             for call in self._calls:
                 if call.position in answers and answers[call.position].digest != call.digest:
                     told = {"line": call.line, "source": call.source, "function": call.function}
                     return _ended("failed", call, problem=_DIVERGED.format(**told))
-            if missing := [call for call in self._calls if call.position not in answers]:
-                if len(missing) > most:
-                    return self._session.over_budget(len(missing), most)
+            missing = [call for call in self._calls if call.position not in answers]
+            wanted = [call for call in missing if call.function != WAIT]
+            if (asked := sum(call.digest not in polls for call in wanted)) > most:
+                return self._session.over_budget(asked, most)
+            if wanted or not answers:
                 return replace(_ended("calls", missing[0]), calls=tuple(missing))
+            if waits and len(waits) == len(self._calls):
+                first = min(entry.until for entry in answers.values())
+                answers = {position: entry for position, entry in answers.items() if entry.until == first}
             self._calls = rounds.send(answers)
 
     def _find(self, call: WantedCall) -> Entry | None:
