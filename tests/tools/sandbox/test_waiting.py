@@ -17,12 +17,12 @@ from restgpt.tools.sandbox.runner import Live
 class Server:
     """Jobs that are done some seconds after they were first asked for, and a clock that only waits move.
 
-    `lates` makes each wait end later than it should, as the machine does.
+    `lateness` makes each wait end later than it should, as the machine does.
     """
 
     jobs: Mapping[int, float]
     asks: float = 0.0
-    lates: random.Random | None = None
+    lateness: random.Random | None = None
     now: float = CLOCK
     begun: dict[int, float] = field(default_factory=dict)
     polls: list[tuple[int, float]] = field(default_factory=list)
@@ -57,8 +57,8 @@ class Server:
                 )
             if not calls:
                 self.now = min(until for item in untils.values() if (until := item.until) > self.now)
-            if self.lates:
-                self.now += self.lates.random() * 3
+            if self.lateness:
+                self.now += self.lateness.random() * 3
 
     def answer(self, function: str, job: int, **_: Any) -> Any:
         """Answer a call."""
@@ -140,7 +140,7 @@ def test_jobs_side_by_side_go_the_same_way_in_a_process_and_from_the_start(seed:
     asks = chance.choice([0, 2])
     ended = []
     for is_live in (True, False):
-        server = Server(jobs, asks=asks, lates=random.Random(seed))
+        server = Server(jobs, asks=asks, lateness=random.Random(seed))
         run = server.play(code, is_live=is_live)
         assert run.kind == "finished", run.problem
         assert len(server.made) == len({line.split()[0] for line in server.made})
