@@ -32,11 +32,11 @@ class Server:
     def play(self, code: str, *, is_live: bool = False) -> ProgramRun:
         """Run a program to its end, from its start each time, or in one process."""
         entries: dict[str, Entry] = {}
-        untils: dict[str, Entry] = {}
+        slept: dict[str, Entry] = {}
         given: dict[str, Any] = {"functions": ["get_job", "take"]}
         live = Live() if is_live else None
         while True:
-            due = [item for item in untils.values() if item.until <= self.now]
+            due = [item for item in slept.values() if item.until <= self.now]
             run = once(code, *entries.values(), *due, live=live, **given)
             if run.kind != "calls":
                 if live is not None:
@@ -44,10 +44,10 @@ class Server:
                 return run
             calls = [call for call in run.calls if call.function != WAIT]
             for call in run.calls:
-                if call.function == WAIT and call.position not in untils:
+                if call.function == WAIT and call.position not in slept:
                     until = self.now + call.seconds
                     self.waits.append(round(call.seconds, 2))
-                    untils[call.position] = Entry(call.position, "", call.digest, "slept", until=until, clock=until)
+                    slept[call.position] = Entry(call.position, "", call.digest, "slept", until=until, clock=until)
             for call in calls:
                 self.made.append(f"{call.position} {call.function}")
                 value = self.answer(call.function, **call.keywords)
@@ -56,7 +56,7 @@ class Server:
                     *(getattr(found, name) for name in list(found.__slots__)[:9]), pause=self.asks
                 )
             if not calls:
-                self.now = min(until for item in untils.values() if (until := item.until) > self.now)
+                self.now = min(until for item in slept.values() if (until := item.until) > self.now)
             if self.lateness:
                 self.now += self.lateness.random() * 3
 
