@@ -86,11 +86,7 @@ SHARED = ThreadPool()
 
 
 class WaitBelow(GraphBubbleUp):
-    """A node raises this to be run again after some seconds, in which it takes no thread under asyncio."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
+    """A node raises this to be run again after that many seconds, in which it takes no thread under asyncio."""
 
 
 class ThreadedNode(Runnable[Any, Any]):
@@ -107,7 +103,7 @@ class ThreadedNode(Runnable[Any, Any]):
             try:
                 return self._node.invoke(input, config, **kwargs)
             except WaitBelow as wait:
-                pause(wait.seconds)
+                pause(*wait.args)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node in a thread of the pool."""
@@ -115,7 +111,7 @@ class ThreadedNode(Runnable[Any, Any]):
             try:
                 return await self._threads.run(self._node.invoke, input, config, **kwargs)
             except WaitBelow as wait:
-                await asyncio.sleep(wait.seconds)
+                await asyncio.sleep(*wait.args)
 
 
 def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | None = None) -> None:

@@ -269,8 +269,8 @@ def run_thread(
     except WaitingError as error:
         threads.mark(record, "paused")
         terminal.say(str(error))
-        outcome = replace(settled(agent.outcome(record.thread)), status="paused", error=str(error))
-        terminal.document(outcome.to_dict())
+        waiting = replace(agent.outcome(record.thread), status="paused", error=str(error))
+        terminal.document(settled(waiting).to_dict())
         raise typer.Exit(Exit.PAUSED) from None
     except expected_errors() as error:
         # If the database failed, this write may fail too; `restgpt threads` then lists the thread as killed.

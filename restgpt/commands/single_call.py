@@ -290,6 +290,9 @@ def call(
     output: Annotated[
         Path | None, typer.Option("--output", help="Write the response body to a file, text as UTF-8.", metavar="PATH")
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="If that begins a job, ask for its state until it is over, and print that.")
+    ] = False,
     more: MoreSettings = None,
 ) -> None:
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
@@ -325,7 +328,10 @@ def call(
     # A plain read leaves nothing in the database, and what a person permitted does not matter to it.
     done = Called(made.over("held").to_json()) if dry_run else client.read(made) if made.effect.is_read else None
     verdict = Verdict(approve=True, only_reads=only_reads) if approve or only_reads else None
-    report(terminal, done or _kept(terminal, services, made, verdict), request=shown, output=output)
+    standing = done or _kept(terminal, services, made, verdict)
+    if wait and isinstance(standing, Called):
+        standing = client.wait(standing)
+    report(terminal, standing, request=shown, output=output)
 
 
 def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdict | None) -> "Called | Pending":
