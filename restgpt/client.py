@@ -243,9 +243,12 @@ class Client:
     def wait(self, called: Called, *, most: float = 600) -> Called:
         """Return the last answer about the job that a call began: that it is over, or what it says after `most` s.
 
-        It is asked for at the pace of the server, or after 1 s and then less often. A call that began none comes back.
+        It is asked for at the pace of the server, or after 1 s and then less often. A read that is answered 202 is a
+        job too; a call that began none comes back.
         """
         job: Any = called.record.get("response", {}).get("job")
+        if job is None and called.status_code == 202 and self.operation(called.operation).is_safe:
+            job = called.record
         waited, seconds, is_over = 0.0, 1.0, job is None
         while not is_over and waited < most:
             wanted = retry_after(called.record["response"].get("headers") or {}) or seconds

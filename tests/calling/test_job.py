@@ -143,6 +143,15 @@ def test_a_client_waits_for_a_job_until_it_is_over(api: Api, works: Works) -> No
     assert client.wait(found) is found
 
 
+def test_a_read_whose_result_is_not_made_yet_is_a_job_of_its_own(api: Api, works: Works) -> None:
+    works.then = [({}, 202)] * 9 + [({"rows": 3}, 200)]
+    client = Client([api])
+    called = client.call("get_export", {"path": {"export_id": "5"}})
+    assert isinstance(called, Called)
+    assert (called.status_code, client.wait(called).json) == (202, {"rows": 3})
+    assert set(works.asked) == {"/v1/exports/5"}
+
+
 def test_a_client_waits_no_longer_than_it_is_told(api: Api, works: Works) -> None:
     works.first = ({"id": 3}, 202, {})
     works.then = [({"state": "running"}, 200)]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli import Cli, at
+from cli import Cli, at, changes
 from loopback import Handler, served
-from plantrecipe import beds, word_recipe
+from plantrecipe import beds, plant_recipe, word_recipe
 
 from restgpt.recipes.book import RecipeBook
 from restgpt_bench.worlds.server import WorldServer
@@ -92,3 +92,14 @@ def test_a_notice_that_cannot_be_sent_changes_nothing_else(
     ran = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--notify", target.format(url=url))
     assert ran.code == 3
     assert "The notice could not be sent: " in ran.err
+
+
+def test_a_change_that_is_described_otherwise_is_told_once_and_not_sent(
+    cli: Cli, toy: WorldServer, book: RecipeBook, url: str, notices: Notices
+) -> None:
+    other = [item.model_copy(update={"key": "another"}) for item in plant_recipe().operations]
+    book.save(beds(name="other", operations=other))
+    run = ("recipe", "run", "other", *GIVEN, *at(toy), "--writes", "allow", "--notify", url, "--if-changed")
+    assert cli(*run).code == 3
+    assert [notice["event"] for notice, _ in notices] == ["paused"]
+    assert changes(toy.world) == []
