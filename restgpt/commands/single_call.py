@@ -79,15 +79,15 @@ def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[s
     return standing
 
 
-def answering(terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], dict[str, Any] | None]:
+def answering(client: "Client", terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], Any]:
     """Return what answers questions: options the first one only, not a later one, such as about a changed target."""
     from restgpt.commands.agent_run import decide_here
 
-    verdicts = iter([verdict] if verdict else [])
+    verdicts, find = iter([verdict] if verdict else []), client.operation
 
     def answers(pending: Pending) -> dict[str, Any] | None:
         given = next(verdicts, None)
-        return given.answers([pending]) if given else decide_here(terminal, [pending])
+        return given.answers([pending], find) if given else decide_here(terminal, [pending], find)
 
     return answers
 
@@ -105,7 +105,7 @@ def resume(
     standing = client.question(thread) if is_decided else client.standing(thread)
     if is_decided and not isinstance(standing, Pending):
         raise UsageError(f"No request waits for a decision in thread {thread}.")
-    report(terminal, decided(client, standing, answering(terminal, verdict if is_decided else None)))
+    report(terminal, decided(client, standing, answering(client, terminal, verdict if is_decided else None)))
 
 
 def report(
@@ -350,8 +350,8 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
         thread = f"call-{client.identity(made.operation, made.arguments)[:12]}"
         with persistence.lock(thread):
             standing: Any = client.carry_out(made, thread=thread)
-            can_edit = isinstance(standing, Pending) and standing.allows("edit")
-            found: Called | Pending = decided(client, standing, answering(terminal, verdict if can_edit else None))
+            verdict = verdict if isinstance(standing, Pending) and standing.allows("edit") else None
+            found: Called | Pending = decided(client, standing, answering(client, terminal, verdict))
             return found
 
 
