@@ -191,7 +191,7 @@ UNSURE = "Whether the API carried it out is not known: look before it is done ag
     [
         (("delete_item", {"id": 1}), [502, 404], "Tried 2 times: 502, then 404. ", "add_item"),
         (("put_item", {"id": 1, "name": "b"}), [504, 412], "Tried 2 times: 504, then 412. ", "put_item"),
-        (("put_item", {"id": 1, "name": "b"}), [0, 403], "Tried 2 times: no answer, then 403. ", "put_item"),
+        (("put_item", {"id": 1, "name": "b"}), [0, 403], "Tried 2 times: no response, then 403. ", "put_item"),
         (("add_item", {"name": "b"}), [502], "", ""),
     ],
 )
