@@ -102,7 +102,7 @@ def remedy(
     if operation.method == "POST":
         return _unmake(operation, arguments, made)
     if operation.method not in ("PUT", "PATCH", "DELETE"):
-        return Irreversible("the document shows no way back")
+        return Irreversible("the spec has no operation that undoes it")
     if earlier["known"] == "unread":
         return Irreversible("how it was before could not be read")
     if operation.method == "DELETE":

@@ -28,6 +28,7 @@ FORBIDDEN = {
     r"\bfor whom\b": "the user",
     r"\bhung on\b|\bhangs on\b": "belongs to",
     r"\bcan be undone: ": "Undo:",
+    r"\bways? back\b": "undo",
     r"\b(?:or is|are) none\b": "name the case",
     r"\bin some (?:seconds|minutes|hours)\b": "a figure",
 }
@@ -107,6 +108,7 @@ def test_a_house_word_is_found_in_prose_and_not_in_code() -> None:
         "Nothing that hung on it.",
         "Whether it can be undone: It can be undone.",
         "The server refuses, or is none.",
+        "There is no way back.",
         "In some minutes.",
     ]
     assert [text for text in planted if not found(text)] == []

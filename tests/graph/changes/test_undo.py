@@ -144,10 +144,10 @@ def test_what_cannot_be_undone_is_said_and_the_rest_goes_back(board: Board, home
     carry_out(board, home, errand)
     [entry] = [entry for entry in entries(home) if entry["request"]["method"] == "PATCH"]
     with open_persistence(Settings(home=home)) as kept:
-        Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the document shows no way back"})
+        Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the spec has no operation that undoes it"})
     ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert ran.code == 1
-    assert [left["reason"] for left in ran.document["left"]] == ["the document shows no way back"]
+    assert [left["reason"] for left in ran.document["left"]] == ["the spec has no operation that undoes it"]
     assert ran.document["undone"][0]["operation"] == "create_task"
     assert board.tasks()["101"]["title"] == "Later" != title
 
