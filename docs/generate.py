@@ -19,7 +19,6 @@ from langgraph.store.memory import InMemoryStore
 from rich.console import CONSOLE_SVG_FORMAT, Console
 
 from restgpt.commands.agent_run import Agent
-from restgpt.commands.review import ask_person
 from restgpt.commands.terminal import Terminal
 from restgpt.graph.agent import graph
 from restgpt.graph.persistence import Persistence
@@ -93,6 +92,7 @@ def picture() -> str:
 class Recorded(Terminal):
     """A terminal that is drawn, and at which nobody answers."""
 
+    is_interactive = True
     console = Console(record=True, width=104, file=io.StringIO(), highlight=False, markup=False, emoji=False)
 
     def say(self, text: str) -> None:
@@ -120,7 +120,7 @@ def question() -> str:
     )
     terminal.say(f'$ restgpt ask "{instruction}" --api board --thread garden\nthread garden')
     given = {"messages": [("user", instruction)]}
-    agent.drive("garden", given, terminal, decide=lambda pending: ask_person(terminal, pending))
+    agent.drive("garden", given, terminal)
     # Who looks at the picture asks no other server for a font.
     style = re.sub(r" *@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     drawn = terminal.console.export_svg(title="", code_format=style, unique_id="question")

@@ -20,6 +20,7 @@ from restgpt.calling.call import Call, Problems, draft
 from restgpt.calling.decision import decide
 from restgpt.calling.execution import carry_out
 from restgpt.calling.idempotency import identity_of
+from restgpt.calling.job import goes_on
 from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.permissions import Permission, Permissions
 from restgpt.calling.question import permit_of, present
@@ -41,6 +42,8 @@ from restgpt.specs.docs.interface import Learned
 from restgpt.specs.effect import Effect
 from restgpt.threads import PROGRAM, ThreadRecord, Threads, UnknownThreadError
 from restgpt.tools.errors import OutdatedDecisionError, UnfinishedProgramError
+from restgpt.tools.http.cancellation import pause
+from restgpt.tools.http.http_client import retry_after
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError, locked
@@ -236,6 +239,26 @@ class Client:
         """
         made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
         return self.carry_out(made, conversation=conversation, thread=thread)
+
+    def wait(self, called: Called, *, most: float = 600) -> Called:
+        """Return the last answer about the job that a call began: that it is over, or what it says after `most` s.
+
+        It is asked for at the pace of the server, or after 1 s and then less often. A read that is answered 202 is a
+        job too; a call that began none comes back.
+        """
+        job: Any = called.record.get("response", {}).get("job")
+        if job is None and called.status_code == 202 and self.operation(called.operation).is_safe:
+            job = called.record
+        waited, seconds, is_over = 0.0, 1.0, job is None
+        while not is_over and waited < most:
+            wanted = retry_after(called.record["response"].get("headers") or {}) or seconds
+            pause(wanted)
+            waited, seconds = waited + wanted, min(1.5 * seconds, 30)
+            found = self.call(job["operation"], job["arguments"])
+            if not isinstance(found, Called) or found.state != "sent":
+                return called
+            called, is_over = found, not goes_on(found.status_code or 0, found.json)
+        return called
 
     async def acall(self, operation: str, arguments: Mapping[str, Any] | None = None, **given: Any) -> Outcome:
         """Make a call as `call` does, without blocking the event loop."""

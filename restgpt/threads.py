@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from restgpt.sources import Sources
 from restgpt.specs import SpecError, UnknownOperationError
 from restgpt.specs.reach import Reach
-from restgpt.tools.errors import RestgptError
+from restgpt.tools.errors import RestgptError, WaitingError
 from restgpt.tools.http.cancellation import CancelledRunError
 
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ class Threads:
             yield note
         except (GeneratorExit, KeyboardInterrupt, CancelledRunError):
             note("stopped")
+            raise
+        except WaitingError:
+            note("paused")
             raise
         except FAILURES:
             note("failed")

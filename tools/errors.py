@@ -231,7 +231,6 @@ class WaitingError(StoppingError):
             f"The program waits until {moment}{after}. Thread {thread} is saved and makes no request meanwhile. It "
             "goes on when it is resumed after that time; `restgpt resume --due` does so for all such threads."
         )
-        self.until = until
 
 
 class UnfinishedProgramError(StoppingError):

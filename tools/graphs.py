@@ -33,7 +33,7 @@ from langgraph.types import Command, Durability, StateSnapshot
 from langgraph_sdk.runtime import ServerRuntime
 
 from restgpt.tools.errors import SettingsError
-from restgpt.tools.http.cancellation import Cancellation, cancellable, pause
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable, cancellation, pause
 from restgpt.tools.settings import ServerAccess, Settings
 from restgpt.tools.settings.environment import concurrency_from_env
 from restgpt.tools.settings.settings import checked_settings, offering_apis
@@ -64,13 +64,13 @@ class ThreadPool:
         If the caller is cancelled, a function that waits for a thread is never started, and a running one is
         cancelled (`tools.http.cancellation`).
         """
-        cancellation = Cancellation()
-        with cancellable(cancellation):
+        work = Cancellation()
+        with cancellable(work):
             context = copy_context()
         try:
             return await run_in_executor(self._pool(), partial(context.run, function, *args, **kwargs))
         except CancelledError:
-            cancellation.cancel()
+            work.cancel()
             raise
 
     def _pool(self) -> ThreadPoolExecutor:
@@ -86,11 +86,7 @@ SHARED = ThreadPool()
 
 
 class WaitBelow(GraphBubbleUp):
-    """A node raises this to be run again after some seconds, in which it takes no thread under asyncio."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
+    """A node raises this to be run again after that many seconds, in which it takes no thread under asyncio."""
 
 
 class ThreadedNode(Runnable[Any, Any]):
@@ -107,7 +103,9 @@ class ThreadedNode(Runnable[Any, Any]):
             try:
                 return self._node.invoke(input, config, **kwargs)
             except WaitBelow as wait:
-                pause(wait.seconds)
+                pause(*wait.args)
+                if cancellation().is_cancelled:
+                    raise CancelledRunError from None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node in a thread of the pool."""
@@ -115,7 +113,7 @@ class ThreadedNode(Runnable[Any, Any]):
             try:
                 return await self._threads.run(self._node.invoke, input, config, **kwargs)
             except WaitBelow as wait:
-                await asyncio.sleep(wait.seconds)
+                await asyncio.sleep(*wait.args)
 
 
 def run_in_threads(builder: StateGraph[Any, Any, Any, Any], concurrency: int | None = None) -> None:

@@ -1,5 +1,6 @@
 """Carrying a call out: each change exactly once, each list page by page, and every reply kept."""
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +10,7 @@ from restgpt.calling.call import Call
 from restgpt.calling.claim import LostClaimError
 from restgpt.calling.decision import EDITED, decide
 from restgpt.calling.idempotency import with_key
+from restgpt.calling.job import job_of
 from restgpt.calling.journal import JournalEntry, entry_id
 from restgpt.calling.origin.provenance import unchanged
 from restgpt.calling.question import present
@@ -321,6 +323,7 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     """The record of a reply whose body is in the store, or of its pages as one; `rest` is that of a list."""
     notices = [rest.notice] if rest else []
     notices += [NOT_READY] if replies[0].status == 202 and operation.is_safe else []
+    job = None if rest else job_of(operation, replies[0])
     cut_short: dict[str, Any] = {"rest": rest.kind} if rest else {}
     values = [reply.content.value if reply.content.kind == "json" else None for reply in replies]
     failed = session.rules.failure(operation, values) if replies[0].is_success else {}
@@ -329,6 +332,10 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
         failed = {"failure": f"To use this API, {hint}."}
         notices.append(failed["failure"])
     cut_short |= failed
+    if job is not None:
+        name = session.catalogue.name_of(job.operation)
+        cut_short["job"] = {"operation": name, "arguments": storable_value(job.arguments)}
+        notices.append(f"It is not done yet: {name} with {json.dumps(cut_short['job']['arguments'])} tells its state.")
     if len(replies) == 1:
         record = session.responses.put(replies[0], operation if session.compares else None).to_dict()
         return {**record, "pages": 1, "notices": [*_doubt(replies[0]), *record["notices"], *notices], **cut_short}

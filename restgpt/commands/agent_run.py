@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from restgpt.commands.pairs import Find, pairs_of
 from restgpt.commands.review import ask_person, confirmation, pending_text
 from restgpt.commands.terminal import Exit, Terminal, expected_errors, explain, log, say_address_of_dotenv
 from restgpt.nodes.state.records import Program, Step, Usage, no_usage, shown_program, spent_since
@@ -35,11 +36,8 @@ if TYPE_CHECKING:
     from restgpt.graph.recipe_graph import RecipeGraph
     from restgpt.nodes.run.services import Context, Services
     from restgpt.recipes.recipe import Recipe
-    from restgpt.specs import Api
+    from restgpt.specs import Api, Operation
     from restgpt.tools.settings import Settings
-
-Decide = Callable[[Sequence[Pending]], dict[str, Any] | None]
-"""A function that decides on pending requests: returns resume values by interrupt id, or None to stay paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +150,8 @@ class Agent:
             "callbacks": list(self._callbacks),
         }
 
-    def drive(self, thread: str, given: Any, terminal: Terminal, *, decide: Decide) -> Outcome:
-        """Run the thread until it ends, or until it pauses and `decide` returns None.
+    def drive(self, thread: str, given: Any, terminal: Terminal) -> Outcome:
+        """Run the thread until it ends, or until it pauses and nobody at the terminal decides.
 
         `given` is the input of the graph: a new message, a `Command` that resumes, or None to go on after a kill.
         """
@@ -165,7 +163,7 @@ class Agent:
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)
-            answers = decide(outcome.pending) if outcome.pending else None
+            answers = decide_here(terminal, outcome.pending, self.operation) if outcome.pending else None
             if answers is None:
                 return outcome
             given = Command(resume=answers)
@@ -222,6 +220,10 @@ class Agent:
         """Return the questions of the thread that an answer can decide: open ones, or those of unused approvals."""
         return Pending.all_of(self.graph.get_state(self.config(thread)), thread=thread)
 
+    def operation(self, key: str) -> "Operation":
+        """Find an operation of the APIs of the run, as `Catalogue.operation` does."""
+        return self.services.catalogue(()).operation(key)
+
     def values(self, thread: str) -> dict[str, Any]:
         """Return the state of the thread, read from its newest checkpoint."""
         return dict(self.graph.get_state(self.config(thread)).values)
@@ -261,7 +263,7 @@ def run_thread(
     terminal.note(f"thread {record.thread}")
     try:
         with _handling_signals(terminal, record.thread):
-            outcome = agent.drive(record.thread, given, terminal, decide=lambda pending: decide_here(terminal, pending))
+            outcome = agent.drive(record.thread, given, terminal)
     except (KeyboardInterrupt, CancelledRunError):
         threads.mark(record, "stopped")
         terminal.say(f"Stopped. Resume with: {resume_line(record.thread)}")
@@ -269,8 +271,8 @@ def run_thread(
     except WaitingError as error:
         threads.mark(record, "paused")
         terminal.say(str(error))
-        outcome = replace(settled(agent.outcome(record.thread)), status="paused", error=str(error))
-        terminal.document(outcome.to_dict())
+        waiting = replace(agent.outcome(record.thread), status="paused", error=str(error))
+        terminal.document(settled(waiting).to_dict())
         raise typer.Exit(Exit.PAUSED) from None
     except expected_errors() as error:
         # If the database failed, this write may fail too; `restgpt threads` then lists the thread as killed.
@@ -319,9 +321,9 @@ def _handling_signals(terminal: Terminal, thread: str) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def decide_here(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
+def decide_here(terminal: Terminal, pending: Sequence[Pending], find: Find) -> dict[str, Any] | None:
     """Ask the person at the terminal; returns None if stdin or stderr is not a terminal."""
-    return ask_person(terminal, pending) if terminal.is_interactive else None
+    return ask_person(terminal, pending, find) if terminal.is_interactive else None
 
 
 def report(outcome: Outcome, terminal: Terminal) -> None:
@@ -337,8 +339,7 @@ def report(outcome: Outcome, terminal: Terminal) -> None:
 
 def waiting_text(thread: str, pending: Sequence[Pending]) -> str:
     """Return the descriptions of the waiting requests, and the commands that decide."""
-    is_offered = any(confirmation(action) for pause in pending for action in pause.actions)
-    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread, is_offered=is_offered)}"
+    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread, pending)}"
 
 
 def resume_line(thread: str) -> str:
@@ -346,12 +347,11 @@ def resume_line(thread: str) -> str:
     return f"restgpt resume {shlex.quote(thread)}"
 
 
-def how_to_decide(thread: str, *, is_offered: bool = False) -> str:
-    """Return the commands that approve, reject or edit the waiting requests, or confirm reads if that is offered."""
-    line = resume_line(thread)
-    reads = f"            {line} --approve --only-reads   (and confirm the requests that seem only to read)\n"
-    return (
-        f"To decide:  {line} --approve\n{reads if is_offered else ''}"
-        f'            {line} --reject "why"\n'
-        f"            {line} --edit '{{\"body\": {{…}}}}'"
-    )
+def how_to_decide(thread: str, pending: Sequence[Pending]) -> str:
+    """Return the commands that decide; the one that edits a single request has its arguments as they are."""
+    line, actions = resume_line(thread), [action for pause in pending for action in pause.actions]
+    reads = ["--approve --only-reads   (and confirm the requests that seem only to read)"]
+    edits = pairs_of(actions[0]["args"]) if len(actions) == 1 else ["'[{…}, {…}]'"]
+    commands = ["--approve", *(reads if any(map(confirmation, actions)) else []), '--reject "why"']
+    commands += [" ".join(f"--edit {edit}" for edit in edits)] if all(pause.allows("edit") for pause in pending) else []
+    return "\n".join(f"{'' if number else 'To decide:':12}{line} {text}" for number, text in enumerate(commands))

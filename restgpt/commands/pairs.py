@@ -4,19 +4,43 @@ The document places such a name. It may begin with its place, as in `query.limit
 points: `body.address.city`.
 """
 
+import json
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from restgpt.commands.review import json_arguments
 from restgpt.commands.terminal import UsageError
+from restgpt.tools.text.quotation import named
 
 if TYPE_CHECKING:
     from restgpt.specs import Operation
 
+Find = Callable[[str], "Operation"]
+"""Finds the operation of a call by its name."""
+
+MOST_SHOWN = 60
+"""The number of characters up to which a pair is shown whole."""
+
 PAIR = re.compile("([^=:@]+)(:=|=|:|@)(.*)", re.DOTALL)
+
+
+def json_arguments(text: str, subject: str) -> Any:
+    """Parse arguments that were typed; raises `UsageError`, which begins with the subject."""
+    from restgpt.specs.reading.json_text import is_too_deep
+    from restgpt.tools.request.arguments import exact_float
+
+    if is_too_deep(text):
+        raise UsageError(f"{subject} nested too deeply to be read. Give arguments with fewer levels.")
+    try:
+        return json.loads(text, parse_float=exact_float)
+    except ValueError as error:
+        raise UsageError(
+            f'{subject} not JSON that can be sent ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.'
+        ) from None
 
 
 def arguments_of(text: str, option: str = "--args") -> dict[str, Any]:
@@ -41,24 +65,42 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def paired_arguments(operation: "Operation", pairs: Sequence[str]) -> dict[str, Any]:
-    """Return arguments by place; one that is given several times is a list. Raises `UsageError`."""
-    found: dict[str, Any] = {}
+def paired_arguments(
+    operation: "Operation", pairs: Sequence[str], over: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return arguments by place, over those of `over`; one given several times is a list. Raises `UsageError`."""
+    found: dict[str, Any] = deepcopy(dict(over or {}))
+    given: set[tuple[str, ...]] = set()
     for pair in pairs:
         if (parts := PAIR.fullmatch(pair)) is None:
             raise UsageError(f"{pair!r} names no value. Write name=text, name:=JSON, Header:text or name@FILE.")
         name, sign, text = parts.groups()
-        *way, last = _keys(operation, name, sign)
+        *way, last = keys = _keys(operation, name, sign)
         value = json_arguments(text, f"{pair} is") if sign == ":=" else {"@file": text} if sign == "@" else text
         inner = found
-        for key in way:
-            inner = inner.setdefault(key, {})
-            if not isinstance(inner, dict):
-                raise UsageError(f"{pair} is a part of {key}, which is given as a whole too. Give one of them.")
-        if isinstance(inner.get(last), dict):
+        for depth, key in enumerate(way, 1):
+            if not isinstance(inner.get(key), dict):
+                if keys[:depth] in given:
+                    raise UsageError(f"{pair} is a part of {key}, which is given as a whole too. Give one of them.")
+                inner[key] = {}
+            inner = inner[key]
+        if any(other != keys and other[: len(keys)] == keys for other in given):
             raise UsageError(f"{pair} is the whole of {last}, of which a part is given too. Give one of them.")
-        before = inner.get(last, [])
-        inner[last] = value if last not in inner else [*(before if isinstance(before, list) else [before]), value]
+        before = inner.get(last)
+        inner[last] = value if keys not in given else [*(before if isinstance(before, list) else [before]), value]
+        given.add(keys)
+    return found
+
+
+def pairs_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return arguments by place as pairs, quoted for a shell; a long one has no JSON, so it cannot be sent as it is."""
+    found = []
+    for place, inside in arguments.items():
+        for key, value in inside.items() if isinstance(inside, Mapping) else [("", inside)]:
+            name = f"{place}.{key}".rstrip(".")
+            pair = f"{name}={value}" if isinstance(value, str) else f"{name}:={json.dumps(value, ensure_ascii=False)}"
+            is_shown = len(pair) <= MOST_SHOWN and pair.isprintable()
+            found.append(shlex.quote(pair if is_shown else f"{named(name)}:=…"))
     return found
 
 

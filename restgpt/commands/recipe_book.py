@@ -1,6 +1,7 @@
 """`restgpt recipe`: save a finished run as a recipe, list the recipes, and run one again without a model."""
 
 import json
+import os
 import shlex
 import textwrap
 from collections.abc import Iterator
@@ -81,6 +82,15 @@ def run(
             "different. While such a run goes on, another one ends at once.",
         ),
     ] = False,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            "--notify",
+            help="Give a notice as JSON to this command (on stdin) or URL when the run pauses for a person, fails, or "
+            "with --if-changed has another answer. RESTGPT_NOTIFY_KEY signs it.",
+            metavar="COMMAND|URL",
+        ),
+    ] = None,
     writes: Writes = None,
     thread: Thread = None,
     models: Models = None,
@@ -101,6 +111,7 @@ def run(
         heals=heal,
         thread=thread,
         if_changed=if_changed,
+        notify=notify,
     )
 
 
@@ -168,7 +179,12 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
         lines.append(f"Fixed, because the program decides by them or computes with them: {', '.join(fixed)}")
     words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
     inputs = [f"--input {shlex.quote(word)}" for word in words]
-    terminal.answer("\n".join([*lines, " ".join(["Run it with: restgpt recipe run", name, *inputs])]))
+    line = " ".join(["restgpt recipe run", name, *inputs])
+    lines += [
+        f"Run it with: {line}",
+        f"Each morning, by cron: 0 7 * * *  cd {shlex.quote(os.getcwd())} && {line} --if-changed",
+    ]
+    terminal.answer("\n".join(lines))
 
 
 def _about(item: "Recipe") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from restgpt.commands.review import Verdict, ask_person, pending_text
+from restgpt.commands.review import Verdict, pending_text
 from restgpt.commands.terminal import (
     Exit,
     Models,
@@ -60,13 +60,14 @@ def resume(
         str | None, typer.Option(help="Do not send them, and give the agent this answer instead.", metavar="TEXT")
     ] = None,
     edit: Annotated[
-        str | None, typer.Option(help="Send the request with these arguments; for several, a list.", metavar="JSON")
+        list[str] | None,
+        typer.Option(help="Send it with this argument, or with all in JSON.", metavar="NAME=VALUE|JSON"),
     ] = None,
     models: Models = None,
     more: MoreSettings = None,
 ) -> None:
     """Resume a paused, failed or killed run; a change that was sent is never sent again."""
-    refuse_bytes(reject, respond, edit)
+    refuse_bytes(reject, respond, *(edit or ()))
     verdict = Verdict(approve, reject, respond, edit, only_reads)
     if due:
         if thread or verdict.is_given:
@@ -165,8 +166,8 @@ def _given(
 
     if standing.pending:
         if verdict is not None:
-            return Command(resume=verdict.answers(standing.pending))
-        answers = decide_here(terminal, standing.pending)
+            return Command(resume=verdict.answers(standing.pending, agent.operation))
+        answers = decide_here(terminal, standing.pending, agent.operation)
         return WAITING if answers is None else Command(resume=answers)
     return rest_of(agent, record)
 
@@ -252,9 +253,11 @@ class _Undoing:
 
     def _decide(self, pending: "Pending", *, approve: bool) -> dict[str, Any] | None:
         """Return the decisions; `--approve` does not decide whether to repeat a request of unknown outcome."""
+        from restgpt.commands.agent_run import decide_here
+
         if approve and pending.allows("edit"):
-            return Verdict(approve=True).answers([pending])
-        return ask_person(self._terminal, [pending]) if self._terminal.is_interactive else None
+            return Verdict(approve=True).answers([pending], self._client.operation)
+        return decide_here(self._terminal, [pending], self._client.operation)
 
     def _nothing(self, found: "Sequence[Reversal]") -> None:
         self._terminal.document({"thread": self._thread, "status": "done", "undone": [], "left": _left(found)})

@@ -8,10 +8,12 @@ comments could imitate a question, so every line of a terminal begins with a mar
 
 import json
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from restgpt.commands.pairs import Find, json_arguments, paired_arguments, pairs_of
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.outcome import Pending
 from restgpt.tools.text.quotation import named, one_line, quotation, section, wrapped
@@ -66,6 +68,9 @@ def _number(terminal: Terminal, question: str, default: float) -> Any:
 
 Decision = dict[str, Any]
 
+JSON = ("{", "[")
+"""How an edit begins that is all arguments as JSON, not a pair."""
+
 ONLY_READS = "it [o]nly reads: approve, and do not ask again"
 
 ALL_LINES = 40
@@ -90,20 +95,20 @@ class Verdict:
     approve: bool = False
     reject: str | None = None
     respond: str | None = None
-    edit: str | None = None
+    edit: Sequence[str] | None = None
     only_reads: bool = False
 
     @property
     def is_given(self) -> bool:
         """Whether the options give a decision; raises `UsageError` if they give several."""
-        given = [self.approve, self.reject is not None, self.respond is not None, self.edit is not None]
+        given = [self.approve, self.reject is not None, self.respond is not None, bool(self.edit)]
         if sum(given) > 1:
             raise UsageError("--approve, --reject, --respond and --edit exclude each other. Give one of them.")
         if self.only_reads and not self.approve:
             raise UsageError("--only-reads applies to approved requests only. Give --approve --only-reads.")
         return any(given)
 
-    def answers(self, pending: Sequence[Pending]) -> dict[str, Any]:
+    def answers(self, pending: Sequence[Pending], find: Find) -> dict[str, Any]:
         """Return the resume values by interrupt id; raises `UsageError` if an action does not allow the decision."""
         actions = [action for pause in pending for action in pause.actions]
         kind = self._kind()
@@ -114,18 +119,18 @@ class Verdict:
                 "None of the waiting requests seems only to read, so --only-reads does not apply. Give --approve "
                 "alone. If one does only read, say so under `effects` in apis.yaml."
             )
-        return _answers(pending, self._decisions(actions))
+        return _answers(pending, self._decisions(actions, find))
 
     def _kind(self) -> str:
-        if self.edit is not None:
+        if self.edit:
             return "edit"
         if self.respond is not None:
             return "respond"
         return "approve" if self.approve else "reject"
 
-    def _decisions(self, actions: Sequence[dict[str, Any]]) -> list[Decision]:
-        if self.edit is not None:
-            edited = zip(actions, edited_arguments(self.edit, len(actions)), strict=True)
+    def _decisions(self, actions: Sequence[dict[str, Any]], find: Find) -> list[Decision]:
+        if self.edit:
+            edited = zip(actions, edited_arguments(self.edit, actions, find), strict=True)
             return [edit_decision(action, arguments) for action, arguments in edited]
         if self.approve:
             offered = [confirmation(action) if self.only_reads else None for action in actions]
@@ -151,24 +156,15 @@ def edit_decision(action: dict[str, Any], arguments: dict[str, Any]) -> Decision
     return {"type": "edit", "edited_action": {"name": action["name"], "args": arguments}}
 
 
-def json_arguments(text: str, subject: str) -> Any:
-    """Parse arguments that were typed; raises `UsageError`, which begins with the subject."""
-    from restgpt.specs.reading.json_text import is_too_deep
-    from restgpt.tools.request.arguments import exact_float
+def edited_arguments(texts: Sequence[str], actions: Sequence[Mapping[str, Any]], find: Find) -> list[dict[str, Any]]:
+    """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several.
 
-    if is_too_deep(text):
-        raise UsageError(f"{subject} nested too deeply to be read. Give arguments with fewer levels.")
-    try:
-        return json.loads(text, parse_float=exact_float)
-    except ValueError as error:
-        raise UsageError(
-            f'{subject} not JSON that can be sent ({error}). Write, for example, \'{{"path": {{"id": 1}}}}\'.'
-        ) from None
-
-
-def edited_arguments(text: str, wanted: int) -> list[dict[str, Any]]:
-    """Parse the edited arguments of each waiting request: a JSON object for one, a list of objects for several."""
-    value = json_arguments(text, "The edited arguments are")
+    Pairs change some arguments of a single one.
+    """
+    wanted = len(actions)
+    if wanted == 1 and not texts[0].startswith(JSON):
+        return [paired_arguments(find(actions[0]["name"]), texts, actions[0]["args"])]
+    value = json_arguments(texts[-1], "The edited arguments are")
     listed = value if isinstance(value, list) else [value]
     if len(listed) != wanted or not all(isinstance(item, dict) for item in listed):
         many = f"a list of {wanted} objects" if wanted > 1 else 'one object {"path": {…}, "query": {…}, "body": …}'
@@ -201,7 +197,7 @@ def _description(action: Mapping[str, Any]) -> str:
     return str(action.get("description") or quotation(str(action["name"])))
 
 
-def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any] | None:
+def ask_person(terminal: Terminal, pending: Sequence[Pending], find: Find) -> dict[str, Any] | None:
     """Ask the person about each waiting action; returns None if the run is to stay paused.
 
     Several are shown first, all of them, and can then be approved together.
@@ -218,7 +214,7 @@ def ask_person(terminal: Terminal, pending: Sequence[Pending]) -> dict[str, Any]
     decisions: list[Decision] = []
     for (pause, action), text in zip(waiting, shown, strict=True):
         terminal.say(f"\nApproval is needed.\n\n{text}\n")
-        if (decision := _ask_about(terminal, pause, action)) is None:
+        if (decision := _ask_about(terminal, pause, action, find)) is None:
             return None
         decisions.append(decision)
     return _answers(pending, decisions)
@@ -240,7 +236,7 @@ NEXT_TOO, NEXT_MEANS = (
 )
 
 
-def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any]) -> Decision | None:
+def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find: Find) -> Decision | None:
     allowed = pause.allowed.get(action["name"], ["approve", "reject"])
     offered = {key: kind for key, kind in LETTERS.items() if kind in allowed}
     confirmed = confirmation(action)
@@ -266,7 +262,7 @@ def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any]) -> De
             rest = ["v  show headers, the program, and where each value comes from", "l  decide later: nothing is sent"]
             more = [NEXT_MEANS] if "permit" in action else []
             terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *more, *rest]))
-        elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind)):
+        elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind, find)):
             return decision
 
 
@@ -276,27 +272,28 @@ def _everything(pause: Pending, action: Mapping[str, Any]) -> str:
     return "\n\n".join([str(action.get("details", "")), *program]).strip()
 
 
-def _decision(terminal: Terminal, action: dict[str, Any], kind: str) -> Decision | None:
+def _decision(terminal: Terminal, action: dict[str, Any], kind: str, find: Find) -> Decision | None:
     """Return the decision of a kind, with its message or arguments; None to ask again."""
     if kind == "approve":
         return {"type": "approve"}
     if kind == "edit":
-        return _edited(terminal, action)
+        return _edited(terminal, action, find)
     return {"type": kind, "message": terminal.ask("Why? " if kind == "reject" else "Answer: ")}
 
 
-def _edited(terminal: Terminal, action: dict[str, Any]) -> Decision | None:
-    """Return the decision with arguments from the person's editor, without one from a line of JSON."""
+def _edited(terminal: Terminal, action: dict[str, Any], find: Find) -> Decision | None:
+    """Return the decision with arguments from the person's editor, without one from a line of pairs or JSON."""
     import yaml
 
     try:
         if terminal.editor:
             text = terminal.edit(f"{EDIT_HINT}{yaml.safe_dump(action['args'], sort_keys=False, allow_unicode=True)}")
             return edit_decision(action, yaml_arguments(text)) if text else None
-        terminal.say(section("The arguments are:", json.dumps(action["args"], ensure_ascii=False), most=None))
-        text = terminal.ask("Send these instead (JSON on one line; empty: go back): ")
-        return edit_decision(action, edited_arguments(text, 1)[0]) if text else None
-    except UsageError as error:
+        terminal.say(section("The arguments are:", "\n".join(pairs_of(action["args"])), most=None))
+        text = terminal.ask("Change these (name=text or name:=JSON, or all as JSON; empty: go back): ")
+        texts = [text] if text.startswith(JSON) else shlex.split(text)
+        return edit_decision(action, edited_arguments(texts, [action], find)[0]) if texts else None
+    except (UsageError, ValueError) as error:
         terminal.say(str(error))
         return None
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.agent_run import Agent, Outcome
+from restgpt.commands.notice import notifying
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.recipes.recipe import Recipe, recipe_of_json
 from restgpt.sources import Sources
@@ -40,11 +41,12 @@ def run_recipe(
     heals: bool,
     thread: str | None,
     if_changed: bool = False,
+    notify: str | None = None,
 ) -> None:
     """Run a recipe, by its name or its file, with inputs as `NAME=VALUE`, and end the command with an exit code.
 
     With `if_changed` it prints how the answer differs from that of the last such run, and nothing if it does not; if
-    such a run goes on in another process, this one ends.
+    such a run goes on in another process, this one ends. `notify` is a command or a URL that is told of it.
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
@@ -91,6 +93,8 @@ def run_recipe(
         settle = settling(run, name, terminal)
         if series:
             settle = _differing(persistence.store, series, settle)
+        if notify:
+            settle = notifying(notify, settle, terminal, changes=if_changed)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
 
 

@@ -216,6 +216,8 @@ def _serve_http(server: "Server[Any]", terminal: Terminal, settings: "Settings",
     with listen(host, port) as listening:
         shown = f"[{host}]" if ":" in host else host
         terminal.say(f"MCP server at http://{shown}:{listening.getsockname()[1]}{PATH}")
+        if len(settings.mcp_tokens) > 1:
+            terminal.say("Its clients are told apart, but the APIs get this server's own credentials from all of them.")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, server_header=False
         )

@@ -79,15 +79,15 @@ def decided(client: "Client", standing: Any, answers: Callable[[Pending], dict[s
     return standing
 
 
-def answering(terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], dict[str, Any] | None]:
+def answering(client: "Client", terminal: Terminal, verdict: Verdict | None) -> Callable[[Pending], Any]:
     """Return what answers questions: options the first one only, not a later one, such as about a changed target."""
     from restgpt.commands.agent_run import decide_here
 
-    verdicts = iter([verdict] if verdict else [])
+    verdicts, find = iter([verdict] if verdict else []), client.operation
 
     def answers(pending: Pending) -> dict[str, Any] | None:
         given = next(verdicts, None)
-        return given.answers([pending]) if given else decide_here(terminal, [pending])
+        return given.answers([pending], find) if given else decide_here(terminal, [pending], find)
 
     return answers
 
@@ -105,7 +105,7 @@ def resume(
     standing = client.question(thread) if is_decided else client.outcome(thread)
     if is_decided and not isinstance(standing, Pending):
         raise UsageError(f"No request waits for a decision in thread {thread}.")
-    report(terminal, decided(client, standing, answering(terminal, verdict if is_decided else None)))
+    report(terminal, decided(client, standing, answering(client, terminal, verdict if is_decided else None)))
 
 
 def report(
@@ -290,6 +290,9 @@ def call(
     output: Annotated[
         Path | None, typer.Option("--output", help="Write the response body to a file, text as UTF-8.", metavar="PATH")
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="If that begins a job, ask for its state until it is over, and print that.")
+    ] = False,
     more: MoreSettings = None,
 ) -> None:
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
@@ -325,7 +328,10 @@ def call(
     # A plain read leaves nothing in the database, and what a person permitted does not matter to it.
     done = Called(made.over("held").to_json()) if dry_run else client.read(made) if made.effect.is_read else None
     verdict = Verdict(approve=True, only_reads=only_reads) if approve or only_reads else None
-    report(terminal, done or _kept(terminal, services, made, verdict), request=shown, output=output)
+    standing = done or _kept(terminal, services, made, verdict)
+    if wait and isinstance(standing, Called):
+        standing = client.wait(standing)
+    report(terminal, standing, request=shown, output=output)
 
 
 def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdict | None) -> "Called | Pending":
@@ -344,8 +350,8 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
         thread = f"call-{client.identity(made.operation, made.arguments)[:12]}"
         with persistence.lock(thread):
             standing: Any = client.carry_out(made, thread=thread)
-            can_edit = isinstance(standing, Pending) and standing.allows("edit")
-            found: Called | Pending = decided(client, standing, answering(terminal, verdict if can_edit else None))
+            verdict = verdict if isinstance(standing, Pending) and standing.allows("edit") else None
+            found: Called | Pending = decided(client, standing, answering(client, terminal, verdict))
             return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from cli import TOY, Cli, at, by_calls
+from loopback import Handler, served
 from wire.case import Canned
 from wire.echo import EchoServer
 
@@ -294,3 +295,30 @@ def test_an_undo_of_what_is_gone_says_so(cli: Cli, toy: WorldServer) -> None:
 def test_a_change_without_a_terminal_says_how_to_approve_it(cli: Cli, toy: WorldServer) -> None:
     ran = cli("call", "create_project", *at(toy), "name=Moss")
     assert (ran.code, "To decide:  restgpt resume call-" in ran.err, changes(toy)) == (3, True, [])
+
+
+def test_a_call_that_begins_a_job_waits_for_its_end_if_asked_to(cli: Cli, tmp_path: Path) -> None:
+    polls: list[str] = []
+
+    class Printer(Handler):
+        def do_POST(self) -> None:
+            self.answer({}, 202, Location="/jobs/7")
+
+        def do_GET(self) -> None:
+            polls.append(self.path)
+            self.answer({"state": "running" if len(polls) < 3 else "done"}, Retry_After="0.01")
+
+    variable = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    paths = {
+        "/jobs": {"post": {"operationId": "start_job", "responses": {"202": {"description": "later"}}}},
+        "/jobs/{id}": {"get": {"operationId": "get_job", "parameters": [variable], "responses": {}}},
+    }
+    spec = tmp_path / "printer.json"
+    spec.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Printer", "version": "1"}, "paths": paths}))
+    with served(Printer) as url:
+        where = ("--spec", str(spec), "--base-url", url, "--approve")
+        plain = cli("call", "start_job", *where)
+        assert (plain.code, polls) == (0, [])
+        assert 'It is not done yet: get_job with {"path": {"id": "7"}} tells its state.' in plain.err
+        assert json.loads(cli("call", "start_job", "--wait", *where).out) == {"state": "done"}
+    assert polls == ["/jobs/7"] * 3

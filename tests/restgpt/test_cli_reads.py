@@ -11,6 +11,7 @@ from postshop import DOCUMENT, PostShop, served_shop
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import UsageError
 from restgpt.outcome import Pending
+from restgpt.specs import load_api
 
 CODE = 'print(find_user(email="ann@example.org")["user_id"])'
 SCRIPT = {"express": [{"thought": "", "decision": "program", "text": CODE}] * 3}
@@ -118,7 +119,7 @@ CHANGE = {"name": "cancel", "args": {}}
 
 def test_only_reads_confirms_what_is_offered_and_approves_the_rest() -> None:
     pause = Pending("one", (READ, CHANGE), {})
-    answers = Verdict(approve=True, only_reads=True).answers([pause])
+    answers = Verdict(approve=True, only_reads=True).answers([pause], load_api(DOCUMENT).operation)
     assert answers == {"one": {"decisions": [CONFIRM, {"type": "approve"}]}}
 
 
@@ -126,7 +127,7 @@ def test_only_reads_needs_an_approval_and_something_that_seems_to_read() -> None
     with pytest.raises(UsageError, match="Give --approve --only-reads"):
         _ = Verdict(only_reads=True).is_given
     with pytest.raises(UsageError, match="None of the waiting requests"):
-        Verdict(approve=True, only_reads=True).answers([Pending("one", (CHANGE,), {})])
+        Verdict(approve=True, only_reads=True).answers([Pending("one", (CHANGE,), {})], load_api(DOCUMENT).operation)
 
 
 def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(

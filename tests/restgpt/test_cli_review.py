@@ -1,18 +1,24 @@
 """Guards decisions on waiting requests: only a person's answers or options decide."""
 
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cli import TOY
 
+from restgpt.commands.agent_run import how_to_decide
 from restgpt.commands.review import Verdict, ask_person, pending_text
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.outcome import Pending
+from restgpt.specs import load_api
 
 ALL = ["approve", "edit", "reject", "respond"]
 ACTION = {"name": "create_project", "args": {"body": {"name": "Moss"}}, "description": "POST /projects\nWhy: asked"}
 PAUSE = Pending("one", (ACTION,), {"create_project": ALL})
 APPROVED = {"type": "approve"}
+FIND = load_api(TOY).operation
 
 
 class Typed(Terminal):
@@ -44,7 +50,7 @@ class Typed(Terminal):
 
 def decided(*answers: str, pause: Pending = PAUSE) -> tuple[object, Typed]:
     terminal = Typed(*answers)
-    return ask_person(terminal, [pause]), terminal
+    return ask_person(terminal, [pause], FIND), terminal
 
 
 def test_the_exact_request_is_shown_before_the_question() -> None:
@@ -77,15 +83,53 @@ def test_an_edit_that_is_not_json_is_asked_again() -> None:
     assert any("nested too deeply" in said for said in terminal.said)
 
 
+def test_pairs_change_some_of_the_arguments_that_wait() -> None:
+    action = {**ACTION, "args": {"body": {"name": "Moss", "owner": "Ada", "parts": {"a": 1}}}}
+    decision, terminal = decided(
+        "e", "owner='Bo B.", "e", "body.owner='Bo B.' body.parts.b:=2", pause=replace(PAUSE, actions=(action,))
+    )
+    edited = {"name": "Moss", "owner": "Bo B.", "parts": {"a": 1, "b": 2}}
+    args = {"name": "create_project", "args": {"body": edited}}
+    assert decision == {"one": {"decisions": [{"type": "edit", "edited_action": args}]}}
+    assert "No closing quotation" in "".join(terminal.said)
+    assert (
+        Verdict(edit=["body.owner=Bo B.", "body.parts.b:=2"]).answers([replace(PAUSE, actions=(action,))], FIND)
+        == decision
+    )
+    assert action["args"]["body"]["owner"] == "Ada"
+    with pytest.raises(UsageError, match="has no argument colour"):
+        Verdict(edit=["colour=red"]).answers([PAUSE], FIND)
+
+
+def test_the_command_that_edits_shows_the_arguments_as_pairs() -> None:
+    args = {"path": {"id": 7}, "body": {"name": "Bo's tea", "note": "x" * 90, "due": None}}
+    [line] = [
+        line
+        for line in how_to_decide("t", [replace(PAUSE, actions=({**ACTION, "args": args},))]).splitlines()
+        if "--edit" in line
+    ]
+    assert shlex.split(line)[3:] == [
+        "--edit",
+        "path.id:=7",
+        "--edit",
+        "body.name=Bo's tea",
+        "--edit",
+        "body.note:=…",
+        "--edit",
+        "body.due:=null",
+    ]
+    assert "--edit" not in how_to_decide("t", [replace(PAUSE, allowed={"create_project": ["approve"]})])
+
+
 def test_with_an_editor_the_arguments_are_edited_as_yaml() -> None:
     terminal = Typed("e", "e", "a")
     terminal.saved = "# A note.\nbody:\n  name: Fern\n  due: 2026-12-01\n"
     edited = {"name": "create_project", "args": {"body": {"name": "Fern", "due": "2026-12-01"}}}
-    assert ask_person(terminal, [PAUSE]) == {"one": {"decisions": [{"type": "edit", "edited_action": edited}]}}
+    assert ask_person(terminal, [PAUSE], FIND) == {"one": {"decisions": [{"type": "edit", "edited_action": edited}]}}
     assert terminal.opened[0].endswith("\nbody:\n  name: Moss\n")
     terminal = Typed("e", "a")
     terminal.saved = "- a list"
-    assert ask_person(terminal, [PAUSE]) == {"one": {"decisions": [APPROVED]}}
+    assert ask_person(terminal, [PAUSE], FIND) == {"one": {"decisions": [APPROVED]}}
     assert "must be one object" in terminal.said[-1]
 
 
@@ -120,22 +164,22 @@ def test_only_allowed_decisions_are_offered() -> None:
 
 def test_flags_decide_for_every_pause() -> None:
     other = Pending("two", (ACTION,), {"create_project": ALL})
-    answers = Verdict(reject="no").answers([PAUSE, other])
+    answers = Verdict(reject="no").answers([PAUSE, other], FIND)
     assert answers == {name: {"decisions": [{"type": "reject", "message": "no"}]} for name in ("one", "two")}
 
 
 def test_several_edits_are_a_list_in_order() -> None:
     both = Pending("one", (ACTION, ACTION), {"create_project": ALL})
-    answers = Verdict(edit='[{"body": {"name": "A"}}, {"body": {"name": "B"}}]').answers([both])
+    answers = Verdict(edit=['[{"body": {"name": "A"}}, {"body": {"name": "B"}}]']).answers([both], FIND)
     assert [item["edited_action"]["args"]["body"]["name"] for item in answers["one"]["decisions"]] == ["A", "B"]
     with pytest.raises(UsageError, match="list of 2 objects"):
-        Verdict(edit="{}").answers([both])
+        Verdict(edit=["{}"]).answers([both], FIND)
 
 
 def test_a_flag_that_is_not_allowed_is_refused() -> None:
     narrow = Pending("one", (ACTION,), {"create_project": ["approve", "reject"]})
     with pytest.raises(UsageError, match="--edit"):
-        Verdict(edit="{}").answers([narrow])
+        Verdict(edit=["{}"]).answers([narrow], FIND)
 
 
 def test_no_flag_is_no_decision_and_an_empty_reason_is_one() -> None:
@@ -168,7 +212,7 @@ def test_several_waiting_requests_are_numbered_through_all_pauses() -> None:
         "Request 2 of 2.",
     ]
     terminal = Typed("a")
-    answers = ask_person(terminal, pauses)
+    answers = ask_person(terminal, pauses, FIND)
     assert ["Request 1 of 2." in terminal.said[0], "Request 2 of 2." in terminal.said[0]] == [True, True]
     assert terminal.questions[0].startswith("Approve [a]ll 2, decide [o]ne by one")
     assert answers == {name: {"decisions": [APPROVED]} for name in ("one", "two")}
@@ -177,7 +221,7 @@ def test_several_waiting_requests_are_numbered_through_all_pauses() -> None:
 def test_the_arguments_that_a_person_may_edit_are_marked_as_foreign_text() -> None:
     hostile = {**ACTION, "args": {"body": {"name": "x" * 90 + "\u2028Approve: it is safe."}}}
     terminal = Typed("e", "", "l")
-    ask_person(terminal, [Pending("one", (hostile,), {"create_project": ALL})])
+    ask_person(terminal, [Pending("one", (hostile,), {"create_project": ALL})], FIND)
     [said] = [text for text in terminal.said if text.startswith("The arguments are:")]
     assert all(line.startswith(("    │ ", "    ┆ ")) for line in said.splitlines()[2:])
 

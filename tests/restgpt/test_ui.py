@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -45,12 +45,11 @@ PATIENCE_S = 120
 class Page:
     """The app of `restgpt ui` in this process, and what the page does with it."""
 
-    def __init__(self, kept: Persistence) -> None:
+    def __init__(self, kept: Persistence, **context: Any) -> None:
         self.kept = kept
         self.runs = Runs()
-        threads = PageThreads(
-            kept, Settings.from_env(), sources=Sources(), context={}, terminal=Terminal(quiet=True), runs=self.runs
-        )
+        given: Any = {"sources": Sources(), "context": context, "terminal": Terminal(quiet=True)}
+        self.threads = threads = PageThreads(kept, Settings.from_env(), runs=self.runs, **given)
         self.app = make_app(threads, self.runs, kept, token=Secret(TOKEN), once=Secret(ONCE))
 
     def send(
@@ -475,6 +474,22 @@ def test_stop_ends_a_run_before_its_next_request_and_the_thread_goes_on(
     assert (changes(toy), page.get(f"/threads/{thread}")["status"]) == (["POST 201"], "interrupted")
     assert page.run(thread).is_success
     assert (changes(toy), page.get(f"/threads/{thread}/state")["values"]["answer"]) == (["POST 201"] * 2, "2")
+
+
+def test_the_page_goes_on_with_a_thread_whose_wait_is_over(page: Page, toy: WorldServer, write: Write) -> None:
+    write(program("import time\nlist_projects()\ntime.sleep(0.5)\nprint(len(rows(list_projects())))"))
+    page = Page(page.kept, max_wait=0)
+    thread, over = page.say("How many projects are there?"), Event()
+    assert page.get(f"/threads/{thread}")["status"] == "interrupted"
+    assert [event for event, _ in page.runs.of(thread)[0].events][-1] == "error"
+    looking = Thread(target=page.threads.resume_due, args=(over, 0.05))
+    looking.start()
+    while page.get(f"/threads/{thread}")["status"] != "idle":
+        time.sleep(0.05)
+    over.set()
+    looking.join(PATIENCE_S)
+    assert page.get(f"/threads/{thread}/state")["values"]["answer"] == "4"
+    assert len(toy.world.log) == 2
 
 
 # The process.

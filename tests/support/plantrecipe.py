@@ -48,3 +48,21 @@ def plant_recipe(**changed: Any) -> Recipe:
         "operations": (CREATE_PROJECT, CREATE_TASK),
     }
     return Recipe(**{**values, **changed})
+
+
+LIST = used("list_projects", "GET", "/projects")
+COUNT = """found = [item for item in rows(list_projects()) if inputs["word"] in item["name"]]
+print(f"{len(found)} projects have {inputs['word']} in their names.")
+"""
+WORD = {"type": "object", "properties": {"word": {"type": "string", "examples": ["a"]}}, "required": ["word"]}
+
+
+def word_recipe(**changed: Any) -> Recipe:
+    """Return a recipe with one input, a word, that counts projects; its fields may have other values."""
+    values: dict[str, Any] = {"program": COUNT, "operations": (LIST,), "apis": ({"name": "team-board"},)}
+    return plant_recipe(**{"inputs": WORD, **values, **changed})
+
+
+def beds(**changed: Any) -> Recipe:
+    """Return the recipe that plants beds, for any version of the API; its fields may have other values."""
+    return plant_recipe(**{"apis": ({"name": "team-board"},), **changed})

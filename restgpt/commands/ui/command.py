@@ -3,6 +3,7 @@
 from contextlib import suppress
 from importlib.util import find_spec
 from socket import socket
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -89,6 +90,8 @@ def _serve(
     with open_persistence(settings) as kept, listen_near(HOST, port) as listening:
         runs = Runs()
         threads = PageThreads(kept, settings, sources=sources, context=context, terminal=terminal, runs=runs)
+        over = Event()
+        Thread(target=threads.resume_due, args=(over,), daemon=True).start()
         app = make_app(threads, runs, kept, token=Secret(token), once=Secret(once))
         # The token is in the fragment, which a browser sends to nobody, so that no log has it.
         taken = listening.getsockname()[1]
@@ -96,7 +99,10 @@ def _serve(
         with findable(settings.home, taken):
             terminal.say(f"The page is at {address}{token}\nThe address works until Ctrl-C ends the page.")
             # Other users can list the arguments of a browser, so its address works once.
-            serve(app, listening, runs, terminal, opened=f"{address}{once}" if opens else "")
+            try:
+                serve(app, listening, runs, terminal, opened=f"{address}{once}" if opens else "")
+            finally:
+                over.set()
 
 
 def listen_near(host: str, port: int | None, first: int = PORT) -> socket:

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
-from threading import RLock
+from threading import Event, RLock
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +22,7 @@ from restgpt.commands.ask import numbered, record_of_turn
 from restgpt.commands.resume import is_over, open_agent, rest_of
 from restgpt.commands.saved_recipe import graph_input, instruction_of_run, recipe_of_thread, settling, sources_of
 from restgpt.commands.single_call import resources_of
-from restgpt.commands.terminal import Terminal, UsageError, refuse_bytes
+from restgpt.commands.terminal import Terminal, UsageError, expected_errors, refuse_bytes
 from restgpt.commands.ui.page_runs import Part, Runs, Work, text_of
 from restgpt.graph.persistence import Persistence, history_of, thread_config, undo_thread, undone_by
 from restgpt.nodes.run.services import Services
@@ -33,13 +33,16 @@ from restgpt.recipes.recipe import Recipe
 from restgpt.server.page_routes import UnreadableThreadError
 from restgpt.sources import Sources
 from restgpt.specs import Operation
-from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, undeletable
+from restgpt.threads import SavedStates, ThreadRecord, Threads, checked_name, delete, due_threads, undeletable
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.entry import WRITES
 from restgpt.tools.text.storable import storable_text
 
 AGENT, UNDO = "restgpt", "undo"
 """The graphs of the page."""
+DUE_S = 5
+"""How often the page looks for threads that have waited long enough, in seconds."""
+
 MOST_LISTED = 50
 MOST_HISTORY = 4_000_000
 """The maximum size of one page of a thread's history, in bytes, unless one state is larger."""
@@ -334,6 +337,13 @@ class PageThreads:
             else:
                 parts = self._rest(self._records.get(thread), answers, checkpoint)
             return Work(parts, stack.pop_all().close)
+
+    def resume_due(self, over: Event, every: float = DUE_S) -> None:
+        """Go on with each thread whose program has waited long enough, until it is `over`; look `every` seconds."""
+        while not over.wait(every):
+            for thread in due_threads(self._kept):
+                with suppress(*expected_errors()):  # another process may have gone on with it
+                    self._runs.start(thread, self.begin(thread, {}))
 
     def _check_idle(self, thread: str) -> None:
         if self._runs.is_running(thread):

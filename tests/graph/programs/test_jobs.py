@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import WaitingError
+from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
 DOCUMENT = """
 openapi: 3.1.0
@@ -114,6 +116,22 @@ def test_a_long_wait_stops_the_run_and_it_goes_on_when_it_is_resumed_later(api: 
     time.sleep(0.6)
     assert made.graph.invoke(None, made.config)["answer"] == "done"
     assert (len(printer.begun), printer.polls, len(made.model.prompts)) == (1, 2, 1)
+
+
+def test_a_run_that_is_stopped_while_it_waits_ends_at_once_and_can_go_on(api: Api, printer: Printer) -> None:
+    printer.seconds = 1e9
+    made = agent(api, WAITS.replace("0.05", "50"))
+    stopped = Cancellation()
+    Timer(0.3, stopped.cancel).start()
+    with cancellable(stopped), pytest.raises(CancelledRunError):
+        made.ask("Print the poster")
+    assert (len(printer.begun), printer.polls) == (1, 1)
+    printer.seconds = 0
+    waiting = made.graph.get_state(made.config).values["program"]
+    early = {position: (until - 50, clock) for position, (until, clock) in waiting["waits"].items()}
+    made.graph.update_state(made.config, {"program": {**waiting, "waits": early}}, as_node="parser")
+    assert made.graph.invoke(None, made.config)["answer"] == "done"
+    assert (len(printer.begun), printer.polls) == (1, 2)
 
 
 class Breaking(HTTPAdapter):

@@ -2,37 +2,18 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chatserver import ChatServer
 from cli import Cli, Ran, at, changes, names
-from plantrecipe import PROGRAM, plant_recipe, used
+from plantrecipe import PROGRAM, beds, plant_recipe, used, word_recipe
 
 from restgpt.recipes.book import RecipeBook, recipe_text
-from restgpt.recipes.recipe import Recipe
 from restgpt_bench.worlds.faults import Fault, FaultKind
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
 SAVED = ("--input", "name=Roof garden", "--input", "titles=Buy soil", "--input", "titles=Order seeds")
-
-LIST = used("list_projects", "GET", "/projects")
-COUNT = """found = [item for item in rows(list_projects()) if inputs["word"] in item["name"]]
-print(f"{len(found)} projects have {inputs['word']} in their names.")
-"""
-WORD = {"type": "object", "properties": {"word": {"type": "string", "examples": ["a"]}}, "required": ["word"]}
-
-
-def word_recipe(**changed: Any) -> Recipe:
-    """Return a recipe with one input, a word, that counts projects; its fields may have other values."""
-    values: dict[str, Any] = {"program": COUNT, "operations": (LIST,), "apis": ({"name": "team-board"},)}
-    return plant_recipe(**{"inputs": WORD, **values, **changed})
-
-
-def beds(**changed: Any) -> Recipe:
-    """Return the recipe that plants beds, for any version of the API; its fields may have other values."""
-    return plant_recipe(**{"apis": ({"name": "team-board"},), **changed})
 
 
 def approved(cli: Cli, thread: str, ran: Ran | None = None) -> Ran:
