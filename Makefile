@@ -9,6 +9,7 @@ WORKERS ?= 2
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
+SETUP_LOG := $(VENV)/setup.log
 ROOMS := restgpt restgpt-bench restgpt-functions graph lab nodes prompts specs tools
 # A target says how its tests go to workers. Quick tests: an idle worker takes some of the busiest one's (worksteal).
 # The whole suite: a file stays with one worker, or each worker would start the file's server (loadfile).
@@ -24,16 +25,21 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | \
 		while IFS="$$(printf '\t')" read -r target text; do printf 'make %-14s %s\n' "$$target" "$$text"; done
 
+# What a step of the set-up does when it fails: the last lines of its log say why.
+OR_TELL = || { tail -n 30 $(SETUP_LOG); echo "This step failed; $(SETUP_LOG) has its whole output."; exit 1; }
+
 .PHONY: setup
 setup: $(READY) ## make .venv and install the project into it, with its tools
 
 $(READY): pyproject.toml restgpt-bench/pyproject.toml restgpt-functions/pyproject.toml setup.py constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=/path/to/python3"; exit 2; }
-	$(PYTHON) -m venv $(VENV)
-	@echo "Installing the dependencies into $(VENV), which takes two to five minutes"
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-functions --editable restgpt-bench --constraint constraints.txt
+	@echo "1 of 3: making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "2 of 3: installing the dependencies, which takes two to five minutes (log: $(SETUP_LOG))"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable restgpt-functions --editable restgpt-bench --constraint constraints.txt >$(SETUP_LOG) 2>&1 $(OR_TELL)
+	@echo "3 of 3: compiling"
 	@# pip compiles an installed package, but not an editable one; without this, some environments compile at each start.
-	$(BIN)/python -m compileall -q -j 2 $(ROOMS)
+	@$(BIN)/python -m compileall -q -j 2 $(ROOMS) >>$(SETUP_LOG) 2>&1 $(OR_TELL)
 	@touch $(READY)
 
 .PHONY: demo

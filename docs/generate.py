@@ -10,6 +10,7 @@ import re
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -71,7 +72,7 @@ ROOMS = (
 )
 OTHERS = {
     "page/": "The page of `restgpt ui`: TypeScript, built by `make page`.",
-    "tests/": "One folder per room.",
+    "tests/": "A folder for each of these.",
     "docs/": "One page per subject; decisions/ explains the choices.",
 }
 
@@ -158,14 +159,15 @@ def _purpose(path: Path) -> str:
 
 
 def events() -> str:
-    """Return the progress events as a table: the type, what happened, the other fields with their JSON types."""
-    rows = []
+    """Return the progress events as a table of types, what happened and fields with their JSON types; then remarks."""
+    rows, remarks = [], []
     for event in get_args(ProgressEvent):
         kind, *fields = get_type_hints(event).items()
-        told = " ".join((event.__doc__ or "").split())
+        told, _, more = (" ".join(part.split()) for part in (event.__doc__ or "").partition("\n\n"))
         listed = ", ".join(f"`{name}` ({_json_type(of)})" for name, of in fields)
         rows.append(f"| `{get_args(kind[1])[0]}` | {told} | {listed} |")
-    return "\n".join(["| `type` | what happened | other fields |", "|---|---|---|", *rows]) + "\n"
+        remarks += [fill(f"- `{get_args(kind[1])[0]}`: {more}", 120, subsequent_indent="  ")] if more else []
+    return "\n".join(["| `type` | what happened | other fields |", "|---|---|---|", *rows, "", *remarks]) + "\n"
 
 
 def _json_type(of: Any) -> str:

@@ -1,1 +1,1 @@
-"""What measures and torments the product: kills, hostile servers, real servers, mutations, speed; never shipped."""
+"""Measurements and attacks, never shipped: kills, hostile and real servers, mutations, speed."""

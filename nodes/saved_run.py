@@ -58,7 +58,7 @@ SECRET = (
 
 STOPPED = {
     "stopped": "its program stopped with a sentence instead of a report",
-    "unknown": "it is a dry run that ended where it needed an answer that nobody has",
+    "unknown": "it is a dry run that ended where it needed a response that nobody has",
     "rejected": "its program ended at a change that was rejected",
     "failed": "its program failed",
     "budget": "the time or the requests of the instruction were used up",
@@ -306,7 +306,7 @@ def _call(request: Request, position: str, catalogue: Catalogue, responses: Resp
             responses.open(handle)
     except UnknownHandleError:
         raise NotSavableError(
-            f"The answer to {function} is not kept any more, so the program cannot run over it again. Run the "
+            f"The response to {function} is not kept any more, so the program cannot run over it again. Run the "
             "instruction once more, and save that run."
         ) from None
     place = request.get("place") or cast(CallSite, {"digest": ""})
@@ -320,8 +320,8 @@ def saved(run: FinishedRun, *, name: str, at: str, description: str = "", redact
     listed = _parametrized(run, ())
     if listed.is_constant and not any(call.is_change for call in run.calls):
         raise NotSavableError(
-            "The report of this run depends on no answer: a model wrote its text, so other inputs could not change it. "
-            "Run the instruction again so that the program prints what the API answered, and save that run."
+            "The report of this run depends on no response: a model wrote its text, so other inputs could not change "
+            "it. Run the instruction again so that the program prints what the API answered, and save that run."
         )
     made, inputs = _with_inputs(run, listed)
     redactor = redactor or Redactor()
@@ -395,7 +395,7 @@ def _with_inputs(run: FinishedRun, listed: Parametrized) -> tuple[Parametrized, 
     """Return the program with inputs; literals whose replacement changes a call or the report stay as they are."""
     report, why = _report(run, run.code, None)
     if report is None:
-        raise NotSavableError(f"The program does not end as it did, if it runs again over the same answers: {why}")
+        raise NotSavableError(f"The program does not end as it did, if it runs again over the same responses: {why}")
     fixed = {text_of(value) for _, item in run.arguments() if item.is_fixed for value in item.values}
 
     def is_same(inputs: Sequence[Input]) -> bool:
@@ -424,12 +424,12 @@ def _check_copies(run: FinishedRun) -> None:
             is_peculiar = len(text) >= SHORTEST_COPY and (not isinstance(value, str) or is_entity(value, run.said))
             if text in seen and (is_id or is_peculiar):
                 raise NotSavableError(
-                    f"{told}, which a model copied from an earlier answer: with other inputs it would be another "
+                    f"{told}, which a model copied from an earlier response: with other inputs it would be another "
                     "value. Ask again for everything in one instruction, and save that run."
                 )
             if is_id and not evidence.has_id(value):
                 raise NotSavableError(
-                    f"{told}, which stands neither in the instruction nor in an answer. Name it in the instruction, "
+                    f"{told}, which stands neither in the instruction nor in a response. Name it in the instruction, "
                     "and save that run."
                 )
 

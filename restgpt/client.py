@@ -235,7 +235,7 @@ class Client:
 
         A read is sent at once. A change gets a thread, by default a new one: it comes back as `Pending` if a person
         has to decide. Raises what `draft` raises, `MissingCredentialError`, and faults such as `HttpFault`, after
-        which `standing(thread)` goes on with a change.
+        which `outcome(thread)` goes on with a change.
         """
         made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
         return self.carry_out(made, conversation=conversation, thread=thread)
@@ -277,7 +277,7 @@ class Client:
             return read
         thread = thread or new_thread()
         if self._is_cut_off(thread):
-            return cast("Outcome", self.standing(thread))
+            return cast("Outcome", self.outcome(thread))
         if conversation is not None:
             self.earlier.expect(thread, conversation)
         return cast("Outcome", self._begin(thread, [made], f"call {made.name}"))
@@ -381,7 +381,7 @@ class Client:
         """Answer exactly this question as a person, and carry the calls out as decided.
 
         A decision has the form of LangChain's human-in-the-loop middleware, such as `{"type": "approve"}`; one counts
-        for all calls of the question. Never pass on what a model decided. Returns what `standing` returns; raises
+        for all calls of the question. Never pass on what a model decided. Returns what `outcome` returns; raises
         `OutdatedDecisionError` if the question is no longer open, and `UnknownThreadError`.
         """
         answer = resuming(self.graph_of(pending.thread), pending, decision)
@@ -408,7 +408,7 @@ class Client:
         found = next(iter(Pending.all_of(self._snapshot(thread), thread=thread)), None)
         return found and replace(found, _decide=self.decide)
 
-    def standing(self, thread: str) -> Any:
+    def outcome(self, thread: str) -> Any:
         """Return the state of a thread: `Pending`, `Called`, `Ran` for a program, or `Undone` for an undo.
 
         A thread that was killed or has failed on the way is finished first, each change at most once. Raises
@@ -439,14 +439,14 @@ class Client:
         """
         place = undo_thread(thread)
         if self.is_undoing(thread):
-            return cast("Pending | Undone", self.standing(place))
+            return cast("Pending | Undone", self.outcome(place))
         drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
         if not drafts:
             return Undone(thread, ())
         # What names a version is read anew for each question, so its request tells nothing.
         waiting = [("" if item.get("locks") else item["fingerprint"], item["id"]) for item in self._unfinished(place)]
         if waiting == [("" if draft.locks else draft.fingerprint, draft.id) for draft in drafts]:
-            return cast("Pending | Undone", self.standing(place))
+            return cast("Pending | Undone", self.outcome(place))
         return cast("Pending | Undone", self._begin(place, drafts))
 
     def is_undoing(self, thread: str) -> bool:

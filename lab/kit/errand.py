@@ -21,7 +21,7 @@ DONE = "Everything is done."
 UNDONE = "Not everything could be done."
 
 _CALLED = re.compile(
-    r"^Called (\S+) ([^\n]*?): (status \d+|no answer|not sent)\.(.*?)(?=^Called |^</result-|\Z)",
+    r"^Called (\S+) ([^\n]*?): (status \d+|no response|not sent)\.(.*?)(?=^Called |^</result-|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _NUMBERED = re.compile(r"^(\d+)\. (\S+): step (\d+)", re.MULTILINE)
@@ -193,7 +193,7 @@ def _succeeded(call: _Called) -> bool:
 
 
 def _is_unsure(call: _Called) -> bool:
-    return call.outcome == "no answer" and "not known" in call.text
+    return call.outcome == "no response" and "not known" in call.text
 
 
 def _tries(step: Step, calls: Sequence[_Called]) -> int:

@@ -100,7 +100,7 @@ def offered(found: Iterable[tuple[Request, Entry]], *, most: int = MOST_DATA) ->
                 left += len(entry.body)
                 if request["safe"]:
                     continue
-                entry = replace(entry, media="empty", body=b"", note="Its answer is too large to be read again.")
+                entry = replace(entry, media="empty", body=b"", note="Its response is too large to be read again.")
         given.append(entry)
     return given
 

@@ -94,7 +94,7 @@ def _missing(asked: Mapping[str, Sequence[str]], answer: Any) -> list[str]:
         return []
     there = {plain(name) for value in values_in(answer) if isinstance(value, Mapping) for name in value}
     gone = {by: ", ".join(name for name in names if plain(name) not in there) for by, names in asked.items()}
-    return [f"asked for with {by}=: not in the answer: {names}" for by, names in gone.items() if names]
+    return [f"asked for with {by}=: not in the response: {names}" for by, names in gone.items() if names]
 
 
 def _is_empty(answer: Any) -> bool:
@@ -137,7 +137,7 @@ SHAPE = 500
 HEALED = frozenset({"stopped", "failed"})
 """The ends of a recipe after which a model can do better; not a refusal or a budget."""
 
-NOTHING_CALLED = "(The program called no function of the APIs, so this is no answer of theirs.)"
+NOTHING_CALLED = "(The program called no function of the APIs, so nothing of this comes from them.)"
 """What the planner is told of a report that rests on no answer."""
 
 LEFT = "Not done: "

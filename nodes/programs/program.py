@@ -157,7 +157,7 @@ def _outcome(run: Run, state: State, program: Program, requests: Sequence[Reques
             return Ending("stopped", text, program, requests)
         case "unknown":
             text = (
-                f"What would come next is not known: it depends on the answer to {found.function}, which a dry run "
+                f"What would come next is not known: it depends on the response to {found.function}, which a dry run "
                 f"does not send (line {found.line}: {found.source})."
             )
             return Ending("unknown", text, program, requests)

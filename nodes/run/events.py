@@ -114,7 +114,7 @@ class ProgramCall(TypedDict):
 
 
 class ProgramCalled(TypedDict):
-    """A program waits for the answers to these calls; `id` is that of the call in the state."""
+    """A program waits for the responses to these calls; `id` is that of the call in the state."""
 
     type: Literal["program_called"]
     calls: list[ProgramCall]
@@ -128,7 +128,7 @@ class ProgramWaiting(TypedDict):
 
 
 class RoadChanged(TypedDict):
-    """The turn goes on by another road than it began with, for the `reason` that it states."""
+    """The turn goes on in another way (`road`) than it began with, for the `reason` that it states."""
 
     type: Literal["road_changed"]
     road: str
@@ -182,7 +182,7 @@ class ApprovalRequested(TypedDict):
 
 
 class CallFinished(TypedDict):
-    """A call of the state is over: an answer came (`sent`), or none did, or somebody, a rule or a dry run held it back.
+    """A call of the state is over: a response came (`sent`), or none, or somebody, a rule or a dry run held it back.
 
     `note` says why; `line` is its line in the program, 0 without one; `size` is that of the body in bytes, and `pages`
     how many pages of a list it joins. With `outcome_unknown` the API may have carried out a change, although no success

@@ -236,7 +236,7 @@ class ModelCalls:
         return self._counted(role, partial(read_text, self.model(role, None), self._ruled(prompt)))
 
     def read_program(self, role: Role, prompt: Sequence[BaseMessage]) -> str:
-        """Ask a role's model for a program, once more if it stands in an answer of an API; raises `ModelError`."""
+        """Ask a role's model for a program, once more if it stands in a response of an API; raises `ModelError`."""
         code = self.read(role, prompt)
         if not self.is_echo(code):
             return code

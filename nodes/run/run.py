@@ -287,9 +287,7 @@ class Run:
         """Return today's date for a prompt, and the current time that the document of an API states instead."""
         times = {api.name: current_time(api.description) for api in self.catalogue.apis}
         stated = (
-            f"; the document of {name} states the time {time}, which counts there"
-            for name, time in times.items()
-            if time
+            f"; the spec of {name} states the time {time}, which counts there" for name, time in times.items() if time
         )
         return "".join([today_text(self.context.today, self.services.today), *stated])
 

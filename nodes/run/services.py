@@ -113,9 +113,8 @@ class Context(BaseModel):
     today: Day = _setting("", "Date that prompts give as today's date (YYYY-MM-DD). Empty: the system date.")
     road: Road = _setting(
         "auto",
-        "How an instruction is carried out: by a Python program, which a model writes for the whole of it first "
-        "(program), or sub-task by sub-task and call by call, as in the paper (roles). auto: by a program where the "
-        "sandbox runs programs; the roles carry on a turn of which no reply can be read.",
+        "How an instruction is carried out: by a Python program (program), or sub-task by sub-task and call by call, "
+        "as in the paper (roles). auto: by a program, or by roles in a turn of which no reply can be read.",
         "planner selector caller parser",
     )
     learned_shapes: bool = _setting(

@@ -129,10 +129,10 @@ def step_of(state: State, *, requests: Sequence[Request], result: str, program: 
 BACKGROUND_BUDGET = 12_000
 """The maximum number of characters of background in a prompt; the newest are kept."""
 
-SHAPES_HEAD, READS_HEAD = "Shapes of the answers, with values of their first items:", "Read: "
+SHAPES_HEAD, READS_HEAD = "Shapes of the responses, with values of their first items:", "Read: "
 """The beginnings of the lines about received answers in a result, below the output of the program."""
 
-RECEIVED = re.compile(rf"\n(?:Shapes of the answers|{READS_HEAD})")
+RECEIVED = re.compile(rf"\n(?:Shapes of the responses|{READS_HEAD})")
 """The beginning of the part of a result that tells about received answers."""
 
 NOTHING_YET = "(nothing yet)"
@@ -191,7 +191,7 @@ def _outcome(request: Request) -> str:
     if status == "rejected":
         return f"not sent. {request['note']}"
     if status == "failed":
-        return f"no answer. {request['note']}"
+        return f"no response. {request['note']}"
     return "not sent"
 
 

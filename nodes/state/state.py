@@ -41,7 +41,7 @@ from restgpt.tools.text.storable import storable_value
 
 def _answered(request: Request) -> Request:
     if request["status"] in ("sent", "parsed") and "status" not in request["response"]:
-        raise ValueError(f"a call that is {request['status']} has the status of its answer in `response`")
+        raise ValueError(f"a call that is {request['status']} has the status of its response in `response`")
     return request
 
 

@@ -1,1 +1,1 @@
-"""Gorilla OpenFunctions: a prompt and function documentation in, function calls out, none of them executed."""
+"""Gorilla OpenFunctions: function calls from a prompt and documentation, none of them executed."""

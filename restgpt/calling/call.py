@@ -243,11 +243,11 @@ def read_call(record: CallRecord, catalogue: Catalogue) -> Call:
     except BarredOperationError as error:
         raise OutdatedCallError(f"{error}.") from None
     except (UnknownOperationError, ArgumentError, SpecError) as error:
-        raise OutdatedCallError(f"The API document changed since this request was made: {error}") from None
+        raise OutdatedCallError(f"The API's spec changed since this request was made: {error}") from None
     # Another operation may have the name now.
     if request.fingerprint != record["fingerprint"] or record.get("endpoint") != endpoint:
         raise OutdatedCallError(
-            "The API document or the kept call changed since this request was made, so it would not be the same."
+            "The API's spec or the kept call changed since this request was made, so it would not be the same."
         )
     entry = operation.api.entry
     if entry is not None and record["api"]["id"] != entry_id(entry):

@@ -169,7 +169,7 @@ NOT_OFFERED = (
     "apis.yaml"
 )
 
-OUTDATED = "the document of the API has changed since the question. Read the question again; it is shown anew"
+OUTDATED = "the API's spec has changed since the question. Read the question again; it is shown anew"
 
 NOT_KNOWN = "It was being sent when the run was interrupted; whether it was carried out is not known."
 
@@ -353,7 +353,7 @@ def _denied(draft: Call, rules: Rules) -> str:
         return "The policy of this run allows no changes (writes: deny)."
     if reason := rules.reason(draft.operation):
         return f"A rule does not allow this request: {reason}"
-    return f"A rule under `policy` in apis.yaml, or the API's document, does not allow {draft.name}."
+    return f"A rule under `policy` in apis.yaml, or the API's spec, does not allow {draft.name}."
 
 
 def _not_the_users(foreign: Sequence[Provenance]) -> str:

@@ -166,9 +166,9 @@ def _naming(session: Session, draft: Call, reply: Reply | None) -> Iterator[None
         yield
     except Exception as error:
         shown = session.shown(draft.request)
-        answer = f"was answered {reply.status} {reply.reason}".rstrip() if reply is not None else "got no usable answer"
+        said = f"was answered {reply.status} {reply.reason}".rstrip() if reply is not None else "got no usable response"
         note_sent(
-            error, f"{shown['method']} {shown['url']} went out and {answer}; its thread is {session.journal.thread}."
+            error, f"{shown['method']} {shown['url']} went out and {said}; its thread is {session.journal.thread}."
         )
         raise
 

@@ -275,7 +275,7 @@ def _unknown(draft: Call) -> list[str]:
     if not draft.unknown:
         return []
     names = ", ".join(named(name) for name in draft.unknown)
-    return [f"In the path, {names} stands in nothing that you, an answer or the API's document said."]
+    return [f"In the path, {names} is in nothing that you, a response or the API's spec said."]
 
 
 def _offered(session: Session, operation: Operation) -> dict[str, Any]:
@@ -317,7 +317,7 @@ def _unsure(draft: Call) -> list[str]:
 def _changed(operation: Operation, changed: Sequence[FieldChange]) -> str:
     if not changed:
         return "The target of this request could not be read again right before sending, so it was not sent."
-    label = "The target has changed since this request was approved, so it was not sent. By answers of"
+    label = "The target has changed since this request was approved, so it was not sent. By responses of"
     return section(f"{label} {_source(operation)}:", changes_text(changed))
 
 
@@ -370,9 +370,9 @@ def _purpose(operation: Operation, *, with_description: bool) -> list[str]:
     The description is for a person who may confirm a read: it may mention a change that the summary leaves out.
     """
     summary, description = operation.summary.strip(), operation.description.strip()
-    found = [section(f"What it does, by the document of {_source(operation)}:", summary or description, most=SAID)]
+    found = [section(f"What it does, by the spec of {_source(operation)}:", summary or description, most=SAID)]
     if with_description and summary and description and description != summary:
-        label = f"The document of {_source(operation)} describes it:"
+        label = f"The spec of {_source(operation)} describes it:"
         found.append(section(label, description, most=DESCRIPTION_SHOWN))
     return found if summary or description else []
 
@@ -381,7 +381,7 @@ def _target(operation: Operation, shown: ShownTarget | None) -> list[str]:
     """The fields of the target that would change, or what tells a person which one it is."""
     if shown is None:
         return []
-    by, known = f"by an answer of {_source(operation)}:", _told(shown)
+    by, known = f"by a response of {_source(operation)}:", _told(shown)
     if shown["changes"]:
         changes = changes_text(shown["changes"])
         return [section(f"Changes, {by}", f"{known}\n{changes}" if known else changes)]
@@ -400,7 +400,7 @@ def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
         return []
     present = shown["present"]
     text = present if isinstance(present, str) else json.dumps(present, ensure_ascii=False)
-    return [section(f"As it is now, by an answer of {_source(operation)}:", text)]
+    return [section(f"As it is now, by a response of {_source(operation)}:", text)]
 
 
 def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
@@ -423,7 +423,7 @@ def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
                 (place["handle"], found[0]), f"{name}: {known}{f' (from {named(source)})' if source else ''}"
             )
     text = session.redactor(draft.operation.api).text("\n".join(lines.values()))
-    return [section("About, by answers:", text, most=None)] if lines else []
+    return [section("About, by responses:", text, most=None)] if lines else []
 
 
 def _is_plain(item: Provenance, draft: Call) -> bool:

@@ -86,7 +86,7 @@ class Shapes:
             found = (field for shape in shapes for field in _fields_named(shape, name))
             if (field := next(found, None)) is not None:
                 shown[name] = field
-        return "; ".join(f"{name}, as answers show it: {text_of(field, budget)}" for name, field in shown.items())
+        return "; ".join(f"{name}, as responses show it: {text_of(field, budget)}" for name, field in shown.items())
 
     def _of_reads(self, api: Api) -> list[Shape]:
         """The known shapes of the answers of an API's reads, asked of the store once for all functions of a prompt."""

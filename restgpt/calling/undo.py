@@ -102,7 +102,7 @@ def remedy(
     if operation.method == "POST":
         return _unmake(operation, arguments, made)
     if operation.method not in ("PUT", "PATCH", "DELETE"):
-        return Irreversible("the document shows no way back")
+        return Irreversible("the spec has no operation that undoes it")
     if earlier["known"] == "unread":
         return Irreversible("how it was before could not be read")
     if operation.method == "DELETE":
@@ -252,7 +252,7 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Targe
             continue
         path = {name: known[name] for name in variables(maker.path)}
         body = {name: value for name, value in before.items() if name in _fields(maker) and value is not None}
-        caution = "What comes back has a new id, and nothing that hung on the old one."
+        caution = "It is made again with a new id; what belonged to the old one stays deleted."
         found = _checked(Remedy(maker, {"path": path, **({"query": query} if query else {}), "body": body}, caution))
         if isinstance(found, Remedy):
             return found
@@ -269,7 +269,7 @@ def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> R
     names = list(variables(deleter.path))
     new_id = _new_id(operation, names[-1], made, deleter)
     if new_id is None:
-        return Irreversible("the answer does not say the id of what it made")
+        return Irreversible("the response has no id of what it made")
     record = _record(made.body, _noun(operation))
     known = {**record, **(arguments.get("path") or {}), names[-1]: new_id}
     path = {name: known[name] for name in names if name in known}

@@ -154,7 +154,7 @@ def functions(
             shown = functions_of(run, [find_operation(operation, loaded)], text)
     terminal.document({"instruction": text, "functions": shown})
     terminal.answer(shown)
-    terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one answer")
+    terminal.note("* required, ? not always there; pages=20 reads up to 20 pages of a list as one response")
 
 
 @api.command()

@@ -154,7 +154,7 @@ def sources_of(recipe: Recipe, named: Sources, settings: "Settings") -> "tuple[S
     if missing := [name for key, name in used.items() if key not in loaded]:
         raise UsageError(
             f"The recipe {recipe.name} uses the API {missing[0]}, but the given documents are those of "
-            f"{', '.join(api.name for api in apis)}. Give the document of {missing[0]} with --spec, or its entry in "
+            f"{', '.join(api.name for api in apis)}. Give the spec of {missing[0]} with --spec, or its entry in "
             "apis.yaml with --api."
         )
     return sources, apis

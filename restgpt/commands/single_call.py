@@ -58,7 +58,7 @@ def resources_of(record: "ThreadRecord", settings: "Settings", persistence: "Per
 
     if record.sources.is_empty:
         raise UsageError(
-            f"The documents of the APIs of thread {record.thread} were given as texts, so they cannot be loaded here. "
+            f"The specs of the APIs of thread {record.thread} were given as texts, so they cannot be loaded here. "
             "Go on with it in the program that began it."
         )
     context = checked_settings(Context, record.context)
@@ -102,7 +102,7 @@ def resume(
     client, thread = client_of(record, settings, persistence), record.thread
     is_decided = verdict.is_given
     # An answer comes first: going on with the thread would send what it may reject.
-    standing = client.question(thread) if is_decided else client.standing(thread)
+    standing = client.question(thread) if is_decided else client.outcome(thread)
     if is_decided and not isinstance(standing, Pending):
         raise UsageError(f"No request waits for a decision in thread {thread}.")
     report(terminal, decided(client, standing, answering(client, terminal, verdict if is_decided else None)))

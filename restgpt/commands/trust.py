@@ -198,7 +198,7 @@ def forget(
     terminal: Terminal,
     kind: Annotated[
         Literal["permissions", "notes", "shapes"],
-        typer.Argument(help="What you permitted, what servers demanded, or the shapes of the answers of all APIs."),
+        typer.Argument(help="What you permitted, what servers demanded, or the shapes of the responses of all APIs."),
     ],
     operation: OperationFilter = None,
     name: ApiFilter = None,

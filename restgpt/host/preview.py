@@ -133,7 +133,7 @@ def _outcome(called: Called) -> str:
         case "rejected":
             return "not sent."
         case "failed":
-            return "no answer."
+            return "no response."
     return f"HTTP {called.status_code}{'' if called.ok else ', an error'}."
 
 

@@ -228,7 +228,7 @@ class ServedThreads:
 
         Not after a `decision` that rejects what is not asked any more: to go on could send what was approved since.
         Raises `OutdatedDecisionError` for that, `UnbegunThreadError`, `DeletedThreadError`, `ThreadBusyError`, and what
-        `Client.standing` raises.
+        `Client.outcome` raises.
         """
         record = self._find(thread)
         try:
@@ -302,7 +302,7 @@ class ServedThreads:
                 raise OutdatedDecisionError(record.thread)
         run = self._runs.get(record.kind)
         if run is None:
-            return cast("Standing", self._client.standing(record.thread))
+            return cast("Standing", self._client.outcome(record.thread))
         return run.standing(record)
 
     def _find(self, thread: str) -> ThreadRecord:

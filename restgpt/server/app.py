@@ -169,7 +169,7 @@ REFUSED = (
 
 CLOSED = (
     "The store of this server holds what RestGPT keeps for all its clients: permissions, the journal of changes, and "
-    "the answers of APIs. So no client reads or writes it."
+    "the responses of APIs. So no client reads or writes it."
 )
 
 

@@ -264,7 +264,7 @@ def _call(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _handle(call: Mapping[str, Any]) -> str:
     handle = (call.get("response") or {}).get("handle")
     if not handle:
-        raise UnknownCallError("The call has no answer.")
+        raise UnknownCallError("The call has no response.")
     return str(handle)
 
 

@@ -45,7 +45,7 @@ TURNING = frozenset({"page", "offset", "cursor"})
 # What is said of an argument for the version of a resource, by its header in lower case.
 CONDITIONS = {
     "if-match": "is not sent by itself; where a change must meet the version that was read, pass "
-    "headers(answer)['etag'] of that answer.",
+    "headers(response)['etag'] of that response.",
     "if-unmodified-since": "is not sent by itself.",
 }
 # Words of a state, and last parts of a path, with which a change ends something that stays there to be read.

@@ -214,7 +214,7 @@ TITLES = [
 @pytest.mark.parametrize("title", TITLES)
 def test_the_title_of_an_api_stays_a_name_in_its_label(title: str) -> None:
     shown = described(document=changed_document(lambda found: found["info"].update(title=title)))
-    [line] = [line for line in own_lines(shown) if line.startswith("What it does, by the document of ")]
+    [line] = [line for line in own_lines(shown) if line.startswith("What it does, by the spec of ")]
     assert line.endswith(":")
     assert not set(line) & set("[]()#\n\u2028")
     assert "www." not in line
@@ -235,10 +235,10 @@ def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
         body={"note": "new"},
     )
     lines = unmarked(shown)
-    assert lines[lines.index("What it does, by the document of notes:") + 2] == "Changes a note"
+    assert lines[lines.index("What it does, by the spec of notes:") + 2] == "Changes a note"
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
-    assert lines[lines.index("Changes, by an answer of notes:") + 3] == 'note: "old" → "new"'
-    assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in an answer of get_customer (crm)"
+    assert lines[lines.index("Changes, by a response of notes:") + 3] == 'note: "old" → "new"'
+    assert lines[lines.index("Where values come from:") + 2] == "body.iban: iban in a response of get_customer (crm)"
 
 
 def test_a_question_about_the_same_request_says_how_it_was_answered_before() -> None:

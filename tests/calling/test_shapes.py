@@ -218,4 +218,4 @@ def test_fields_of_a_body_that_the_document_leaves_open_are_known_from_answers(s
     assert shapes.sent(order) == ""
     answer = {"tags": [{"id": 1}], "cart": {"items": [{"sku": "A-1", "count": 2}], "note": {"by": "me"}}}
     shapes.learn(operation("read_cart", CART), answer)
-    assert shapes.sent(order) == "items, as answers show it: [{sku: str, count: int}]"
+    assert shapes.sent(order) == "items, as responses show it: [{sku: str, count: int}]"

@@ -189,7 +189,7 @@ def test_the_time_that_the_owner_states_is_beside_today(role: str) -> None:
     }
     model = by_role(script)
     agent(model, shop("A shop. The current time is 2024-05-15 15:00 EST."), today="2024-01-01").ask("Look")
-    stated = "the document of shop states the time 2024-05-15 15:00 EST, which counts there"
+    stated = "the spec of shop states the time 2024-05-15 15:00 EST, which counts there"
     assert f"Today is 2024-01-01, a Monday; {stated}." in told(model, role)
 
 

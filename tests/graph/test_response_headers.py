@@ -94,5 +94,5 @@ def test_the_question_names_the_header_that_an_id_comes_from() -> None:
         graph.invoke({"instruction": "Make a note, and delete it again"}, config)
         asked: Any = graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
     [action] = asked["__interrupt__"][0].value["action_requests"]
-    assert "path.id: header location of an answer of make_note" in action["description"]
-    assert "stands in nothing" not in action["description"]
+    assert "path.id: header location of a response of make_note" in action["description"]
+    assert "is in nothing" not in action["description"]

@@ -8,7 +8,7 @@ from restgpt.calling.execution import FIRST_PAGE
 from restgpt.calling.record import Request
 from restgpt.nodes.state.results import notices_of
 
-OTHER = "the answer differs from its documented schema at /items"
+OTHER = "the response differs from its documented schema at /items"
 
 
 def request(wanted: str, pages: int = 1, result: str = "", **query: Any) -> Request:

@@ -54,7 +54,7 @@ def test_a_change_that_failed_is_a_repetition() -> None:
 
 
 def test_programs_are_compared_by_their_code_and_how_they_ended() -> None:
-    first = ran("print(f())", "The program failed.\nKeyError: 'x'\nShapes of the answers:\nf (status 200): {…}")
+    first = ran("print(f())", "The program failed.\nKeyError: 'x'\nShapes of the responses:\nf (status 200): {…}")
     again = ran("print(f()) ", "The program failed.\nKeyError: 'x'\nRead: f")
     other = ran("print(f())", "The program failed.\nValueError: y")
     assert times([first, again, other, ran("print(g())", "The program failed.\nKeyError: 'x'")]) == [1, 2, 1, 1]

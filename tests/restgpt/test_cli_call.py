@@ -205,7 +205,7 @@ def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldSer
     renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
     code, screen = cli.on_a_terminal(*renamed, prompt="[l]ater?", answer="a")
     assert code == 0
-    assert "Changes, by an answer of team-board:" in screen
+    assert "Changes, by a response of team-board:" in screen
     assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]
     [spec] = cli("threads", "--json").document["threads"][0]["sources"]["specs"]
     assert spec == Path(TOY).resolve().as_uri()

@@ -93,7 +93,7 @@ def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Boa
     assert "102" not in board.tasks()
     with pytest.raises(OutdatedDecisionError, match="answered already"):
         client.decide(waiting, "approve")
-    assert client.standing(waiting.thread) == called
+    assert client.outcome(waiting.thread) == called
     assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
 
 
@@ -147,7 +147,7 @@ def test_bad_arguments_and_unknown_threads_are_clear_errors(client: Client, boar
     with pytest.raises(ArgumentError, match="task_id"):
         client.call("delete_task", {"path": {"task_id": "none"}})
     with pytest.raises(UnknownThreadError, match="no thread nothing"):
-        client.standing("nothing")
+        client.outcome("nothing")
     assert board.calls() == []
 
 
@@ -182,7 +182,7 @@ def test_a_durable_client_finds_what_another_process_left(board: Board, tmp_path
     with Client.durable([board.api], settings=settings) as client:
         waiting = pending(client)
     with Client.durable([board.api], settings=settings) as client:
-        assert client.standing(waiting.thread) == waiting
+        assert client.outcome(waiting.thread) == waiting
         assert client.decide(waiting, "approve").ok
     assert "102" not in board.tasks()
 

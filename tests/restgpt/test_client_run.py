@@ -39,13 +39,13 @@ def test_a_program_of_reads_gives_its_report_and_its_calls(client: Client) -> No
     assert (done.ok, done.end, done.text) == (True, "report", "4")
     assert [(call.operation, call.state, call.ok) for call in done.calls] == [("list_projects", "sent", True)]
     assert len(done.calls[0].json["items"]) == 4
-    assert client.standing(done.thread) == done
+    assert client.outcome(done.thread) == done
 
 
 def test_a_change_of_a_program_is_decided_like_any_other_and_can_be_undone(client: Client, board: Board) -> None:
     question = waiting(client.run(f"{ADD}print(made['title'])"))
     assert question.program is not None
-    assert client.standing(question.thread) == question
+    assert client.outcome(question.thread) == question
     done = ran(client.decide(question, "approve"))
     assert done.text == "Buy soil"
     undone = client.decide(waiting(client.undo(done.thread)), "approve")
@@ -143,7 +143,7 @@ def test_another_process_can_decide_and_go_on(board: Board) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
     question = waiting(Client([board.api], checkpointer=saver, store=store).run(f"{ADD}print(made['title'])"))
     other = Client([board.api], checkpointer=saver, store=store)
-    assert other.standing(question.thread) == question
+    assert other.outcome(question.thread) == question
     done = ran(other.decide(Pending.from_json(question.to_json()), "approve"))
     assert (done.text, other.body(done.handle).text()) == ("Buy soil", "Buy soil")
     with pytest.raises(OutdatedDecisionError):

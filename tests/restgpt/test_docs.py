@@ -217,3 +217,27 @@ def test_the_figures_of_the_first_screen_are_those_of_the_scores() -> None:
     scores = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
     assert len(figures) == 2
     assert [figure for figure in figures if f"| {figure} |" not in scores] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake interpreter is a shell script")
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_set_up_prints_a_line_for_each_step_and_the_end_of_its_log_where_one_fails(
+    tmp_path: Path, fails: bool
+) -> None:
+    for name in ("Makefile", "setup.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("restgpt-bench", "restgpt-functions"):
+        (tmp_path / name).mkdir()
+        shutil.copy(ROOT / name / "pyproject.toml", tmp_path / name)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("fake", ".venv/bin/python"):
+        script = f'[ "$2" = pip ] || exit 0\nfor n in $(seq 700); do echo "line $n of pip"; done\nexit {int(fails)}\n'
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    command = ["make", "setup", f"PYTHON={tmp_path / 'fake'}", "VENV=.venv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if " of 3: " in line] == lines[: 2 if fails else 3]
+    assert (done.returncode != 0, "line 700 of pip" in lines) == (fails, fails)
+    assert len(lines) < (40 if fails else 5)
+    assert "line 1 of pip" in (tmp_path / ".venv" / "setup.log").read_text(encoding="utf-8").splitlines()

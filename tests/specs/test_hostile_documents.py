@@ -81,7 +81,7 @@ def test_arguments_of_a_schema_that_is_too_complex_are_sent(attack: Attack) -> N
 def test_an_answer_that_is_not_compared_with_its_schema_has_a_notice() -> None:
     operation = api_of("anyOf doubled", 60).operation("GET /things")
     found = response_warnings(operation, 200, Body(b'"x"', "application/json", "json"))
-    assert found == ["the answer was not compared with its documented schema, which is too complex"]
+    assert found == ["the response was not compared with its documented schema, which is too complex"]
 
 
 def test_a_schema_that_is_too_complex_is_a_problem_of_the_operation() -> None:

@@ -63,7 +63,7 @@ def _check_servers(api: Api, strangers: Sequence[str], confirm: Callable[[str], 
     if not strangers:
         return
     servers = " and ".join(strangers)
-    if not confirm(f"Log in at {servers}? The document of {api.name} names it; the API is at {own_servers(api)}."):
+    if not confirm(f"Log in at {servers}? The spec of {api.name} names it; the API is at {own_servers(api)}."):
         raise LoginError(
             f"you did not agree to log in to {api.name} at {servers}; agree at the terminal or with --yes, or name the "
             "server under auth_servers in apis.yaml"

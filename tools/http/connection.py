@@ -232,7 +232,7 @@ def fault_of(error: BaseException, exchange: Exchange, seconds: float) -> HttpFa
         return ResolveFault(f"the host {origin.host} has no address; check its name and the network")
     if not kinds & {"ConnectionError", "ProtocolError", "RemoteDisconnected", "IncompleteRead", "OSError"}:
         return BrokenFault(f"{origin} did not answer in HTTP ({type(error).__name__})", outcome_unknown=unknown)
-    return BrokenFault(f"the connection to {origin} broke before the answer was complete", outcome_unknown=unknown)
+    return BrokenFault(f"the connection to {origin} broke before the response was complete", outcome_unknown=unknown)
 
 
 class Decoder:
@@ -245,7 +245,7 @@ class Decoder:
         if len(self._names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in self._names):
             # The encoding is shown whole or not at all: redaction would not recognise a part of a secret.
             named = repr(encoding) if len(encoding) <= LONGEST_ENCODING else "something"
-            raise BoundFault(f"{origin} compressed its answer as {named}, which was not asked for")
+            raise BoundFault(f"{origin} compressed its response as {named}, which was not asked for")
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if self._names else None
         self._seen = b""
         self._members = 1
@@ -273,7 +273,7 @@ class Decoder:
                     self._members += 1
                     if self._members > MOST_MEMBERS:
                         raise BoundFault(
-                            f"{self._origin} sent more than {MOST_MEMBERS:,} compressed pieces in one answer"
+                            f"{self._origin} sent more than {MOST_MEMBERS:,} compressed pieces in one response"
                         )
                     self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
                 parts.append(self._inflater.decompress(chunk, left))

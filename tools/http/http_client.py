@@ -259,7 +259,7 @@ class _RetryLoop:
                 if outcome is None:
                     raise
                 return self._redacted(outcome)
-            self._tries.append("no answer" if isinstance(outcome, HttpFault) else str(outcome.status))
+            self._tries.append("no response" if isinstance(outcome, HttpFault) else str(outcome.status))
             wait = self._wait_before_next(outcome, rate_limit)
             self._outcome_unknown |= self._may_have_acted(outcome, GATEWAY if wait is None else GATEWAY | {503})
             if wait is None:
@@ -571,7 +571,7 @@ def _read_body(
             break
     is_short = _is_less(received, expected) and "transfer-encoding" not in headers
     if is_short or exchange.was_aborted or not decoder.is_complete:
-        raise BrokenFault(f"the connection to {exchange.origin} ended before the answer was complete; try again")
+        raise BrokenFault(f"the connection to {exchange.origin} ended before the response was complete; try again")
     return False
 
 

@@ -475,7 +475,7 @@ class PageWalk:
         if items and (
             page.more or (is_short and _Request(self._operation, self._asked[-1], self._asked[0]).is_of_pages)
         ):
-            return NOT_WHOLE.format("the answer says that more follows, but not how to ask for it")
+            return NOT_WHOLE.format("the response says that more follows, but not how to ask for it")
         return ""
 
 

@@ -242,7 +242,7 @@ def unavailable(error: BaseException, model: object = None) -> ModelUnavailableE
     status, variable = status_of(error), _variable(model)
     if is_unreadable(error) and status is None:
         return ModelUnavailableError(
-            f"The model's server gave an answer that no chat model gives ({type(error).__name__}). Check the model's "
+            f"The model's server sent a response that no chat model sends ({type(error).__name__}). Check the model's "
             f"name and {variable}, or the provider's own settings: another kind of server may answer there."
         )
     if status is None and "Timeout" in type(error).__name__:

@@ -236,7 +236,7 @@ def _printed_dict(text: str) -> Any:
 
 
 ECHO = (
-    "It is a call or a program that stands in an answer of an API. Is this the answer? Then `decision: end`, with it "
+    "It is a call or a program that stands in a response of an API. Is this the answer? Then `decision: end`, with it "
     "in `text`. If the user wants it to be carried out, give the same reply again."
 )
 """What a model is told of such a reply, once."""

@@ -267,8 +267,8 @@ def response_warnings(operation: Operation, status: int, body: Body) -> list[str
     with within(allowed_steps(value), operation.document.allowance) as effort:
         found = validate(value, schema, "")
     if effort.is_spent or schema == TOO_COMPLEX:
-        note = [*note, "the answer was not compared with its documented schema, which is too complex"]
-    return [*note, *(f"the answer differs from its documented schema at {item}" for item in found[:3])]
+        note = [*note, "the response was not compared with its documented schema, which is too complex"]
+    return [*note, *(f"the response differs from its documented schema at {item}" for item in found[:3])]
 
 
 def _is_told(operation: Operation, status: int) -> bool:

@@ -106,7 +106,7 @@ def _is_envelope(value: Mapping[str, Any]) -> bool:
 
 def _several(lists: Iterable[str]) -> str:
     names = [str(name) for name in lists]
-    return f"this answer has several lists: {listed(names)}; name the one to take, such as rows(answer[{names[0]!r}])"
+    return f"this response has several lists: {listed(names)}; name the one to take, as rows(response[{names[0]!r}])"
 
 
 def field(item: Any, *names: str, default: Any = _REQUIRED) -> Any:

@@ -102,7 +102,7 @@ _PROBLEMS = {
     ),
     "large": "The arguments of the calls that wait here are too large together. Make fewer of these calls at once.",
     "answers": (
-        "The answers of the program's calls have {size:.0f} MB together, and a program can hold at most {most:.0f} MB. "
+        "The responses to the program's calls have {size:.0f} MB together, and a program can hold {most:.0f} MB. "
         "Ask for less: filters, fewer fields, fewer pages, fewer calls."
     ),
 }
@@ -355,7 +355,7 @@ class Session:
             return self._api_error(call, f"{call.function}: {error}", entry.status, None)
         if entry.given == "error":
             told = f"{entry.note} {_told(value)}".strip()
-            said = f"{call.function} answered {entry.status}" if entry.status else f"{call.function} got no answer"
+            said = f"{call.function} answered {entry.status}" if entry.status else f"{call.function} got no response"
             return self._api_error(call, f"{said}: {told[:SOURCE]}" if told else said, entry.status, value)
         return {"return_value": [len(self._answers) - 1, value, False]}
 
@@ -374,7 +374,7 @@ class Session:
         kept = [self._answers[number] for number in numbers if 0 <= number < len(self._answers)]
         found = [(line, _bounded(entry.headers)) for line, entry in kept]
         if not found:
-            raise LookupError("no call gave this value: headers() takes the answer of a call as it came")
+            raise LookupError("no call gave this value: headers() takes the response to a call as it came")
         if any(headers != found[0][1] for _, headers in found):
             lines = ", ".join(str(line) for line, _ in found[:5])
             raise LookupError(f"the calls on lines {lines} gave one value: ask for headers() right after each of them")

@@ -150,7 +150,7 @@ _HEADLINES: Mapping[Status, str] = {
     Status.INPUT_TOO_LARGE: "The response is too large for the sandbox.",
     Status.INPUT_TOO_DEEP: "The response is nested too deeply to be read as JSON.",
     Status.CRASHED: "The code ended its process before it finished.",
-    Status.PAUSED: "The program waits for answers, or was ended before it finished.",
+    Status.PAUSED: "The program waits for responses, or was ended before it finished.",
     Status.UNSUPPORTED: "The code uses something that this Python does not have.",
     Status.SANDBOX_UNAVAILABLE: "Code cannot be run on this machine.",
     Status.INTERNAL_ERROR: "The sandbox failed.",

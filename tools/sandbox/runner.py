@@ -116,8 +116,8 @@ MOST_NAMES = 300
 """The maximum number of function names that a check compares a wrong name with."""
 
 _DIVERGED = (
-    "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its answer "
-    "cannot be used. A program must do the same in every run."
+    "Line {line}: {source}\nThe call of {function} has other arguments than when the program ran before, so its "
+    "response cannot be used. A program must do the same in every run."
 )
 
 

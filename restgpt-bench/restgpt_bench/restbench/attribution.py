@@ -204,7 +204,7 @@ def _value_missing(trail: Trail) -> bool:
 
 
 def _api_failed(trail: Trail) -> bool:
-    """The last request of the missing operation got no answer, or one of 5xx."""
+    """The last request of the missing operation got no response, or one of 5xx."""
     tried = [request for request in trail.requests if trail._shape(request) == trail.missing]
     if not trail.missing or not tried:
         return False

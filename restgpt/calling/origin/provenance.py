@@ -430,7 +430,7 @@ def _origin(item: Provenance, line: int) -> str:
     places = _places_text(item.get("places", ()))
     origin = {
         "user": "you said it",
-        "document": "the API's document fixes it",
+        "document": "the API's spec fixes it",
         "model": "the model wrote it",
         "response": places,
         "program": f"computed by the program{f' in line {line}' if line else ''}{f' from {places}' if places else ''}",
@@ -445,7 +445,7 @@ def _places_text(places: Sequence[Place]) -> str:
         header = place.get("header")
         name = f"header {named(header)} of" if header else f"{named(_field(place))} in"
         told.setdefault(name, []).append(_answerer(place))
-    return "; ".join(f"{name} an answer of {', also of '.join(answerers)}" for name, answerers in told.items())
+    return "; ".join(f"{name} a response of {', also of '.join(answerers)}" for name, answerers in told.items())
 
 
 def _field(place: Place) -> str:

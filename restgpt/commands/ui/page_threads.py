@@ -423,7 +423,7 @@ class PageThreads:
 
         def parts() -> Iterator[Part]:
             if answers is None:
-                client.standing(record.thread)
+                client.outcome(record.thread)
             else:
                 client.resume(record.thread, answers)
             yield "values", {}

@@ -91,7 +91,7 @@ def test_a_value_from_an_answer_has_its_handle_and_pointer() -> None:
     [item] = trace(OPERATION, arguments, said="pay", responses=answers)
     places = [{"handle": "h1", "at": "/people/0/iban"}]
     assert item == {"pointer": "/body/to/0/iban", "origin": "response", "places": places}
-    assert described([item])[0] == "body.to.0.iban: iban in an answer of the API"
+    assert described([item])[0] == "body.to.0.iban: iban in a response of the API"
 
 
 def test_number_and_text_are_the_same_and_a_text_has_no_fields() -> None:
@@ -232,8 +232,8 @@ def test_a_computed_text_names_the_longest_values_it_contains() -> None:
     assert item == {"pointer": "/body/x", "origin": "program", "places": places}
     [named] = with_operations([item], {"h2": "list_people", "h1": "get_shop"}, {})
     assert described([named])[0] == (
-        "body.x: computed by the program from name in an answer of list_people; iban in an answer of list_people; "
-        "prefix in an answer of get_shop"
+        "body.x: computed by the program from name in a response of list_people; iban in a response of list_people; "
+        "prefix in a response of get_shop"
     )
 
 
@@ -291,7 +291,7 @@ def test_several_operations_that_gave_the_value_are_all_named() -> None:
     answers = [("h3", {"id": 4711}), ("h2", {"id": 4711}), ("h1", [{"id": 4711}])]
     [item] = trace(OPERATION, {"path": {"id": 4711}}, said="pay", responses=answers)
     [named] = with_operations([item], {"h3": "get_order", "h2": "get_order", "h1": "list_orders"}, {"h1": "Shop"})
-    assert described([named])[0] == "path.id: id in an answer of get_order, also of list_orders (Shop)"
+    assert described([named])[0] == "path.id: id in a response of get_order, also of list_orders (Shop)"
 
 
 def test_what_a_program_computed_is_not_the_users() -> None:

@@ -115,12 +115,12 @@ def test_what_a_post_made_is_deleted_by_the_id_in_its_answer(api: Api, made: Mad
 )
 def test_a_location_that_is_no_url_or_lost_a_secret_names_no_id(api: Api, location: str) -> None:
     found = way_back(api, "POST /orders", {"body": {"item": "tea"}}, made=Made({}, location))
-    assert found == "the answer does not say the id of what it made"
+    assert found == "the response has no id of what it made"
 
 
 @pytest.mark.parametrize("made", [Made(), Made({"customer": {"id": "c1"}}), Made([{"id": "o7"}]), Made({"id": True})])
 def test_an_id_is_never_guessed(api: Api, made: Made) -> None:
-    assert way_back(api, "POST /orders", {}, made=made) == "the answer does not say the id of what it made"
+    assert way_back(api, "POST /orders", {}, made=made) == "the response has no id of what it made"
 
 
 def test_a_thing_may_be_made_below_its_parent_and_deleted_at_the_top(api: Api) -> None:

@@ -277,7 +277,7 @@ def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_
     [action] = pause.value["action_requests"]
     assert (shop.requests, Permissions(store).listed()) == ([], [])
     lines = unmarked(action["description"])
-    assert any(line.startswith("the document of the API has changed since the question") for line in lines)
+    assert any(line.startswith("the API's spec has changed since the question") for line in lines)
     assert "The user hears of it." in lines
     assert waiting(resume(again(asked, shop, changed, store), ONLY_READS)) == ["search_orders"]
     assert Permissions(store).reads(shop.api(changed).operation("find_user"))

@@ -203,5 +203,5 @@ def test_an_edited_call_that_is_sent_without_an_answer_is_refused_with_the_place
     agent = changer(board)
     agent.ask("Let Noor own project 2")
     [kept] = agent.state["requests"]
-    with pytest.raises(StateError, match=r"requests\[0\].*has the status of its answer in `response`"):
+    with pytest.raises(StateError, match=r"requests\[0\].*has the status of its response in `response`"):
         agent.graph.update_state(agent.config, {"requests": [{**kept, "status": "sent"}]}, as_node="parser")

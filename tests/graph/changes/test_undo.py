@@ -144,10 +144,10 @@ def test_what_cannot_be_undone_is_said_and_the_rest_goes_back(board: Board, home
     carry_out(board, home, errand)
     [entry] = [entry for entry in entries(home) if entry["request"]["method"] == "PATCH"]
     with open_persistence(Settings(home=home)) as kept:
-        Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the document shows no way back"})
+        Journal(kept.store, THREAD).note(entry["id"], undo={"reason": "the spec has no operation that undoes it"})
     ran = Cli(home)("undo", THREAD, "--approve", "--json")
     assert ran.code == 1
-    assert [left["reason"] for left in ran.document["left"]] == ["the document shows no way back"]
+    assert [left["reason"] for left in ran.document["left"]] == ["the spec has no operation that undoes it"]
     assert ran.document["undone"][0]["operation"] == "create_task"
     assert board.tasks()["101"]["title"] == "Later" != title
 
@@ -191,7 +191,7 @@ UNSURE = "Whether the API carried it out is not known: look before it is done ag
     [
         (("delete_item", {"id": 1}), [502, 404], "Tried 2 times: 502, then 404. ", "add_item"),
         (("put_item", {"id": 1, "name": "b"}), [504, 412], "Tried 2 times: 504, then 412. ", "put_item"),
-        (("put_item", {"id": 1, "name": "b"}), [0, 403], "Tried 2 times: no answer, then 403. ", "put_item"),
+        (("put_item", {"id": 1, "name": "b"}), [0, 403], "Tried 2 times: no response, then 403. ", "put_item"),
         (("add_item", {"name": "b"}), [502], "", ""),
     ],
 )

@@ -139,7 +139,7 @@ def test_a_program_that_stops_without_a_match_says_what_had_none(ask: Ask) -> No
 @pytest.mark.parametrize("fields", ["id,Status,owner", "id, owner", "owner", "id,owner,assignee.name"])
 def test_a_field_that_was_asked_for_and_did_not_come_is_told(ask: Ask, fields: str) -> None:
     done = ask(f"print(list_tickets(fields={fields!r})[0]['id'])")
-    assert done == "1\n(list_tickets: asked for with fields=: not in the answer: owner)"
+    assert done == "1\n(list_tickets: asked for with fields=: not in the response: owner)"
 
 
 @pytest.mark.parametrize("fields", ["id,status", "items(id,owner)", "*", "-owner", "assignee.name"])

@@ -209,7 +209,7 @@ def test_a_dry_run_says_where_it_does_not_know_what_comes_next(board: Board) -> 
     agent = programmer(board, code, writes="dry-run")
     answer = agent.ask("Add the task Chairs to project 1 and mark it as done")["answer"]
     assert answer.count("/tasks") == 1
-    assert "What would come next is not known: it depends on the answer to create_task" in answer
+    assert "What would come next is not known: it depends on the response to create_task" in answer
     assert "line 2" in answer
     assert board.calls() == []
 
@@ -231,7 +231,7 @@ print(made)
     agent = programmer(board, code, writes="dry-run")
     answer = agent.ask("Add Chairs to project 1 and Tables to project 2")["answer"]
     assert ("Chairs" in answer, "Tables" in answer) == (True, True)
-    assert "it depends on the answer to create_task" in answer
+    assert "it depends on the response to create_task" in answer
 
 
 def test_no_function_is_in_the_planners_prompt(board: Board) -> None:

@@ -52,7 +52,7 @@ def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Boa
     assert "ZeroDivisionError" in said
     assert "print(1 / (tasks['total'] - 24))" in said
     assert "so far 24" in said
-    assert "Shapes of the answers, with values of their first items:\nfind_tasks (status 200):" in said
+    assert "Shapes of the responses, with values of their first items:\nfind_tasks (status 200):" in said
     assert board.calls() == [FOUND]
 
 
@@ -133,7 +133,7 @@ def test_a_change_of_unknown_outcome_is_not_made_again_by_a_corrected_program(bo
     )
     agent = worker(board, made, careful)
     assert agent.ask(WISH, writes="allow")["answer"] == "Done."
-    assert "create_task got no answer" in agent.state["steps"][-1]["result"]
+    assert "create_task got no response" in agent.state["steps"][-1]["result"]
     assert board.calls() == [MADE]
 
 

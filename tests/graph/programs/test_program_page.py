@@ -73,10 +73,7 @@ def test_a_change_of_an_id_that_nobody_gave_is_asked_about_though_changes_are_al
     agent = asked(board, "Delete a task", program("delete_task(task_id=987654)"), writes="allow")
     [pause] = agent.graph.get_state(agent.config).interrupts
     [action] = pause.value["action_requests"]
-    assert (
-        "In the path, task_id stands in nothing that you, an answer or the API's document said."
-        in action["description"]
-    )
+    assert "In the path, task_id is in nothing that you, a response or the API's spec said." in action["description"]
     assert board.calls() == ["GET /tasks/{task_id} 404"]
 
 

@@ -59,7 +59,7 @@ print("There")
     text = action["description"]
     assert action["args"]["body"] == {"title": "Chairs", "assignee": "Björn", "hours": 70}
     assert "Line 4 of the program calls it:" in action["details"]
-    assert "body.assignee: owner in an answer of get_project" in action["details"]
+    assert "body.assignee: owner in a response of get_project" in action["details"]
     assert "body.assignee" not in text
     assert "body.hours: computed by the program in line 4" in text
     origins = {item["pointer"]: item["origin"] for item in action["provenance"]}
@@ -180,7 +180,7 @@ def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Boar
     code = "task = rows(find_tasks())[0]\nupdate_task(task_id=task['id'], body={'hours': 1})\nprint('Done')"
     [action] = actions(programmer(board, code).ask("Shorten the first task"))
     lines = unmarked(action["description"])
-    assert lines[lines.index("Changes, by an answer of team-board:") + 2].startswith('title "')
+    assert lines[lines.index("Changes, by a response of team-board:") + 2].startswith('title "')
     assert not any(line.startswith("path.task_id: ") for line in lines)
     code = "shed = rows(list_projects())[1]\ncreate_task(project_id=shed['id'], body={'title': 'Moss'})\nprint('Done')"
     [action] = actions(programmer(board, code).ask("Add the task Moss of 2 hours to the second project"))

@@ -316,7 +316,7 @@ def test_the_planner_goes_on_where_a_recipe_stops_before_its_change(board: Board
     shown = str(prompt[-1].text)
     assert "There is no project Winter time." in shown
     assert '"project": "Winter time"' in shown
-    assert "Shapes of the answers, with values of their first items:" in shown
+    assert "Shapes of the responses, with values of their first items:" in shown
     assert json.loads(str(prompt[-2].text))["text"] == made.program.strip()
     assert "find_tasks(" in str(prompt[0].text)
     # The planner's program gets the answer that the recipe had read.
@@ -333,7 +333,7 @@ def test_only_a_run_that_a_model_can_heal_compares_answers_with_their_schemas(bo
         agent.ask(given(made, heals=heals))
         [step] = agent.graph.get_state(agent.config).values["steps"]
         found.append(step["requests"][0]["response"]["notices"])
-    assert "the answer differs from its documented schema at /items/0/name" in found[0][0]
+    assert "the response differs from its documented schema at /items/0/name" in found[0][0]
     assert found[1] == []
 
 
@@ -446,7 +446,7 @@ def test_inputs_that_the_planner_chose_are_not_the_users_words(board: Board) -> 
     made = recipe(board.api, code, ("delete_task",), inputs=inputs)
     chosen = choosing(board, choice(task=101), recipes=[made])
     [pause] = chosen.ask("Delete a task")["__interrupt__"]
-    assert "In the path, task_id stands in nothing" in pause.value["action_requests"][0]["description"]
+    assert "In the path, task_id is in nothing" in pause.value["action_requests"][0]["description"]
     assert board.calls() == ["GET /tasks/{task_id} 200"]
     kitchen = Kitchen(made, board)
     kitchen.run({"task": 101}, writes="allow")

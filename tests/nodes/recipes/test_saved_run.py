@@ -72,7 +72,7 @@ def test_a_report_that_depends_on_no_answer_is_not_saved() -> None:
             'person = search_person(query="Satyajit Ray")["results"][0]\n'
             'person_movie_credits(person_id=person["id"])\nprint("He directed 14 movies.")',
         )
-        with pytest.raises(NotSavableError, match="depends on no answer"):
+        with pytest.raises(NotSavableError, match="depends on no response"):
             run.saved()
 
 
@@ -118,7 +118,7 @@ def test_a_run_of_which_an_answer_is_not_kept_any_more_is_not_saved(board: Board
     agent.ask("What is project 1 called?")
     for item in agent.graph.store.search(("restgpt", "bodies")):  # type: ignore[union-attr]
         agent.graph.store.delete(item.namespace, item.key)  # type: ignore[union-attr]
-    assert "The answer to get_project is not kept any more" in refusal(board, agent)
+    assert "The response to get_project is not kept any more" in refusal(board, agent)
 
 
 def test_the_newest_turn_is_saved(board: Board) -> None:
@@ -132,7 +132,7 @@ def test_a_dry_run_that_ended_before_its_end_is_not_saved(board: Board) -> None:
     code = 'made = create_project(body={"name": "Garden"})\ncreate_task(project_id=made["id"], body={"title": "Soil"})'
     agent = programmer(board, code, writes="dry-run")
     agent.ask("Make the project Garden with the task Soil")
-    assert "a dry run that ended where it needed an answer" in refusal(board, agent)
+    assert "a dry run that ended where it needed a response" in refusal(board, agent)
 
 
 def test_a_dry_run_that_came_to_its_end_is_saved_and_asks_when_it_runs(board: Board) -> None:

@@ -118,7 +118,7 @@ def test_an_id_in_the_notes_of_the_user_may_stay_a_constant() -> None:
 )
 def test_a_report_that_no_answer_can_change_is_refused(report: str) -> None:
     code = f'items = find_items(query="Lamp")["items"]\nget_item(item_id=items[0]["id"])\nprint({report})'
-    with pytest.raises(NotSavableError, match="depends on no answer"):
+    with pytest.raises(NotSavableError, match="depends on no response"):
         recipe_of(code, "Which is the Lamp?")
 
 
@@ -164,5 +164,5 @@ def test_the_recipe_names_its_api_and_has_a_key_of_each_operation() -> None:
 
 def test_a_report_that_a_lookup_does_not_decide_is_still_refused() -> None:
     code = "item = one(find_items(query='Lamp')['items'], name='Red Lamp')\nprint('Ada owns it.')"
-    with pytest.raises(NotSavableError, match="depends on no answer"):
+    with pytest.raises(NotSavableError, match="depends on no response"):
         saved(finished(code, "Who owns the Red Lamp?"), name="owner", at="2024-05-01")

@@ -90,7 +90,7 @@ def test_no_text_of_an_answer_stands_outside_of_its_marks() -> None:
 
 def test_an_error_of_the_api_and_a_call_without_an_answer_say_so() -> None:
     assert preview(called(body({"error": "no"}), status=404)).text.startswith("list_rows: HTTP 404, an error.")
-    for state, text in (("held", "dry run"), ("rejected", "not sent."), ("failed", "no answer.")):
+    for state, text in (("held", "dry run"), ("rejected", "not sent."), ("failed", "no response.")):
         record = {"operation": "list_rows", "status": state, "safe": False, "note": "because", "response": {}}
         shown = preview(Called(cast(CallRecord, record)))
         assert text in shown.text

@@ -246,7 +246,7 @@ def test_what_waits_is_marked_as_data(opened: Opener, era: str, toy: WorldServer
     text = text_of(called(opened, era, "change_operation", {"operation": "update_task", "arguments": given}))
     opening = text.index("<question-")
     mark = text[opening + 1 : text.index(">", opening)]
-    assert opening < text.index("Changes, by an answer of") < text.index(f"</{mark}>")
+    assert opening < text.index("Changes, by a response of") < text.index(f"</{mark}>")
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class Change:
         """Send the change, and remove what the sender's run has written to the thread after that."""
         with self._client() as (client, kept):
             newest = client.graph_of(self.thread).get_state(thread_config(self.thread)).config["configurable"]
-            assert client.standing(self.thread).ok
+            assert client.outcome(self.thread).ok
             saver: Any = kept.checkpointer
             with saver.cursor() as cursor:
                 last = newest["checkpoint_id"]
@@ -123,7 +123,7 @@ class Change:
         """Return how the thread stands in the end."""
         with self._client() as (client, _):
             try:
-                return "asked" if client.question(self.thread) else str(client.standing(self.thread).state)
+                return "asked" if client.question(self.thread) else str(client.outcome(self.thread).state)
             except UnknownThreadError:
                 return "deleted"
 

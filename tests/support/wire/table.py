@@ -57,10 +57,10 @@ writes this page.
   is idempotent after 408, 425, 502, 503, 504 or a lost connection, and a request that only reads after 500. It does
   not retry any other POST or PATCH of unknown outcome, unless it has an idempotency key.
   So one approval of a change may send it up to four times, if the API refuses it with 429 each time; `retry_429: false`
-  in `apis.yaml` switches that off for an API. A change that is refused in the end, after a try that got no answer, or
+  in `apis.yaml` switches that off for an API. A change that is refused in the end, after a try that got no response, or
   502, 503 or 504, may have been made: that is said with its tries, and `restgpt undo` offers to reverse it.
-- Interim answers (1xx) are read over; 101 is an error. A body is decoded by its charset only if that is a common one of
-  IANA, so not by `utf-7` or Python's `punycode`.
+- Interim responses (1xx) are read over; 101 is an error. A body is decoded by its charset only if that is a common one
+  of IANA, so not by `utf-7` or Python's `punycode`.
 - RestGPT follows redirects of GET and HEAD, to the servers of the API and to configured hosts, and of a
   [confirmed read by POST](security.md#requests-that-read-by-post) with 307 or 308 on its own origin. It sends
   credentials to the same origin only. It connects to private addresses only for base URLs, documents of this machine,

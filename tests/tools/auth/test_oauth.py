@@ -614,9 +614,7 @@ def test_a_login_at_another_server_is_asked_about_and_the_server_is_kept(rig: Ri
         logged_in(found, rig.known, confirm=False)
     rig.authority.script([token("a-token", refresh_token="r-token", expires_in=1), token("b-token", expires_in=1)])
     [question] = logged_in(found, rig.known, confirm=True)
-    assert (
-        question == f"Log in at {rig.authority.url}? The document of music names it; the API is at {rig.service.url}."
-    )
+    assert question == f"Log in at {rig.authority.url}? The spec of music names it; the API is at {rig.service.url}."
     assert rig.send(found)[0] == 200
     assert parse_qs(rig.authority.arrived[1].body.decode())["refresh_token"] == ["r-token"]
 

@@ -618,7 +618,7 @@ def test_a_change_that_was_tried_again_after_an_uncertain_answer_may_have_been_m
 ) -> None:
     echo.script([Canned(status=status, close=not status) for status in statuses])
     reply = send(operation(echo.url, method), Clock().client())
-    assert (reply.tries, reply.outcome_unknown) == (tuple(str(item or "no answer") for item in statuses), unknown)
+    assert (reply.tries, reply.outcome_unknown) == (tuple(str(item or "no response") for item in statuses), unknown)
 
 
 def test_a_change_whose_next_try_does_not_arrive_may_have_been_made_by_the_one_before() -> None:

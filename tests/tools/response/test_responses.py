@@ -144,8 +144,8 @@ def documented() -> Operation:
     ("answer", "notice"),
     [
         (reply(b'{"id":1}'), None),
-        (reply(b'{"id":"1"}'), "the answer differs from its documented schema at /id: must be integer"),
-        (reply(b"[]"), "the answer differs from its documented schema at /: must be object"),
+        (reply(b'{"id":"1"}'), "the response differs from its documented schema at /id: must be integer"),
+        (reply(b"[]"), "the response differs from its documented schema at /: must be object"),
         (reply(b"hello", "text/plain"), "the document promises application/json, not text/plain"),
         (reply(b"{}", status=418), "the document does not mention status 418"),
         (reply(b"{}", status=422), None),
@@ -209,7 +209,7 @@ def test_patterns_are_not_tried_on_answers(store: BaseStore) -> None:
     schema = {"type": "array", "prefixItems": [{"type": "string", "pattern": "^[a-z]+$"}, closed, {"type": "integer"}]}
     stored = ResponseStore(store).put(reply(b'["UPPER", {"LONG": 1}, "text"]'), answering(schema))
     assert stored.notices == (
-        'the answer differs from its documented schema at /2: must be integer, not the string "text"',
+        'the response differs from its documented schema at /2: must be integer, not the string "text"',
     )
 
 

@@ -44,7 +44,7 @@ def test_rows_are_found_in_any_envelope(answer: object, expected: list[object]) 
 
 
 def test_rows_names_the_lists_of_an_answer_with_several() -> None:
-    with pytest.raises(LookupError, match=r"several lists: cast, crew; .* rows\(answer\['cast'\]\)"):
+    with pytest.raises(LookupError, match=r"several lists: cast, crew; .* rows\(response\['cast'\]\)"):
         rows({"id": 1, "cast": [{"a": 1}], "crew": []})
     with pytest.raises(LookupError, match="several lists: albums, artists"):
         rows({"albums": {"items": []}, "artists": {"items": []}})

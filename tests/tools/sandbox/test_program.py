@@ -131,7 +131,8 @@ def test_where_two_calls_gave_one_value_its_headers_are_not_guessed() -> None:
     assert run.result.output == "0 0\n"
     assert "the calls on lines 1, 3 gave one value: ask for headers() right after each of them" in run.problem
     assert (
-        "takes the answer of a call as it came" in Host({"get": lambda: {"a": {}}}).play("headers(get()['a'])").problem
+        "takes the response to a call as it came"
+        in Host({"get": lambda: {"a": {}}}).play("headers(get()['a'])").problem
     )
 
 
@@ -477,7 +478,7 @@ def test_answers_that_are_too_large_together_say_how_large() -> None:
     given = Entry(call.position, "k", call.digest, "answer", 200, {}, "text", b"x" * 2_000_000)
     run = once("get(n=1)", given, limits=Limits(wall=10, data=1_000_000))
     assert run.kind == "failed"
-    assert run.problem.startswith("The answers of the program's calls have 2 MB together, and a program can hold")
+    assert run.problem.startswith("The responses to the program's calls have 2 MB together, and a program can hold")
 
 
 # Forged reports
