@@ -1,9 +1,10 @@
 """The live trace of a run: prints each role's decision, each call and each result as a line on a terminal."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 from restgpt.tools.text.quotation import visible
@@ -11,7 +12,7 @@ from restgpt.tools.text.quotation import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from restgpt.nodes.run.events import CallFinished, ProgramCall, ProgressEvent, StepFinished
+    from restgpt.nodes.run.events import CallFinished, ProgressEvent, StepFinished
     from restgpt.nodes.state.records import Usage
 
 SHOWN = 700
@@ -27,13 +28,11 @@ STYLES = {
     "recipe": "bold cyan",
     "plan": "bold cyan",
     "continue": "bold cyan",
-    "end": "bold cyan",
     "program": "bold cyan",
     "program 2": "bold cyan",
     "program 3": "bold cyan",
     "functions": "magenta",
     "api plan": "magenta",
-    "calls": "magenta",
     "request": "green",
     "not sent": "yellow",
     "failed": "red",
@@ -75,8 +74,6 @@ def lines_of(event: "ProgressEvent") -> Iterator[Line]:
             yield Line(label if label in STYLES else "program", event["code"])
         case "program_failed":
             yield Line("failed", event["problem"])
-        case "program_called":
-            yield from _calls(event["calls"])
         case "program_waiting":
             yield Line("waits", f"until {datetime.fromtimestamp(event['until']).strftime('%H:%M:%S')}")
         case "road_changed":
@@ -91,16 +88,6 @@ def lines_of(event: "ProgressEvent") -> Iterator[Line]:
             yield Line("result", event["result"])
         case "step_finished":
             yield from _step(event)
-        case "turn_finished":
-            yield Line("end", "")
-
-
-def _calls(calls: "Sequence[ProgramCall]") -> Iterator[Line]:
-    """Yield a line for each line of the program that made calls."""
-    for (line, source), count in Counter((call["line"], call["source"]) for call in calls).items():
-        # Code that `exec` makes has no line in the program.
-        where = f"line {line}" if line else "no line of the program"
-        yield Line("calls", f"{where}{f' ×{count}' if count > 1 else ''}: {source}".removesuffix(": "))
 
 
 def _call(event: "CallFinished") -> Line:
@@ -156,43 +143,45 @@ class Trace:
     def __init__(self, console: "Console") -> None:
         self._console = console
         self._task = ""
-        self._report: list[Line] = []
+        self._ends: list[Line] = []
 
     def show(self, event: "ProgressEvent") -> None:
         """Print the lines of one event; a recipe's program comes after its instruction.
 
-        A report that ends the turn is its answer, which the command prints.
+        The end of a program waits for what comes next: at the end of the run it may be the answer.
         """
-        waiting, self._report = self._report, []
-        for line in waiting if event["type"] != "turn_finished" else ():
-            self.print(line)
+        if event["type"] not in ("usage", "turn_finished"):
+            self.end("")
         if event["type"] == "task_started":
             self._task = event["text"]
         elif event["type"] == "program_written" and event["writer"] == "recipe":
             self.print(Line("recipe", self._task))
         for line in lines_of(event):
-            (self._report.append if line.label == "report" else self.print)(line)
+            (self._ends.append if event["type"] == "step_finished" else self.print)(line)
+
+    def end(self, answer: str) -> None:
+        """Print the end of a program, unless the answer, which the command prints, says the same."""
+        ends, self._ends = self._ends, []
+        for line in ends:
+            if line.text not in answer:
+                self.print(line)
 
     def print(self, line: Line) -> None:
-        """Print one line: the label, then the text, indented and cut to `SHOWN` or `SHOWN_PROGRAM` characters."""
-        from rich.table import Table
+        """Print one line: the label, then the text, indented and cut to `SHOWN` or `SHOWN_PROGRAM` characters.
+
+        A word that is longer than a line, such as an address, is left to the terminal, so that it can be copied whole.
+        """
         from rich.text import Text
 
-        style = STYLES[line.label]
-        text = visible(line.text)
-        if not text:
-            self._console.print(Text(line.label, style=style))
-            return
+        column = self._console.width - LABEL_WIDTH - 2
         most = SHOWN_PROGRAM if line.label.startswith("program") else SHOWN
-        if len(text) > most:
-            text = f"{text[:most]}…"
-        if any(len(word) >= self._console.width - LABEL_WIDTH - 2 for word in text.split()):
-            # A terminal wraps such a line itself, so that an address can be copied whole.
-            head = Text(f"{line.label:<{LABEL_WIDTH}}  ", style=style)
-            self._console.print(head.append(text, style="default"), soft_wrap=True)
-            return
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(width=LABEL_WIDTH, no_wrap=True)
-        table.add_column(overflow="fold")
-        table.add_row(Text(line.label, style=style), Text(text, style="dim" if line.label == "code" else ""))
-        self._console.print(table)
+        text = visible(line.text)
+        text = text if len(text) <= most else f"{text[:most]}…"
+        if line.label == "request" and len(text) > column:
+            text = text.replace(" → ", "\n→ ")
+        folded = TextWrapper(column, break_long_words=False, break_on_hyphens=False)
+        pieces = [piece for part in text.split("\n") for piece in folded.wrap(part) or [""]]
+        for label, piece in zip_longest([line.label], pieces, fillvalue=""):
+            head = f"{label:<{LABEL_WIDTH}}  " if label or len(piece) <= column else ""
+            style = "dim" if line.label == "code" else ""
+            self._console.print(Text.assemble((head, STYLES[line.label]), (piece, style)), soft_wrap=True)

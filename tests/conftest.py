@@ -49,7 +49,7 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("suite"), max_examples=25)
 
 PRIVATE = ("RESTGPT_", "OPENAI_")
-KEPT = frozenset({"RESTGPT_DATA", "RESTGPT_GOOGLE_DOCUMENT"})
+KEPT = frozenset({"RESTGPT_DATA"})
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -150,8 +150,10 @@ class Agent:
             "callbacks": list(self._callbacks),
         }
 
-    def drive(self, thread: str, given: Any, terminal: Terminal) -> Outcome:
-        """Run the thread until it ends, or until it pauses and nobody at the terminal decides.
+    def drive(
+        self, thread: str, given: Any, terminal: Terminal, *, decide: Callable[..., Any] | None = None
+    ) -> Outcome:
+        """Run the thread until it ends, or until it pauses and `decide`, or a person at the terminal, leaves it so.
 
         `given` is the input of the graph: a new message, a `Command` that resumes, or None to go on after a kill.
         """
@@ -163,7 +165,8 @@ class Agent:
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)
-            answers = decide_here(terminal, outcome.pending, self.operation) if outcome.pending else None
+            trace.end(outcome.answer)
+            answers = (decide or decide_here)(terminal, outcome.pending, self.operation) if outcome.pending else None
             if answers is None:
                 return outcome
             given = Command(resume=answers)
@@ -331,15 +334,16 @@ def report(outcome: Outcome, terminal: Terminal) -> None:
     terminal.note(usage_text(outcome.usage))
     terminal.document(outcome.to_dict())
     if outcome.status == "paused":
-        terminal.say(waiting_text(outcome.thread, outcome.pending))
+        terminal.say(waiting_text(outcome.thread, outcome.pending, is_seen=terminal.is_interactive))
     else:
         terminal.answer(outcome.answer)
     raise typer.Exit(CODES[outcome.status])
 
 
-def waiting_text(thread: str, pending: Sequence[Pending]) -> str:
-    """Return the descriptions of the waiting requests, and the commands that decide."""
-    return f"\nPaused for approval:\n{pending_text(pending)}\n\n{how_to_decide(thread, pending)}"
+def waiting_text(thread: str, pending: Sequence[Pending], *, is_seen: bool = False) -> str:
+    """Return the descriptions of the waiting requests, unless a person has seen them, and the commands that decide."""
+    asked = "" if is_seen else f"\nPaused for approval:\n{pending_text(pending)}\n"
+    return f"{asked}\n{how_to_decide(thread, pending)}"
 
 
 def resume_line(thread: str) -> str:

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from restgpt.commands.agent_run import Outcome, resume_line
@@ -20,7 +21,7 @@ LONGEST_S = 30
 
 
 def notifying(
-    target: str, settle: Callable[[Outcome], Outcome], terminal: Terminal, *, changes: bool
+    target: str, settle: Callable[[Outcome], Outcome], terminal: Terminal, home: Path, *, changes: bool
 ) -> Callable[[Outcome], Outcome]:
     """Return what also sends a notice of the outcome, with `changes` also of an answer; a wait for time is none.
 
@@ -32,7 +33,7 @@ def notifying(
         event = {"done": "changed" if changes else "", "paused": "paused" if outcome.pending else ""}
         if kind := event.get(outcome.status, "failed"):
             try:
-                _send(target, _notice(kind, outcome))
+                _send(target, {**_notice(kind, outcome), "page": _page(home, outcome.thread)})
             except (OSError, subprocess.SubprocessError, ValueError) as error:
                 terminal.say(f"The notice could not be sent: {type(error).__name__}.")
         return outcome
@@ -52,6 +53,15 @@ def _notice(event: str, outcome: Outcome) -> dict[str, Any]:
         "questions": questions,
         "command": resume_line(outcome.thread),
     }
+
+
+def _page(home: Path, thread: str) -> str:
+    """Return the address of a thread on the page of this home, if that is installed and runs."""
+    try:
+        from restgpt.server.page_routes import page_of
+    except ImportError:
+        return ""
+    return page_of(home, thread)
 
 
 def _send(target: str, notice: dict[str, Any]) -> None:

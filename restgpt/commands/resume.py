@@ -266,9 +266,11 @@ class _Undoing:
 
     def _wait(self, pending: "Pending") -> NoReturn:
         self._terminal.document({"thread": self._thread, "status": "paused", "pending": [pending.to_dict()]})
-        where = "" if self._terminal.is_interactive else " on a terminal"
+        asked, where = (
+            ("", "") if self._terminal.is_interactive else (f"{pending_text([pending])}\n\n", " on a terminal")
+        )
         self._terminal.say(
-            f"{pending_text([pending])}\n\nNone of these requests was sent. To decide, run{where}: restgpt undo "
+            f"{asked}None of these requests was sent. To decide, run{where}: restgpt undo "
             f"{self._thread}{f' --steps {self._steps}' if self._steps else ''}"
         )
         if pending.allows("edit"):

@@ -230,6 +230,7 @@ MEANINGS = {
 }
 """What each decision does, for a person who asks."""
 
+VIEW_MEANS = "v  show headers, the program, and where each value comes from"
 NEXT_TOO, NEXT_MEANS = (
     "the [n]ext ones too",
     "n  send it, and others that look like it: which ones is asked and shown first",
@@ -245,7 +246,8 @@ def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find:
         *([NEXT_TOO] if "permit" in action else []),
         *([ONLY_READS] if confirmed else []),
     ]
-    question = f"{', '.join(named)}, [v]iew all, [?], or leave it for [l]ater? "
+    hidden = _everything(pause, action)
+    question = f"{', '.join(named)}, {'[v]iew all, ' if hidden else ''}[?], or leave it for [l]ater? "
     while True:
         said = terminal.ask(question).lower()[:1]
         if said == "o" and confirmed:
@@ -256,11 +258,11 @@ def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find:
             if (wish := permit_wish(terminal, action)) is not None:
                 return {"type": "approve", "permit": wish}
             continue
-        if said == "v":
-            terminal.say(f"\n{_everything(pause, action)}\n")
+        if said == "v" and hidden:
+            terminal.say(f"\n{hidden}\n")
         elif said == "?":
-            rest = ["v  show headers, the program, and where each value comes from", "l  decide later: nothing is sent"]
-            more = [NEXT_MEANS] if "permit" in action else []
+            rest = ["l  decide later: nothing is sent"]
+            more = [*([NEXT_MEANS] if "permit" in action else []), *([VIEW_MEANS] if hidden else [])]
             terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *more, *rest]))
         elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind, find)):
             return decision

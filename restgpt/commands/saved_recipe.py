@@ -94,7 +94,7 @@ def run_recipe(
         if series:
             settle = _differing(persistence.store, series, settle)
         if notify:
-            settle = notifying(notify, settle, terminal, changes=if_changed)
+            settle = notifying(notify, settle, terminal, settings.home, changes=if_changed)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
 
 

@@ -123,7 +123,7 @@ def report(
         is_unknown = not standing.allows("edit")
         pending = {"pending": [standing.to_dict()], "outcome_unknown": is_unknown}
         terminal.document({**about, "status": "paused", **pending})
-        terminal.say(waiting_text(standing.thread, [standing]))
+        terminal.say(waiting_text(standing.thread, [standing], is_seen=terminal.is_interactive))
         raise typer.Exit(Exit.PAUSED)
     if isinstance(standing, Called):
         _report_call(terminal, standing, about, output)

@@ -29,6 +29,7 @@ from restgpt.tools.text.quotation import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
 
 class Terminal:
@@ -37,6 +38,7 @@ class Terminal:
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self.spinner: Status | None = None
 
     @property
     def is_interactive(self) -> bool:
@@ -50,8 +52,20 @@ class Terminal:
 
         return Console(stderr=True, quiet=self.quiet, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
+    def begin(self, names: Sequence[str]) -> None:
+        """Say on a terminal what is read, until the next message: the imports of a run take seconds."""
+        told = f"reading the document of {', '.join(map(visible, names))} …" if names else "starting …"
+        self.spinner = self.console.status(told, spinner="dots")
+        self.spinner.start()
+
+    def settle(self) -> None:
+        """Take back what `begin` has said."""
+        if self.spinner:
+            self.spinner.stop()
+
     def answer(self, text: str) -> None:
         """Print a result of the command on stdout, unless it prints JSON."""
+        self.settle()
         if not self.as_json:
             typer.echo(visible(text))
 
@@ -63,6 +77,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Print a message on stderr, even with `--quiet`."""
+        self.settle()
         typer.echo(visible(text), err=True)
 
     def note(self, text: str) -> None:
@@ -265,8 +280,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             refuse_bytes(named["base_url"], *(named["names"] or ()), *(named["specs"] or ()))
             return Sources.given(**named)
 
-        with reported(terminal):
-            function(terminal=terminal, **given, **({"apis": apis} if has_apis else {}))
+        if "quiet" in flags and terminal.is_interactive:
+            terminal.begin([*(named.get("names") or ()), *(named.get("specs") or ())])
+        try:
+            with reported(terminal):
+                function(terminal=terminal, **given, **({"apis": apis} if has_apis else {}))
+        finally:
+            terminal.settle()
 
     def options(kinds: Mapping[str, Any], default: Any) -> list[Parameter]:
         return [Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name]) for name in kinds]

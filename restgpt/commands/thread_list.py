@@ -239,7 +239,7 @@ def _print_thread(
     lines += [f"{line.label:<12} {line.text}".replace("\n", f"\n{'':<13}") for line in [*told, *unfinished]]
     lines += [f"cost         {usage_text(usage)}"] if usage else []
     terminal.answer("\n".join(lines))
-    if answer and answer not in [line.text for line in told]:
+    if answer and not any(line.text.startswith(answer) for line in told):
         terminal.answer(f"\n{answer}")
 
 

@@ -144,6 +144,11 @@ def test_what_a_question_leaves_out_and_what_each_key_does_is_told_on_demand() -
     assert [line[:1] for line in terminal.said[2].splitlines()] == ["a", "e", "r", "w", "v", "l"]
 
 
+def test_a_view_is_offered_only_where_something_is_left_out() -> None:
+    _, terminal = decided("v", "?", "l")
+    assert ["[v]iew" in terminal.questions[0], "\nv  " in terminal.said[-1], len(terminal.said)] == [False, False, 2]
+
+
 def test_an_empty_edit_goes_back_to_the_question() -> None:
     assert decided("e", "", "a")[0] == {"one": {"decisions": [APPROVED]}}
 

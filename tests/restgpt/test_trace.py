@@ -53,11 +53,12 @@ def told_step(step: Any) -> list[tuple[str, str]]:
     return [(line.label, line.text) for event in events_of_step(step) for line in lines_of(event)]
 
 
-def printed(*events: Any, width: int = 60) -> str:
+def printed(*events: Any, width: int = 60, answer: str = "") -> str:
     output = io.StringIO()
     trace = Trace(Console(file=output, width=width, highlight=False, markup=False))
     for event in events:
         trace.show(event)
+    trace.end(answer)
     return output.getvalue()
 
 
@@ -72,7 +73,7 @@ def test_control_and_hidden_characters_are_shown_as_escapes() -> None:
 def test_a_plan_and_a_continuation_are_told_with_their_words() -> None:
     assert told(decision={"kind": "plan", "text": "Find it."}) == [Line("plan", "Find it.")]
     assert told(decision={"kind": "continue", "text": "More."}) == [Line("continue", "More.")]
-    assert told(decision={"kind": "end", "text": "42"}) == [Line("end", "")]
+    assert told(decision={"kind": "end", "text": "42"}) == []
 
 
 def test_an_api_plan_has_a_line_per_call_and_a_round_without_calls_says_why() -> None:
@@ -182,14 +183,10 @@ def test_a_program_is_told_when_it_is_written_and_a_corrected_one_with_its_numbe
     assert told({"program": {**PROGRAM, "status": "failed"}}, program=second) == [Line("program 2", "print(f())")]
 
 
-def test_the_calls_of_a_program_are_told_by_line_and_the_calls_name_their_line() -> None:
-    waiting = [placed(3, id=f"{number}.0", status="planned") for number in range(2)]
-    assert told(requests=waiting) == [Line("calls", "line 3 ×2: x = f()")]
+def test_the_calls_of_a_program_are_told_once_and_name_their_line() -> None:
+    assert told(requests=[placed(3, id=f"{number}.0", status="planned") for number in range(2)]) == []
     assert told_call(placed(3, response={"status": 200})) == [Line("request", "GET /list (line 3) → 200")]
     assert told_call(placed(3, status="asked")) == []
-    unplaced = placed(0, status="planned")
-    unplaced["place"]["source"] = ""
-    assert told(requests=[unplaced]) == [Line("calls", "no line of the program")]
 
 
 def test_a_call_that_the_thread_had_before_is_shown_once_when_it_is_over() -> None:
@@ -230,13 +227,21 @@ def test_a_program_of_any_number_has_a_style() -> None:
     assert printed({**PROGRAM, "type": "program_written", "number": 9}).startswith("program ")
 
 
-def test_an_address_longer_than_a_line_is_whole() -> None:
-    url = f"http://api.test/{'x' * 90}"
-    [event] = call_events(request(request={"method": "GET", "url": url}, response={"status": 200}))  # type: ignore[arg-type]
-    assert printed(event) == f"request    GET {url} → 200\n"
+@pytest.mark.parametrize("length", range(30, 66))
+def test_neither_an_address_nor_a_number_and_its_unit_break(length: int) -> None:
+    url = f"http://a-b.test/{'x' * (length - 16)}"
+    sent = {"request": {"method": "GET", "url": url}, "response": {"status": 200, "elapsed_ms": 8}}
+    [event] = call_events(request(**sent))  # type: ignore[arg-type]
+    lines = printed(event).splitlines()
+    assert [line for line in lines if url in line and (len(line) <= 60 or line == url)]
+    assert lines[-1].endswith("→ 200, 8 ms")
 
 
-def test_a_report_that_is_the_answer_is_left_to_the_command_and_any_other_is_told() -> None:
+def test_the_end_of_a_program_that_is_the_answer_is_left_to_the_command_and_any_other_is_told() -> None:
     report = {"type": "step_finished", "operations": [], "end": "report", "report": "Seven.", "result": ""}
-    assert "Seven." not in printed(report, {"type": "turn_finished", "turn": 1, "fulfilled": True})
-    assert "Seven." in printed(report, task("Go on.")).partition("Go on.")[0]
+    usage = {"type": "usage", "model_calls": 1}
+    over = {"type": "turn_finished", "turn": 1, "fulfilled": True}
+    assert printed(report, usage, over, answer="Seven.") == ""
+    assert printed({**report, "end": "failed"}, over, answer="It stopped. Seven.") == ""
+    assert "Seven." in printed({**report, "end": "failed"}, usage, over, answer="No.")
+    assert "Seven." in printed(report, task("Go on."), answer="Seven.").partition("Go on.")[0]

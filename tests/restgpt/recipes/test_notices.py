@@ -15,6 +15,8 @@ from loopback import Handler, served
 from plantrecipe import beds, plant_recipe, word_recipe
 
 from restgpt.recipes.book import RecipeBook
+from restgpt.server.page_routes import findable
+from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
@@ -57,7 +59,7 @@ def test_a_pause_is_told_with_its_question_and_the_command_that_answers_it(
     assert (notice["event"], notice["thread"], notice["recipe"]) == ("paused", "t", "plant-beds")
     assert "POST " in notice["questions"][0]
     assert "Moss" in notice["questions"][0]
-    assert notice["command"] == "restgpt resume t"
+    assert (notice["command"], notice["page"]) == ("restgpt resume t", "")
     assert signature["is"] == signature["right"]
 
 
@@ -103,3 +105,11 @@ def test_a_change_that_is_described_otherwise_is_told_once_and_not_sent(
     assert cli(*run).code == 3
     assert [notice["event"] for notice, _ in notices] == ["paused"]
     assert changes(toy.world) == []
+
+
+def test_a_notice_has_the_address_of_the_thread_on_a_page_that_runs(
+    cli: Cli, toy: WorldServer, book: RecipeBook, url: str, notices: Notices
+) -> None:
+    with findable(Settings.from_env().home, 8799):
+        assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "t", "--notify", url).code == 3
+    assert notices[0][0]["page"] == "http://127.0.0.1:8799/debug#/thread/t"
