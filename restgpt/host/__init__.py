@@ -1,1 +1,1 @@
-"""Texts for the model of a host: definitions of tools, operations in words, previews and pages of results."""
+"""Texts for the model of a host: definitions of tools, operations in words, pages of results."""
