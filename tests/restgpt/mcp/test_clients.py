@@ -1,4 +1,4 @@
-"""Guards what clients of all kinds rely on, in processes of their own: hints, names, arguments, answers, sessions."""
+"""Guards what clients of all kinds rely on, in memory, over stdio and over HTTP: hints, arguments, results, sessions."""
 
 import asyncio
 import json
@@ -18,7 +18,20 @@ import requests
 from cli import TOY, at
 from loopback import Handler, served
 from mcp.client.stdio import StdioServerParameters
-from mcpserver import ERAS, MADE, MOSS, Person, Wire, changes, connected, environment, http_server, stdio, text_of
+from mcpserver import (
+    ERAS,
+    MADE,
+    MOSS,
+    Person,
+    Wire,
+    changes,
+    connected,
+    environment,
+    http_server,
+    stdio,
+    text_of,
+    with_client,
+)
 from starlette.testclient import TestClient
 from uiserver import UiPlatform, running_ui
 
@@ -34,6 +47,8 @@ from restgpt.tools.settings import Settings
 from restgpt.tools.settings.entry import ServerAccess
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
+
+Opener = Callable[..., Any]
 
 OPENING = {
     "jsonrpc": "2.0",
@@ -55,7 +70,7 @@ def used(server: Any, use: Callable[[Any], Any], era: str = "2026-07-28", person
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_client_may_allow_reads_for_ever(era: str, toy: WorldServer, home: Path) -> None:
+def test_a_client_may_allow_reads_for_ever(era: str, toy: WorldServer, opened: Opener) -> None:
     async def use(client: Any) -> list[Any]:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         for tool in tools.values():
@@ -66,28 +81,28 @@ def test_a_client_may_allow_reads_for_ever(era: str, toy: WorldServer, home: Pat
         read = {"operation": "list_projects"}
         return [await client.call_tool("read_operation", given) for given in (read, MOSS)]
 
-    read, refused = used(stdio(toy, home, "--writes", "allow"), use, era, Person())
+    read, refused = with_client(opened({"writes": "allow"}), use, Person(), era)
     assert (read.is_error, "Winter timetable" in text_of(read)) == (False, True)
     assert (refused.is_error, "Call it with `change_operation`" in text_of(refused)) == (True, True)
     assert changes(toy) == []
 
 
-def test_a_recipe_leaves_the_tool_of_its_name_to_the_server(toy: WorldServer, home: Path, tmp_path: Path) -> None:
-    RecipeBook(tmp_path / "recipes").save(recipe(load_api(TOY, base_url=toy.url), name="pending"))
+def test_a_recipe_leaves_the_tool_of_its_name_to_the_server(
+    toy: WorldServer, opened: Opener, recipes: RecipeBook
+) -> None:
+    recipes.save(recipe(load_api(TOY, base_url=toy.url), name="pending"))
 
     async def use(client: Any) -> list[str]:
         names = [tool.name for tool in (await client.list_tools()).tools]
         made = await client.call_tool("pending_2", {"project": "Winter timetable", "title": "Moss"})
         return [*names, text_of(await client.call_tool("pending", {})), text_of(made)]
 
-    *names, waiting, made = used(
-        stdio(toy, home, env={"RESTGPT_RECIPES": str(tmp_path / "recipes")}), use, person=Person()
-    )
+    *names, waiting, made = with_client(opened(), use, Person())
     assert {"pending", "pending_2"} <= set(names)
     assert (waiting, changes(toy)) == ("Nothing waits for a person.", [MADE]), made
 
 
-def test_arguments_are_taken_as_clients_write_them(toy: WorldServer, home: Path) -> None:
+def test_arguments_are_taken_as_clients_write_them(opened: Opener) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("read_operation", {"operation": "get_task", "arguments": '{"path": {"task_id": 103}}', "pages": "1"}),
         ("read_operation", {"operation": "get_task", "arguments": {"path": '{"task_id": "103"}', "query": None}}),
@@ -110,7 +125,7 @@ def test_arguments_are_taken_as_clients_write_them(toy: WorldServer, home: Path)
 
         return use
 
-    found = [*used(stdio(toy, home), each(calls)), *used(stdio(toy, home, "--direct"), each(direct))]
+    found = [*with_client(opened(), each(calls)), *with_client(opened(is_direct=True), each(direct))]
     assert [text_of(result) for result in found if result.is_error] == []
 
 
@@ -170,8 +185,8 @@ class Answers(Handler):
 
 
 @pytest.fixture
-def answers(tmp_path: Path) -> Iterator[list[str]]:
-    """The options of a server of the API."""
+def answers(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
+    """Open a server of the API in this process."""
     paths = {}
     for name, (_, media_type) in ANSWERS.items():
         content = {media_type: {"schema": TYPED if media_type == "application/json" else {}}}
@@ -180,12 +195,14 @@ def answers(tmp_path: Path) -> Iterator[list[str]]:
         }
     document = {"openapi": "3.1.0", "info": {"title": "Answers", "version": "1"}, "paths": paths}
     (tmp_path / "answers.json").write_text(json.dumps(document))
+    monkeypatch.setenv("RESTGPT_HOME", str(home))
     with served(Answers) as url:
-        yield ["--spec", str(tmp_path / "answers.json"), "--base-url", url]
+        sources = Sources((), (str(tmp_path / "answers.json"),), url)
+        yield lambda **chosen: open_server(Settings.from_env(), sources, {}, **chosen)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_results_are_data_by_the_schema_of_the_document(era: str, answers: list[str], home: Path) -> None:
+def test_results_are_data_by_the_schema_of_the_document(era: str, answers: Opener) -> None:
     async def use(client: Any) -> dict[str, Any]:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         schema = tools["fits"].output_schema["properties"]["body"]
@@ -193,15 +210,14 @@ def test_results_are_data_by_the_schema_of_the_document(era: str, answers: list[
         # The client checks each result against the schema.
         return {name: (await client.call_tool(name, {})).structured_content for name in ("fits", "lies", "long")}
 
-    with http_server([*answers, "--direct"], home) as (url, _):
-        found = used(url, use, era)
+    found = with_client(answers(is_direct=True), use, era=era)
     assert (found["fits"]["http_status"], found["fits"]["body"]) == (200, ANSWERS["fits"][0])
     assert ("body" in found["lies"], "seven" in found["lies"]["text"]) == (False, True)
     assert ("body" in found["long"], found["long"]["bytes"] > 30_000) == (False, True)
     assert "." in found["long"]["result"]
 
 
-def test_the_state_of_a_call_is_data(toy: WorldServer, home: Path) -> None:
+def test_the_state_of_a_call_is_data(opened: Opener) -> None:
     async def use(client: Any) -> list[Any]:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools["find_operations"].output_schema is None
@@ -210,13 +226,13 @@ def test_the_state_of_a_call_is_data(toy: WorldServer, home: Path) -> None:
         ran = await client.call_tool("run_program", {"code": "print(41 + 1)"})
         return [item.structured_content for item in (read, ran, await client.call_tool("change_operation", MOSS))]
 
-    read, ran, waiting = used(stdio(toy, home), use)
+    read, ran, waiting = with_client(opened(), use)
     assert (read["status"], read["http_status"], read["body"]["id"]) == ("sent", 200, 103)
     assert (ran["status"], "42" in ran["text"]) == ("done", True)
     assert (waiting["status"], waiting["handle"] in waiting["text"]) == ("pending", True)
 
 
-def test_images_and_files_have_their_type(answers: list[str], home: Path) -> None:
+def test_images_and_files_have_their_type(answers: Opener) -> None:
     async def use(client: Any) -> dict[str, Any]:
         found = {}
         for name in ("image", "label", "file"):
@@ -227,8 +243,7 @@ def test_images_and_files_have_their_type(answers: list[str], home: Path) -> Non
             found[name] = (images, link.mime_type, link.size, b64decode(whole.blob), whole.mime_type)
         return found
 
-    with http_server(answers, home) as (url, _):
-        found = used(url, use)
+    found = with_client(answers(), use)
     assert found["image"] == (
         [(PNG, "image/png")],
         "application/octet-stream",
@@ -251,14 +266,19 @@ class Patient(Handler):
         self.answer({"is_heard": is_heard})
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("transport", "era"), [("stdio", ERAS[0]), ("http", ERAS[1]), ("", ERAS[0]), ("", ERAS[1])])
 @pytest.mark.parametrize(
     ("tool", "given"),
     [("read_operation", {"operation": "wait"}), ("run_program", {"code": "print(wait())"})],
 )
 def test_a_client_hears_that_a_long_call_goes_on(
-    transport: str, era: str, tool: str, given: dict[str, Any], home: Path, tmp_path: Path
+    transport: str,
+    era: str,
+    tool: str,
+    given: dict[str, Any],
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paths = {"/wait": {"get": {"operationId": "wait", "responses": {"200": {"description": ""}}}}}
     document = {"openapi": "3.1.0", "info": {"title": "Wait", "version": "1"}, "paths": paths}
@@ -276,7 +296,11 @@ def test_a_client_hears_that_a_long_call_goes_on(
 
     with served(Patient) as url:
         options = ["--spec", str(tmp_path / "wait.json"), "--base-url", url]
-        if transport == "stdio":
+        if not transport:
+            monkeypatch.setenv("RESTGPT_HOME", str(home))
+            sources = Sources((), (str(tmp_path / "wait.json"),), url)
+            result = with_client(open_server(Settings.from_env(), sources, {}), use, era=era)
+        elif transport == "stdio":
             command = [*("-m", "restgpt", "mcp"), *options]
             result = used(StdioServerParameters(command=sys.executable, args=command, env=environment(home)), use, era)
         else:
@@ -286,11 +310,11 @@ def test_a_client_hears_that_a_long_call_goes_on(
     assert reports == sorted(set(reports))
 
 
-def test_lists_say_how_long_they_hold_and_there_are_no_prompts(toy: WorldServer, home: Path) -> None:
+def test_lists_say_how_long_they_hold_and_there_are_no_prompts(opened: Opener) -> None:
     async def use(client: Any) -> list[Any]:
         return [await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()]
 
-    tools, prompts, templates = used(stdio(toy, home), use)
+    tools, prompts, templates = with_client(opened(), use)
     assert [found.ttl_ms for found in (tools, prompts, templates)] == [LISTS_HOLD_MS] * 3
     assert prompts.prompts == []
 
