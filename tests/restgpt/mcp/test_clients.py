@@ -1,4 +1,4 @@
-"""Guards what clients of all kinds rely on, in memory, over stdio and over HTTP: hints, arguments, results, sessions."""
+"""Guards what clients rely on, in memory, over stdio and over HTTP: hints, names, arguments, results, sessions."""
 
 import asyncio
 import json
