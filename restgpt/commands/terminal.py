@@ -168,7 +168,7 @@ def _loaded(module: str, name: str) -> tuple[type[BaseException], ...]:
 def explain(error: BaseException) -> tuple[str, Exit]:
     """Return the message and the exit code of an expected error."""
     from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
-    from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
+    from restgpt.tools.errors import HttpFault, MissingCredentialError, RestgptError
     from restgpt.tools.model.model_errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
 
     if isinstance(error, _loaded("langgraph.errors", "GraphRecursionError")):
@@ -183,15 +183,6 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return f"{error}{offer()}", Exit.USAGE
     if isinstance(error, ModelReplyError | ModelUnavailableError | HttpFault):
         return _sentence(error), Exit.UNFULFILLED
-    if isinstance(error, ArgumentError):
-        import json
-
-        example = (
-            f"\nValid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
-            if error.example
-            else ""
-        )
-        return f"{_sentence(error)}{example}", Exit.USAGE
     if isinstance(error, UnknownOperationError):
         return f"{_sentence(error)} List the operations with `restgpt api show`.", Exit.USAGE
     if isinstance(
