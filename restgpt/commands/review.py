@@ -228,10 +228,8 @@ MEANINGS = {
 """What each decision does, for a person who asks."""
 
 VIEW_MEANS = "v  show headers, the program, and where each value comes from"
-NEXT_TOO, NEXT_MEANS = (
-    "the [n]ext ones too",
-    "n  send it, and others that look like it: which ones is asked and shown first",
-)
+NEXT_TOO = "the [n]ext ones too"
+NEXT_MEANS = "n  send it, and others that look like it: which ones is asked and shown first"
 
 
 def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find: Find) -> Decision | None:
