@@ -559,8 +559,10 @@ def check_open(snapshot: StateSnapshot, asked: Collection[str], thread: str) -> 
 def resuming(graph: Any, pending: Pending, decision: Decision | Sequence[Decision] | str) -> "Command[Any]":
     """Return what answers exactly this question: a decision for each of its calls, or one for all.
 
-    Raises `OutdatedDecisionError` if it is no longer open, and `UnknownThreadError`.
+    Raises `OutdatedDecisionError` if it is no longer open, `UnknownThreadError`, and `TypeError`.
     """
+    if not isinstance(decision, Mapping | Sequence):
+        raise TypeError(f"{decision!r} is no decision: `approve()` decides by itself. Give 'approve' or 'reject' here.")
     check_open(begun_state(graph, pending.thread), [pending.id], pending.thread)
     one = {"type": decision} if isinstance(decision, str) else decision
     listed = [one] * len(pending.actions) if isinstance(one, Mapping) else one

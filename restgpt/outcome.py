@@ -31,6 +31,10 @@ class Pending:
     thread: str = ""
     _decide: "Callable[[Pending, Mapping[str, Any]], Any] | None" = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        names = ", ".join(str(action["name"]) for action in self.actions)
+        return f"<Pending {names}{f' thread={self.thread}' if self.thread else ''}>"
+
     @classmethod
     def of(cls, interrupt: Any, *, thread: str = "") -> "Pending":
         """Read an interrupt with the payload of LangChain's human-in-the-loop middleware."""
@@ -119,12 +123,8 @@ class Called:
     _undo: "Callable[[str], Pending | Undone] | None" = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        told = [
-            self.operation,
-            str(self.status_code or self.state),
-            *([f"thread={self.thread}"] if self.thread else []),
-        ]
-        return f"<Call {' '.join(told)}>"
+        thread = f" thread={self.thread}" if self.thread else ""
+        return f"<Call {self.operation} {self.status_code or self.state}{thread}>"
 
     @property
     def operation(self) -> str:

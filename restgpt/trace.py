@@ -25,12 +25,6 @@ SHOWN_PROGRAM = 3000
 """The number of characters of a program that its lines show."""
 
 STYLES = {
-    "recipe": "bold cyan",
-    "plan": "bold cyan",
-    "continue": "bold cyan",
-    "program": "bold cyan",
-    "program 2": "bold cyan",
-    "program 3": "bold cyan",
     "functions": "magenta",
     "api plan": "magenta",
     "request": "green",
@@ -43,7 +37,8 @@ STYLES = {
     "road": "yellow",
     "waits": "dim",
 }
-LABEL_WIDTH = max(len(label) for label in STYLES)
+"""The styles of labels, but for what a role or a recipe begins."""
+LABEL_WIDTH = 9
 
 FAILED = frozenset({"failed", "budget"})
 """The ends of a program that are failures."""
@@ -51,7 +46,7 @@ FAILED = frozenset({"failed", "budget"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the trace: a label of `STYLES` and its text."""
+    """One line of the trace: a label and its text."""
 
     label: str
     text: str
@@ -70,8 +65,7 @@ def lines_of(event: "ProgressEvent") -> Iterator[Line]:
             told = ", ".join(names) + (f" and {more} more" if more > 0 else "")
             yield Line("functions", f"{words}{told or event['reason']}")
         case "program_written":
-            label = "program" if event["number"] == 1 else f"program {event['number']}"
-            yield Line(label if label in STYLES else "program", event["code"])
+            yield Line("program" if event["number"] == 1 else f"program {event['number']}", event["code"])
         case "program_failed":
             yield Line("failed", event["problem"])
         case "program_waiting":
@@ -184,4 +178,6 @@ class Trace:
         for label, piece in zip_longest([line.label], pieces, fillvalue=""):
             head = f"{label:<{LABEL_WIDTH}}  " if label or len(piece) <= column else ""
             style = "dim" if line.label == "code" else ""
-            self._console.print(Text.assemble((head, STYLES[line.label]), (piece, style)), soft_wrap=True)
+            self._console.print(
+                Text.assemble((head, STYLES.get(line.label, "bold cyan")), (piece, style)), soft_wrap=True
+            )

@@ -8,9 +8,9 @@ import { useFew } from "./few";
 import { Decided, Pause } from "./pause";
 import { addressOf, go } from "./place";
 import { Markdown } from "./markdown";
-import type { Line } from "./progress";
+import { FAILED, type Line } from "./progress";
 import type { Message } from "./protocol";
-import { RunSettings } from "./runsettings";
+import { modelNow, RunSettings } from "./runsettings";
 import { waitingCount } from "./threads";
 import { Alert, Visible } from "./visible";
 
@@ -127,10 +127,24 @@ function Progress({ lines: all, isLast, isLive }: { lines: Line[]; isLast: boole
       </ol>
       {isLast && (
         <p class="live" role="status">
-          {isLive ? (conversation.isStopping.value ? "Stopping …" : "Working …") : ""}
+          {isLive && (conversation.isStopping.value ? "Stopping …" : <Working />)}
         </p>
       )}
     </div>
+  );
+}
+
+/** How long a run has been at work on this page, and with which model; a screen reader need not hear each second. */
+function Working() {
+  const seconds = useSignal(0);
+  useEffect(() => {
+    const clock = setInterval(() => (seconds.value += 1), 1_000);
+    return () => clearInterval(clock);
+  }, []);
+  return (
+    <>
+      Working …<span aria-hidden="true">{[` ${seconds.value} s`, ...modelNow.value].join(" · ")}</span>
+    </>
   );
 }
 
@@ -148,7 +162,7 @@ function LineView({ line }: { line: Line }) {
     );
   }
   return (
-    <Folded label={line.label}>
+    <Folded label={line.label} isFirstOpen={line.label === FAILED}>
       <pre tabIndex={0}>
         <Visible text={line.text} />
       </pre>
@@ -156,11 +170,11 @@ function LineView({ line }: { line: Line }) {
   );
 }
 
-/** Something that is drawn only where a person has opened it. */
-function Folded({ label, children }: { label: string; children: ComponentChildren }) {
-  const isOpen = useSignal(false);
+/** Something that is drawn only where it is open. */
+function Folded({ label, isFirstOpen, children }: { label: string; isFirstOpen: boolean; children: ComponentChildren }) {
+  const isOpen = useSignal(isFirstOpen);
   return (
-    <details onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+    <details open={isFirstOpen} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>{label}</summary>
       {isOpen.value && children}
     </details>
@@ -201,7 +215,7 @@ function Composer({ isRunning }: { isRunning: boolean }) {
         id="instruction"
         ref={field}
         rows={2}
-        placeholder="Such as: which tasks are not done?"
+        placeholder="What should be done, in your words"
         disabled={waits}
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}

@@ -125,7 +125,7 @@ async function load(id: string, hasEvents = true): Promise<boolean> {
   batch(() => {
     const values = state.values ?? {};
     if (values.messages) messages.value = values.messages;
-    const kept = linesOfTurns(values.steps ?? []);
+    const kept = linesOfTurns(values);
     // The events of a run that goes on tell its turn from the start.
     if (!isIdle && hasEvents) kept.delete(turnNow());
     for (const [turn, seen] of lines.value) if (seen.length >= (kept.get(turn)?.length ?? 0)) kept.set(turn, seen);

@@ -38,7 +38,7 @@ function doneWith(call: Call, before: Call | undefined): string[] {
   if (status !== undefined) {
     if (before?.response?.status !== undefined) return [];
     const items = /\[([\d,]+) ×/.exec(sketch ?? "")?.[1];
-    return [decided, `${request} → ${status}${items ? `, ${items} items` : ""}`].filter(Boolean);
+    return [decided, `${request} → ${status}${items ? `, ${items} item${items === "1" ? "" : "s"}` : ""}`].filter(Boolean);
   }
   if (call.status === before?.status) return [];
   if (call.status === "asked") return [`asks a person about ${request}`];

@@ -1,5 +1,5 @@
 // What a run did, as lines: from the progress events while it runs, from the finished steps of the state afterwards.
-import type { Call, ProgressEvent, Step, Values } from "./protocol";
+import type { Call, ProgressEvent, Values } from "./protocol";
 
 export type Line =
   | { kind: "task"; key: string; text: string }
@@ -8,6 +8,7 @@ export type Line =
   | { kind: "result"; key: string; label: string; text: string };
 
 const WRITES = "Writes a program";
+export const FAILED = "The program failed";
 
 export type Verdict = "approved" | "edited" | "rejected";
 const VERBS: Record<Verdict, string> = { approved: "approved", edited: "edited and approved", rejected: "rejected" };
@@ -68,14 +69,16 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
 }
 
 function endOf(end: string | null): string {
-  if (end === "failed") return "The program failed";
+  if (end === "failed") return FAILED;
   return end === "rejected" ? "Rejected" : "Result";
 }
 
-/** Return the lines of the finished steps of each turn. */
-export function linesOfTurns(steps: Step[]): Map<number, Line[]> {
+/** Return the lines of the finished steps of each turn, and those of a program that waits. */
+export function linesOfTurns({ steps = [], program, requests = [], round, turn = 1 }: Values): Map<number, Line[]> {
   const turns = new Map<number, Line[]>();
-  steps.forEach((step, number) => {
+  const made = requests.filter((call) => call.round === round && call.response?.status);
+  const waiting = program?.status === "running" ? [{ turn, kind: "program", plan: "", result: "", requests: made, program }] : [];
+  [...steps, ...waiting].forEach((step, number) => {
     const lines = turns.get(step.turn) ?? [];
     turns.set(step.turn, lines);
     const text = step.kind === "program" ? WRITES : step.plan;

@@ -64,6 +64,7 @@ export interface Thread {
 export interface Call {
   id: string;
   operation: string;
+  round?: number;
   status: string;
   arguments: unknown;
   note?: string;
@@ -104,6 +105,7 @@ export interface Values {
   messages?: Message[];
   turn?: number;
   task?: number;
+  round?: number;
   answer?: string;
   decision?: { kind: string; text?: string } | null;
   selection?: { operations: string[] } | null;

@@ -1,5 +1,5 @@
 // The settings of the next run, where one asks: the model, how changes are treated, and which of several APIs.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { call } from "./server";
@@ -13,6 +13,9 @@ interface Choices {
 const choices = signal<Choices | null>(null);
 /** What was chosen; what is empty is left as it is. */
 export const wish = signal({ model: "", writes: "", apis: [] as string[] });
+
+/** The model of a run that begins now, if it is known. */
+export const modelNow = computed(() => [wish.value.model || choices.value?.model || ""].filter(Boolean));
 
 const WRITES: Record<string, string> = { deny: "deny changes", "dry-run": "only show changes", ask: "ask before changes", allow: "send changes unasked" };
 
@@ -33,7 +36,7 @@ export function RunSettings() {
       <div class="field">
         <label for="run-writes">Its changes</label>
         <select id="run-writes" value={writes} onChange={(event) => set({ writes: event.currentTarget.value })}>
-          <option value="">unchanged</option>
+          <option value="">as configured</option>
           {found.writes.map((name) => (
             <option key={name} value={name}>
               {WRITES[name]}
@@ -43,7 +46,7 @@ export function RunSettings() {
       </div>
       {found.apis.length > 1 && (
         <fieldset>
-          <legend>Its APIs; unchanged without a choice</legend>
+          <legend>Its APIs; as configured without a choice</legend>
           {found.apis.map((name) => (
             <label class="check" key={name}>
               <input

@@ -136,7 +136,8 @@ function StepView({ step, number }: { step: GraphStep; number: number }) {
 }
 
 export function Changes({ before, after }: { before: unknown; after: unknown }) {
-  const found = differences(before, after);
+  // What a step cost stands beside its name.
+  const found = differences(before, after).filter(({ pointer }) => !pointer.startsWith("/usage/"));
   return (
     <>
       <dl class="changes">

@@ -36,6 +36,7 @@ from restgpt.calling.scope import (
     Scope,
     compared,
     freedom,
+    outside,
     scope_lines,
     scope_of,
 )
@@ -116,7 +117,7 @@ def present(
         *_unusable(session, call.note),
         *(_unsure(call) if call.unsure else []),
         *_answered_before(session, call),
-        *([] if changed is None else [_changed(call.operation, hidden.json(list(changed)))]),
+        *(_uncovered(session, call) if changed is None else [_changed(call.operation, hidden.json(list(changed)))]),
         *view_sections(call.request, hidden, headers=given),
         *([WHOLE] if is_cut(call.request) else []),
         *_files(session, call),
@@ -331,6 +332,17 @@ def _answered_before(session: Session, draft: Call) -> list[str]:
     answers = ", then ".join(str(status) if status else "nothing" for status in told)
     doubt = " What was not answered may have been carried out all the same." if 0 in told else ""
     return [f"This very request was sent before. The API answered {answers}.{doubt}"] if told else []
+
+
+def _uncovered(session: Session, draft: Call) -> list[str]:
+    """Why the newest permission for changes of the operation does not cover a call; nothing without one."""
+    permissions = session.rules.permissions.covering(draft.operation, lambda scope: True)
+    if not permissions:
+        return []
+    off = ", ".join(named(".".join(parse_pointer(item))) for item in outside(draft, permissions[-1].scope))
+    is_open = can_permit(draft, session.rules)
+    why = "the same was sent before" if draft.answered else "it is used up" if is_open else "of what is said here"
+    return [f"Your permission does not cover this request, because {f'of {off}' if off else why}."]
 
 
 def _source(operation: Operation) -> str:

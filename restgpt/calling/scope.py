@@ -138,11 +138,18 @@ def can_hold(call: Drafted) -> bool:
 
 def is_in(call: Drafted, scope: Scope) -> bool:
     """Whether a call has exactly the arguments of a scope, each with a value that it may have."""
-    values = _values(call)
-    if values is None or values.keys() != scope.keys():
-        return False
-    origins = {item["pointer"]: item for item in call.provenance}
-    return all(_fits(scope[pointer], value, origins.get(pointer), call) for pointer, value in values.items())
+    return can_hold(call) and not outside(call, scope)
+
+
+def outside(call: Drafted, scope: Scope) -> list[str]:
+    """The pointers of arguments that only a call or a scope has, or whose value or origin the scope does not allow."""
+    values, origins = _values(call) or {}, {item["pointer"]: item for item in call.provenance}
+    return [
+        pointer
+        for pointer in {**scope, **values}
+        if not (pointer in scope and pointer in values)
+        or not _fits(scope[pointer], values[pointer], origins.get(pointer), call)
+    ]
 
 
 def is_within(narrow: Scope, wide: Scope) -> bool:

@@ -259,7 +259,7 @@ def run_thread(
 
     `settle` acts on the outcome of the run before it is reported.
     """
-    settled = settle or _unchanged
+    settled = settle or (lambda outcome: outcome)
     if record.recipe is None or record.recipe["heals"]:
         say_address_of_dotenv(terminal)
     record = threads.mark(record, "running")
@@ -288,10 +288,6 @@ def run_thread(
         raise typer.Exit(code) from None
     threads.mark(record, outcome.status)
     report(settled(outcome), terminal)
-
-
-def _unchanged(outcome: Outcome) -> Outcome:
-    return outcome
 
 
 @contextmanager

@@ -336,7 +336,12 @@ def operation_document(operation: "Operation") -> dict[str, Any]:
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     from restgpt.specs.docs.map import summary_line
 
-    lines = [f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations)", ""]
+    barred = len(found.whole.operations) - len(found.operations)
+    more = f", {barred} more are barred by include or exclude" if barred else ""
+    lines = [
+        f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations{more})",
+        "",
+    ]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 

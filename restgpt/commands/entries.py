@@ -21,8 +21,11 @@ def add(
         list[str] | None,
         typer.Option(help="The variable with the credential of a security scheme.", metavar="SCHEME=VARIABLE"),
     ] = None,
+    include: Annotated[list[str] | None, typer.Option(help="Use only such operations.", metavar="RULE")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Never use such operations.", metavar="RULE")] = None,
+    external: Annotated[bool, typer.Option("--external", help="Read files beside the document.")] = False,
 ) -> None:
-    """Add an API to apis.yaml, and allow the folder if the file is its."""
+    """Add an API to apis.yaml; of one in this folder, the folder is allowed: its .env and recipes count too."""
     from restgpt.sources import Sources
     from restgpt.specs.api import slug
     from restgpt.tools.settings import Settings
@@ -33,12 +36,13 @@ def add(
     settings = Settings.from_env()
     if slug(name) in map(slug, settings.apis):
         raise UsageError(f"apis.yaml has an entry {name}. Remove it first with `restgpt api remove {name}`.")
-    sources = Sources.given(specs=[spec], base_url=base_url)
+    sources = Sources.given(specs=[spec], base_url=base_url, include=include, exclude=exclude, external=external)
     [found] = sources.load(settings)
     file, [source] = settings.apis_file or APIS_FILE, sources.specs
     if Path(source).is_relative_to(file.absolute().parent):
         source = Path(source).relative_to(file.absolute().parent).as_posix()
-    entry: dict[str, Any] = {"spec": source} | ({"base_url": base_url} if base_url else {})
+    given = {"base_url": base_url, "include": include, "exclude": exclude, "allow_external": external}
+    entry: dict[str, Any] = {"spec": source} | {key: value for key, value in given.items() if value}
     variables = _variables(terminal, name, found, auth or ())
     own = {scheme: f"${{{given}}}" for scheme, (given, usual) in variables.items() if given != usual}
     _write(file, {name: entry | ({"auth": own} if own else {})})

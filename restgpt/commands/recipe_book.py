@@ -64,6 +64,9 @@ def run(
     target: Annotated[
         str, typer.Argument(help="The name of the recipe, or the path of a recipe file.", metavar="NAME|FILE")
     ],
+    pairs: Annotated[
+        list[str] | None, typer.Argument(help="Inputs of the recipe, as --input.", metavar="[NAME=VALUE]...")
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", "-i", help="An input of the recipe. May be repeated.", metavar="NAME=VALUE"),
@@ -100,11 +103,12 @@ def run(
     from restgpt.commands.saved_recipe import run_recipe
     from restgpt.tools.settings import Settings
 
-    refuse_bytes(target, *(inputs or ()))
+    given = [*(pairs or ()), *(inputs or ())]
+    refuse_bytes(target, *given)
     run_recipe(
         terminal,
         target,
-        inputs or (),
+        given,
         apis(),
         Settings.from_env(),
         context=settings_of(more, models=models, writes=writes),

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -28,6 +28,7 @@ from restgpt.commands.terminal import (
 if TYPE_CHECKING:
     from restgpt.calling.record import CallRecord
     from restgpt.calling.undo import Reversal
+    from restgpt.client import Client
     from restgpt.commands.agent_run import Agent, Outcome
     from restgpt.graph.persistence import Persistence
     from restgpt.outcome import Pending
@@ -198,6 +199,7 @@ def undo(
     more: MoreSettings = None,
 ) -> None:
     """Show the requests that reverse the changes of a thread, and send them after approval, newest change first."""
+    from restgpt.commands.single_call import client_of
     from restgpt.graph.persistence import open_persistence
     from restgpt.threads import Threads
     from restgpt.tools.settings import Settings
@@ -209,26 +211,17 @@ def undo(
         record = Threads(persistence.store).get(thread)
         record = replace(record, context={**record.context, **chosen})
         with persistence.lock(thread):
-            _Undoing(terminal, record, settings, persistence, steps).run(approve=approve)
+            _Undoing(terminal, thread, client_of(record, settings, persistence), steps).run(approve=approve)
 
 
+@dataclass(frozen=True)
 class _Undoing:
     """One run of the command on a thread that this process has locked."""
 
-    def __init__(
-        self,
-        terminal: Terminal,
-        record: "ThreadRecord",
-        settings: "Settings",
-        persistence: "Persistence",
-        steps: int | None,
-    ) -> None:
-        from restgpt.commands.single_call import client_of
-
-        self._terminal = terminal
-        self._steps = steps
-        self._thread = record.thread
-        self._client = client_of(record, settings, persistence)
+    terminal: Terminal
+    thread: str
+    client: "Client"
+    steps: int | None
 
     def run(self, *, approve: bool) -> None:
         """Resume an interrupted undo, or start one; ends the command with its exit code."""
@@ -236,17 +229,17 @@ class _Undoing:
         from restgpt.outcome import Pending
 
         found: list[Reversal] = []
-        if self._client.is_undoing(self._thread):
-            if self._steps:
-                raise UsageError(f"An undo has begun and is not over. First finish it: restgpt undo {self._thread}")
+        if self.client.is_undoing(self.thread):
+            if self.steps:
+                raise UsageError(f"An undo has begun and is not over. First finish it: restgpt undo {self.thread}")
         else:
-            found = self._client.reversals(self._thread, steps=self._steps)
+            found = self.client.reversals(self.thread, steps=self.steps)
             if not any(reversal.draft for reversal in found):
                 self._nothing(found)
             for line in _left_lines(found):
-                self._terminal.say(line)
-        begun = self._client.undo(self._thread, steps=self._steps)
-        outcome = decided(self._client, begun, partial(self._decide, approve=approve))
+                self.terminal.say(line)
+        begun = self.client.undo(self.thread, steps=self.steps)
+        outcome = decided(self.client, begun, partial(self._decide, approve=approve))
         if isinstance(outcome, Pending):
             self._wait(outcome)
         self._report(found, [call.record for call in outcome.calls])
@@ -256,25 +249,25 @@ class _Undoing:
         from restgpt.commands.agent_run import decide_here
 
         if approve and pending.allows("edit"):
-            return Verdict(approve=True).answers([pending], self._client.operation)
-        return decide_here(self._terminal, [pending], self._client.operation)
+            return Verdict(approve=True).answers([pending], self.client.operation)
+        return decide_here(self.terminal, [pending], self.client.operation)
 
     def _nothing(self, found: "Sequence[Reversal]") -> None:
-        self._terminal.document({"thread": self._thread, "status": "done", "undone": [], "left": _left(found)})
-        self._terminal.answer("\n".join([*_left_lines(found), "There is nothing to undo."]))
+        self.terminal.document({"thread": self.thread, "status": "done", "undone": [], "left": _left(found)})
+        self.terminal.answer("\n".join([*_left_lines(found), "There is nothing to undo."]))
         raise typer.Exit(Exit.UNFULFILLED if found else Exit.DONE)
 
     def _wait(self, pending: "Pending") -> NoReturn:
-        self._terminal.document({"thread": self._thread, "status": "paused", "pending": [pending.to_dict()]})
-        asked, where = (
-            ("", "") if self._terminal.is_interactive else (f"{pending_text([pending])}\n\n", " on a terminal")
-        )
-        self._terminal.say(
-            f"{asked}None of these requests was sent. To decide, run{where}: restgpt undo "
-            f"{self._thread}{f' --steps {self._steps}' if self._steps else ''}"
+        self.terminal.document({"thread": self.thread, "status": "paused", "pending": [pending.to_dict()]})
+        if not self.terminal.is_interactive:
+            self.terminal.say(f"{pending_text([pending])}\n")
+        steps = f" --steps {self.steps}" if self.steps else ""
+        self.terminal.say(
+            f"None of these requests was sent. To decide, run on a terminal: restgpt undo {self.thread}{steps}\n"
+            "The question stays open until then: to drop it, reject it there."
         )
         if pending.allows("edit"):
-            self._terminal.say("To send them without a question, add --approve.")
+            self.terminal.say("To send them without a question, add --approve.")
         raise typer.Exit(Exit.PAUSED)
 
     def _report(self, found: "Sequence[Reversal]", requests: "Sequence[CallRecord]") -> None:
@@ -285,16 +278,16 @@ class _Undoing:
         status = "failed" if failed or len(requests) < len(found) else "done"
         reversed_calls = [{"operation": item["operation"], "arguments": item["arguments"]} for item in undone]
         problems = [{"operation": item["operation"], "problem": fault(item)} for item in failed]
-        self._terminal.document(
+        self.terminal.document(
             {
-                "thread": self._thread,
+                "thread": self.thread,
                 "status": status,
                 "undone": reversed_calls,
                 "failed": problems,
                 "left": _left(found),
             }
         )
-        self._terminal.answer(undo_report([*undone, *failed]))
+        self.terminal.answer(undo_report([*undone, *failed]))
         raise typer.Exit(Exit.DONE if status == "done" else Exit.UNFULFILLED)
 
 

@@ -29,18 +29,15 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     if open_ends:
         terminal.say("if each is the same, but for what may vary:")
         terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"].values(), 1)))
-        chosen = terminal.ask(HINT).replace(",", " ").split()
-        if any(not word.isdigit() or not 1 <= int(word) <= len(open_ends) for word in chosen):
+        numbers = {str(number): pointer for number, pointer in enumerate(open_ends, 1)}
+        while set(chosen := terminal.ask(HINT).replace(",", " ").split()) - set(numbers):
             terminal.say(f"Give numbers from 1 to {len(open_ends)}.")
-            return None
-        free = [open_ends[int(word) - 1] for word in dict.fromkeys(chosen)]
+        free = [numbers[word] for word in dict.fromkeys(chosen)]
     else:
         terminal.say("if each is the same. Nothing of this one may vary.")
         free = []
     times = _number(terminal, f"How many requests at most ({offer['times']})? ", offer["times"])
     hours = _number(terminal, f"For how many hours ({offer['hours']:g})? ", offer["hours"])
-    if times is None or hours is None:
-        return None
     terminal.say(covered_text(offer, free))
     said = terminal.ask(f"Approve this one, and permit {times} such requests for {hours:g} hours? [y/N] ")
     return {"free": free, "times": times, "hours": hours} if said[:1].lower() == "y" else None
@@ -58,12 +55,12 @@ def covered_text(offer: Mapping[str, Any], free: Collection[str]) -> str:
 
 
 def _number(terminal: Terminal, question: str, default: float) -> Any:
-    said = terminal.ask(question)
-    try:
-        return (int(said) if said.isdigit() else float(said)) if said else default
-    except ValueError:
-        terminal.say(f"{said!r} is no number.")
-        return None
+    while said := terminal.ask(question):
+        try:
+            return int(said) if said.isdigit() else float(said)
+        except ValueError:
+            terminal.say(f"{said!r} is no number.")
+    return default
 
 
 Decision = dict[str, Any]
@@ -231,10 +228,8 @@ MEANINGS = {
 """What each decision does, for a person who asks."""
 
 VIEW_MEANS = "v  show headers, the program, and where each value comes from"
-NEXT_TOO, NEXT_MEANS = (
-    "the [n]ext ones too",
-    "n  send it, and others that look like it: which ones is asked and shown first",
-)
+NEXT_TOO = "the [n]ext ones too"
+NEXT_MEANS = "n  send it, and others that look like it: which ones is asked and shown first"
 
 
 def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find: Find) -> Decision | None:

@@ -93,7 +93,7 @@ def mcp(
     settings = Settings.from_env()
     sources = apis().or_all(settings)
     if config:
-        terminal.answer(_configured(settings, ctx.find_root().obj))
+        terminal.answer(_configured(settings, "-".join(sources.names) or "restgpt", ctx.find_root().obj))
         if settings.variables:
             terminal.say(f"Give the client these variables too: {', '.join(settings.variables)}.")
         return
@@ -103,7 +103,7 @@ def mcp(
         _serve(opened, terminal, settings, http=http, host=host, port=port)
 
 
-def _configured(settings: "Settings", typed: Sequence[str]) -> str:
+def _configured(settings: "Settings", name: str, typed: Sequence[str]) -> str:
     """Return the entry of a client's file that runs the command as it was typed, from any folder."""
     from restgpt.mcp.tool_runs import Shell
 
@@ -112,7 +112,7 @@ def _configured(settings: "Settings", typed: Sequence[str]) -> str:
     named = dict(word.split("=", 1) for word in program if word.startswith("RESTGPT_"))
     command, *more = program[len(named) :]
     entry = {"command": command, "args": [*more, "mcp", *words], "env": named}
-    return json.dumps({"mcpServers": {"restgpt": entry}}, indent=2)
+    return json.dumps({"mcpServers": {name: entry}}, indent=2)
 
 
 @contextmanager

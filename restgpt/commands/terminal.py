@@ -167,9 +167,9 @@ def _loaded(module: str, name: str) -> tuple[type[BaseException], ...]:
 
 def explain(error: BaseException) -> tuple[str, Exit]:
     """Return the message and the exit code of an expected error."""
-    from restgpt.specs import SpecError, UnknownOperationError, UnknownPartError
-    from restgpt.tools.errors import ArgumentError, HttpFault, MissingCredentialError, RestgptError
-    from restgpt.tools.model.model_errors import ModelError, ModelReplyError, ModelUnavailableError, NoModelError
+    from restgpt.specs import UnknownOperationError
+    from restgpt.tools.errors import HttpFault
+    from restgpt.tools.model.model_errors import ModelReplyError, ModelUnavailableError, NoModelError
 
     if isinstance(error, _loaded("langgraph.errors", "GraphRecursionError")):
         return (
@@ -183,26 +183,15 @@ def explain(error: BaseException) -> tuple[str, Exit]:
         return f"{error}{offer()}", Exit.USAGE
     if isinstance(error, ModelReplyError | ModelUnavailableError | HttpFault):
         return _sentence(error), Exit.UNFULFILLED
-    if isinstance(error, ArgumentError):
-        import json
-
-        example = (
-            f"\nValid arguments are, for example: {json.dumps(error.example, ensure_ascii=False)}"
-            if error.example
-            else ""
-        )
-        return f"{_sentence(error)}{example}", Exit.USAGE
     if isinstance(error, UnknownOperationError):
         return f"{_sentence(error)} List the operations with `restgpt api show`.", Exit.USAGE
-    if isinstance(
-        error, UsageError | SpecError | UnknownPartError | ModelError | MissingCredentialError | RestgptError
-    ):
-        return _sentence(error), Exit.USAGE
-    return (
-        f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached, and that "
-        f"no process of RestGPT is stopped while it writes.{_lost(error)}",
-        Exit.USAGE,
-    )
+    if isinstance(error, _loaded("psycopg", "Error")):
+        return (
+            f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached, and "
+            f"that no process of RestGPT is stopped while it writes.{_lost(error)}",
+            Exit.USAGE,
+        )
+    return _sentence(error), Exit.USAGE
 
 
 def _lost(error: BaseException) -> str:

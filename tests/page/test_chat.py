@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from browser import Tab, axe_findings
 from langgraphserver import APPROVE, Platform
-from pagescript import ANSWER, BROKEN, CREATE, READ, REPAIR, REPORT, SLOW, PageScript
+from pagescript import ANSWER, BROKEN, COPY, CREATE, READ, REPAIR, REPORT, SLOW, PageScript
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -51,6 +51,7 @@ def test_a_run_is_stopped_and_goes_on_where_it_was(tab: Tab, platform: Platform,
     with script.closed():
         page = tab.start(SLOW)
         expect(page.get_by_role("list", name="Progress")).to_contain_text("200")
+        expect(page.locator(".live")).to_have_text(re.compile(r"^Working … [1-9]\d* s( · \S+)?$"))
         page.get_by_role("button", name="Stop").click()
         if platform.stops_at_once:
             expect(page.get_by_role("button", name="Resume")).to_be_visible()
@@ -91,9 +92,24 @@ def test_a_thread_that_is_opened_later_says_what_was_called_and_which_program_fa
     platform.run(thread, command=APPROVE)
     page = tab.open(f"#/thread/{thread}")
     progress = page.get_by_role("list", name="Progress").last
-    expect(progress).to_contain_text("The program failed")
+    expect(progress.locator("details[open]", has_text="The program failed").locator("pre")).to_be_visible()
     expect(progress).to_contain_text(re.compile(r"POST\s*http://\S+/projects"))
     expect(progress).to_contain_text(re.compile(r"201 · \d+ ms"))
+
+
+def test_a_run_that_waits_shows_its_program_and_its_reads_where_it_is_opened_later(
+    tab: Tab, platform: Platform
+) -> None:
+    thread = platform.new_thread()
+    platform.run(thread, input={"instruction": COPY})
+    page = tab.open(f"#/thread/{thread}")
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+    progress = page.get_by_role("list", name="Progress").last
+    expect(progress.get_by_text("Program 1")).to_have_count(1)
+    expect(progress).to_contain_text(re.compile(r"GET\s*http://\S+/tasks200 · \d+ ms"))
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator(".answer")).to_have_text("It has one more.")
+    expect(progress.get_by_text("Program 1")).to_have_count(1)
 
 
 def test_an_answer_is_read_as_markdown_without_html_images_or_foreign_links(tab: Tab, script: PageScript) -> None:

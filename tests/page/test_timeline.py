@@ -52,6 +52,7 @@ def test_the_steps_tell_role_time_tokens_and_what_they_did(tab: Tab) -> None:
     expect(caller).to_contain_text("/api_plan/reason")
     expect(caller).to_contain_text("/program")
     expect(caller).to_contain_text("find_tasks()['total']")
+    expect(caller).not_to_contain_text("/usage/")
     steps.nth(3).locator("summary").click()
     expect(steps.nth(3)).to_contain_text("All functions fit the prompt.")
 

@@ -50,6 +50,14 @@ def test_an_api_is_added_with_its_base_url_and_counts_at_once(
     assert folder in AllowedFolders(cli.home).listed()
 
 
+def test_an_api_is_added_with_the_operations_that_may_be_used_and_the_others_are_counted(cli: Cli) -> None:
+    added = cli("api", "add", "board", TOY, "--include", "method=GET", "--exclude", "path=/tasks/**", "--external")
+    assert (added.code, "the API board with 4 operations." in added.out) == (0, True)
+    kept = {"include": ["method=GET"], "exclude": ["path=/tasks/**"], "allow_external": True}
+    assert entries() == {"board": {"spec": TOY, **kept}}
+    assert "(4 operations, 7 more are barred by include or exclude)" in cli("api", "show", "board").out
+
+
 def test_recipes_that_nobody_allowed_are_not_allowed_with_the_new_file(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,11 @@ def test_the_document_places_arguments(operation: Operation, pairs: list[str], f
     assert paired_arguments(operation, pairs) == found
 
 
+def test_a_missing_argument_is_named_without_a_value_that_might_be_meant(cli: Cli, toy: WorldServer) -> None:
+    refused = cli("call", "create_project", *at(toy))
+    assert (refused.code, "/body: is required" in refused.err, "{" in refused.err) == (2, True, False)
+
+
 @pytest.mark.parametrize(
     ("pairs", "told"),
     [

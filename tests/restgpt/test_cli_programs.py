@@ -198,7 +198,10 @@ def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
     assert "restgpt undo t --steps 1" in " ".join(looked.err.split())
     assert cli("undo", "t", "--steps", "1", "--approve").code == 0
     assert names(toy.world) == [*before, "Moss", "Fern"]
-    assert cli("undo", "t", "--steps", "1").code == 3
+    left = cli("undo", "t", "--steps", "1")
+    assert (left.code, "The question stays open until then: to drop it, reject it there." in left.err) == (3, True)
+    assert cli.on_a_terminal("undo", "t", prompt="? ", answer=["o", *["r", "no"] * 2])[0] == 1
+    assert names(toy.world) == [*before, "Moss", "Fern"]
     assert cli("undo", "t", "--approve").code == 0
     assert names(toy.world) == before
 

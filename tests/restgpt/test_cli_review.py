@@ -275,6 +275,18 @@ def test_the_next_ones_are_permitted_after_it_was_shown_which_these_would_have_b
     assert "permit 3 such requests for 24 hours" in terminal.questions[-1]
 
 
+def test_a_number_that_is_none_is_asked_for_again() -> None:
+    decision, terminal = decided("n", "3", "x", "1", "many", "3", "[1]", "", "y", pause=PERMITTING)
+    assert decision == {
+        "one": {"decisions": [{"type": "approve", "permit": {"free": ["/body/title"], "times": 3, "hours": 24.0}}]}
+    }
+    assert [said for said in terminal.said if "is no number" in said or "Give numbers" in said] == [
+        *["Give numbers from 1 to 2."] * 2,
+        "'many' is no number.",
+        "'[1]' is no number.",
+    ]
+
+
 @pytest.mark.parametrize("said", [["3"], ["x"], ["1", "many"], ["1", "[1]"], ["", "", '"a"'], ["", "", "", "n"], []])
 def test_nothing_is_permitted_by_half(said: list[str]) -> None:
     assert decided("n", *said, pause=PERMITTING)[0] is None

@@ -288,6 +288,25 @@ def test_a_permission_without_a_pause_lets_the_next_ones_out_until_it_is_taken_b
     assert isinstance(client.call("create_task", {"project_id": 1, "title": "d"}), Pending)
 
 
+def test_a_question_says_why_a_permission_does_not_cover_it(board: Board) -> None:
+    client = Client([board.api])
+    client.permit(*CREATED, {"free": ["/body/title"], "times": 1})
+    told = "Your permission does not cover this request, because "
+    other = pending(client, "create_task", {"project_id": 2, "title": "a"})
+    assert f"{told}of path.project_id." in other.description
+    other.reject()
+    assert client.call(*CREATED).ok
+    assert f"{told}it is used up." in pending(client, "create_task", {"project_id": 1, "title": "b"}).description
+    assert "permission" not in pending(Client([board.api]), *CREATED).description
+
+
+def test_a_decision_that_is_none_is_refused_with_what_to_give(client: Client) -> None:
+    waiting = pending(client, *CREATED)
+    with pytest.raises(TypeError, match="'approve' or 'reject' here"):
+        client.decide(waiting, waiting.approve())
+    assert repr(waiting) == f"<Pending create_task thread={waiting.thread}>"
+
+
 def test_a_permission_that_is_only_made_permits_nothing(client: Client) -> None:
     made = client.permit(*CREATED, keep=False)
     assert client.permissions.listed() == []

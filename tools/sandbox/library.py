@@ -197,7 +197,8 @@ def one(items: Any, /, text: str = "", **conditions: Any) -> Any:
     if found:
         stop(f"{len(found)} items match {wanted}: {_candidates(found)}; say which one.")
     if not candidates:
-        stop(f"There is no item to choose from: the list is empty; {wanted} was looked for.")
+        looked = f"; {wanted} was looked for" if text or conditions else ""
+        stop(f"There is no item to choose from: the list is empty{looked}.")
     near = _near_items(candidates, text, conditions)
     there = f"nearest: {_candidates(near)}" if near else f"there are {_candidates(candidates)}"
     return stop(f"No item matches {wanted}; {there}.")

@@ -68,8 +68,10 @@ def test_the_entry_of_a_client_has_absolute_paths_and_no_secret(
     monkeypatch.setenv("RESTGPT_HOME", str(cli.home))
     (tmp_path / "board.yaml").write_text(Path(TOY).read_text())
     ran = cli("mcp", "--spec", "board.yaml", "--exclude", "method=DELETE", "--config")
-    [entry] = json.loads(ran.out)["mcpServers"].values()
+    [[name, entry]] = json.loads(ran.out)["mcpServers"].items()
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-5:] == ["mcp", "--spec", str(tmp_path / "board.yaml"), "--exclude", "method=DELETE"]
     assert entry["env"] == {"RESTGPT_HOME": str(cli.home)}
     assert ("RESTGPT_AUTH_KEY" in ran.err, CREDENTIAL in ran.out + ran.err) == (True, False)
+    assert (name, cli("api", "add", "board", "board.yaml").code) == ("restgpt", 0)
+    assert list(json.loads(cli("mcp", "--api", "board", "--config").out)["mcpServers"]) == ["board"]

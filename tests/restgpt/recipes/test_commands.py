@@ -34,7 +34,7 @@ def book(cli: Cli, tmp_path: Path) -> RecipeBook:
 
 
 def test_a_recipe_that_reads_runs_without_a_model(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    ran = cli("recipe", "run", "count-projects", "--input", "word=e", *at(toy))
+    ran = cli("recipe", "run", "count-projects", "word=e", *at(toy))
     assert ran.code == 0, ran.err
     expected = len([name for name in names(toy.world) if "e" in name])
     assert ran.out == f"{expected} projects have e in their names.\n"

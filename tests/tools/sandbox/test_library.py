@@ -161,6 +161,7 @@ RED, BLUE = "[key_id a, meta.team red, created_at 1]", "[key_id b, meta.team blu
         (PEOPLE, "bobb", {}, "No item matches 'bobb'; nearest: Bob (id 3)."),
         (PEOPLE, "zzz", {"score": 5}, f"No item matches 'zzz' and score '5'; there are {ANNAS}, Bob (id 3)."),
         ([], "bob", {}, "There is no item to choose from: the list is empty; 'bob' was looked for."),
+        ([], "", {}, "There is no item to choose from: the list is empty."),
         ([{"id": 4}, {"a": 1}], "zzz", {}, "No item matches 'zzz'; there are id 4, an object with a."),
         (TEN, "", {"name": "x"}, f"10 items match name 'x': {EIGHT} and 2 more; say which one."),
         (KEYS, "x", {}, f"2 items match 'x': x {RED}, x {BLUE}; say which one."),
