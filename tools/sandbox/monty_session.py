@@ -67,8 +67,8 @@ MOST_VALUES = 200_000
 SOURCE, SHOWN, MESSAGE, SHAPE = 300, 2000, 2048, 800
 """The maximum number of characters of a sentence, a shown value, the message of an error, a description of a value."""
 
-MOST_WAIT = 86_400
-"""The longest wait of a program, in seconds."""
+MOST_WAIT, MOST_WAITS = 86_400, 500
+"""The longest wait of a program, in seconds, and the most waits, after each of which it runs again from its start."""
 
 MOST_LEFT = 20
 """The maximum number of things that a program says it left."""
@@ -123,7 +123,7 @@ class Session:
         self._code, self._lines, self._given, self._limits, self._size = code, code.split("\n"), given, limits, size
         self._process = Process(limits)
         self._translated = Translation("", {}, {})
-        self._count = self._weight = self._received = self._line = self._status = 0
+        self._count = self._weight = self._received = self._line = self._status = self._waits = 0
         self._clock = given.clock or 0.0
         self._functions = {hidden_name(name): name for name in given.functions}
         self._waiting: dict[int, WantedCall] = {}
@@ -283,7 +283,7 @@ class Session:
     def _of_time(self, name: str, given: Sequence[Any]) -> Any:
         """Return what a program that waits is told of the time, or its wait."""
         if name.endswith("sleep"):
-            return self._sleep(max(given[0], self._asked))
+            return self._sleep(max(given[0], self._asked)) if given[0] else {"return_value": None}
         now = datetime.fromtimestamp(self._clock, UTC)
         if name == "datetime.now":
             return {"return_value": now.astimezone(given[0]) if given and given[0] else now.replace(tzinfo=None)}
@@ -295,9 +295,10 @@ class Session:
         return self._answers[-1][1].pause if self._answers else 0.0
 
     def _sleep(self, seconds: float) -> WantedCall:
-        """Return a wait. Raises ValueError for one that is too long."""
-        if not 0 <= seconds <= MOST_WAIT:
-            raise ValueError(f"a wait takes 0 to {MOST_WAIT} seconds")
+        """Return a wait. Raises ValueError for one that is too long, and for one too many."""
+        self._waits += 1
+        if not 0 <= seconds <= MOST_WAIT or self._waits > MOST_WAITS:
+            raise ValueError(f"a program waits at most {MOST_WAITS} times, and 0 to {MOST_WAIT} seconds each time")
         position, self._count = str(self._count), self._count + 1
         return WantedCall(position, self._line, self.source(self._line), WAIT, (), {}, WAIT_DIGEST, float(seconds))
 

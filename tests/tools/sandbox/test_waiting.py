@@ -118,6 +118,25 @@ def test_a_wait_of_no_sense_is_an_error_that_the_program_can_catch(seconds: str)
     assert run.result.output == "no\n"
 
 
+def test_a_wait_of_nothing_is_none_and_a_loop_of_waits_ends() -> None:
+    assert once("import time\nfor _ in range(900):\n    time.sleep(0)\nprint('over')").result.output == "over\n"
+    server = Server({1: 1e9})
+    run = server.play("import time\nwhile True:\n    time.sleep(0.001)", is_live=True)
+    assert (run.kind, len(server.waits)) == ("failed", 500)
+    assert "waits at most 500 times" in run.problem
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_coroutine_that_sleeps_waits_too(is_live: bool) -> None:
+    server = Server({})
+    code = (
+        "import asyncio, time\nbegan = time.time()\nasync def late(n):\n    await asyncio.sleep(n)\n    return n\n"
+        "print(asyncio.run(late(2)), time.time() - began)"
+    )
+    assert server.play(code, is_live=is_live).result.output == "2 2.0\n"
+    assert server.waits == [2]
+
+
 MANY = """
 def whole(n):
     job = {wait}
