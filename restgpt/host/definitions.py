@@ -240,7 +240,7 @@ def _of_recipes(recipes: Sequence[Recipe], room: int) -> list[Definition]:
     if sum(map(size_of, listed)) <= room:
         return listed
     kept: list[Definition] = []
-    # The definition of the others is counted with all names, so what is left out of it later is spare.
+    # The definition of the others is counted as it will be then: its names may take more than before.
     while len(kept) < len(listed) and size_of(_others(recipes[len(kept) + 1 :])) + size_of(listed[len(kept)]) <= room:
         kept.append(listed[len(kept)])
         room -= size_of(kept[-1])
