@@ -2,9 +2,8 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
-from threading import Timer
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -50,25 +49,25 @@ print("done")
 
 
 class Printer:
-    """A server whose jobs are done some seconds after they began; none does, after `breaks` requests."""
+    """A server whose jobs are done when somebody has asked for them `asked` times."""
 
     def __init__(self) -> None:
-        self.seconds = 0.2
-        self.begun: list[float] = []
-        self.polls = 0
+        self.asked = 4
+        self.begun: list[int] = []
+        self.heard = Event()
         printer = self
 
         class Answers(Handler):
             def do_POST(self) -> None:
                 self.body()
-                printer.begun.append(time.monotonic())
+                printer.begun.append(0)
                 self.answer({"id": len(printer.begun), "state": "running"}, 202)
 
             def do_GET(self) -> None:
-                printer.polls += 1
-                began = printer.begun[int(urlsplit(self.path).path.rpartition("/")[2]) - 1]
-                is_done = time.monotonic() - began >= printer.seconds
-                self.answer({"state": "done" if is_done else "running"})
+                number = int(urlsplit(self.path).path.rpartition("/")[2]) - 1
+                printer.begun[number] += 1
+                self.answer({"state": "done" if printer.begun[number] >= printer.asked else "running"})
+                printer.heard.set()
 
         self.handler = Answers
 
@@ -94,44 +93,49 @@ def agent(api: Api, code: str = WAITS, **context: Any) -> Agent:
 def test_a_program_waits_for_a_job_and_its_polls_cost_no_requests(api: Api, printer: Printer) -> None:
     done = agent(api, max_requests=2).ask("Print the poster")
     assert done["answer"] == "done"
-    assert len(printer.begun) == 1
-    assert printer.polls > 2
+    assert printer.begun == [4]
 
 
 def test_the_same_read_without_a_wait_is_no_poll(api: Api, printer: Printer) -> None:
-    printer.begun.append(time.monotonic())
+    printer.begun.append(0)
     code = "import time\nfor _ in range(9):\n    get_job(job_id=1)\ntime.sleep(0.01)\nprint('read')"
     state = agent(api, code, max_requests=4).ask("Read the job")
-    assert printer.polls == 4
+    assert printer.begun == [4]
     assert state["answer"] == "No."
 
 
 def test_a_long_wait_stops_the_run_and_it_goes_on_when_it_is_resumed_later(api: Api, printer: Printer) -> None:
-    printer.seconds = 0.5
-    made = agent(api, WAITS.replace("0.05", "0.6"), max_wait=0.3)
-    for _ in range(2):
-        with pytest.raises(WaitingError, match=r"waits until .* before it goes on after get_job\. Thread thread is"):
-            made.ask("Print the poster") if not printer.begun else made.graph.invoke(None, made.config)
-        assert (len(printer.begun), printer.polls, len(made.model.prompts)) == (1, 1, 1)
-    time.sleep(0.6)
+    printer.asked, now = 2, [1_700_000_000.0]
+    model = by_role({"express": [program(WAITS.replace("0.05", "600"))]})
+    services = Services([api], model=model, defaults=Context(writes="allow"), now=lambda: now[0])
+    made = Agent(build_graph(services=services, store=InMemoryStore(), checkpointer=InMemorySaver()), model)
+    late = r"waits until 2023-11-14 22:23:20 UTC before it goes on after get_job\. Thread thread is saved"
+    for given in ({"instruction": "Print the poster"}, None):
+        with pytest.raises(WaitingError, match=late):
+            made.graph.invoke(given, made.config)
+        assert (printer.begun, len(model.prompts)) == ([1], 1)
+    now[0] += 600
     assert made.graph.invoke(None, made.config)["answer"] == "done"
-    assert (len(printer.begun), printer.polls, len(made.model.prompts)) == (1, 2, 1)
+    assert (printer.begun, len(model.prompts)) == ([2], 1)
 
 
 def test_a_run_that_is_stopped_while_it_waits_ends_at_once_and_can_go_on(api: Api, printer: Printer) -> None:
-    printer.seconds = 1e9
-    made = agent(api, WAITS.replace("0.05", "50"))
-    stopped = Cancellation()
-    Timer(0.3, stopped.cancel).start()
+    printer.asked, now, stopped = 2, [1_700_000_000.0], Cancellation()
+    model = by_role({"express": [program(WAITS.replace("0.05", "50"))]})
+    services = Services([api], model=model, defaults=Context(writes="allow"), now=lambda: now[0])
+    made = Agent(build_graph(services=services, store=InMemoryStore(), checkpointer=InMemorySaver()), model)
+
+    def stop() -> None:
+        printer.heard.wait(60)
+        stopped.cancel()
+
+    Thread(target=stop).start()
     with cancellable(stopped), pytest.raises(CancelledRunError):
         made.ask("Print the poster")
-    assert (len(printer.begun), printer.polls) == (1, 1)
-    printer.seconds = 0
-    waiting = made.graph.get_state(made.config).values["program"]
-    early = {position: (until - 50, clock) for position, (until, clock) in waiting["waits"].items()}
-    made.graph.update_state(made.config, {"program": {**waiting, "waits": early}}, as_node="parser")
+    assert printer.begun == [1]
+    now[0] += 50
     assert made.graph.invoke(None, made.config)["answer"] == "done"
-    assert (len(printer.begun), printer.polls) == (1, 2)
+    assert printer.begun == [2]
 
 
 class Breaking(HTTPAdapter):
@@ -185,8 +189,7 @@ def ours() -> int:
 
 
 def test_runs_that_wait_hold_no_thread(api: Api, printer: Printer) -> None:
-    printer.seconds = 0.6
-    model = by_role({"express": [program(WAITS.replace("0.05", "0.7"))] * 12})
+    model = by_role({"express": [program(WAITS.replace("0.05", "0.2"))] * 12})
     graph = build_graph(
         [api],
         model=model,
@@ -212,5 +215,5 @@ def test_runs_that_wait_hold_no_thread(api: Api, printer: Printer) -> None:
 
     states = asyncio.run(watched())
     assert [state["answer"] for state in states] == ["done"] * 12
-    assert len(printer.begun) == 12
+    assert printer.begun == [4] * 12
     assert most - before <= 2
