@@ -95,16 +95,9 @@ def run(
 
     given = [*(pairs or ()), *(inputs or ())]
     refuse_bytes(target, *given)
+    context, settings = settings_of(more, models=models, writes=writes), Settings.from_env()
     run_recipe(
-        terminal,
-        target,
-        given,
-        apis(),
-        Settings.from_env(),
-        context=settings_of(more, models=models, writes=writes),
-        heals=heal,
-        thread=thread,
-        if_changed=if_changed,
+        terminal, target, given, apis(), settings, context=context, heals=heal, thread=thread, if_changed=if_changed
     )
 
 

@@ -119,11 +119,8 @@ class Verdict:
         return _answers(pending, self._decisions(actions, find))
 
     def _kind(self) -> str:
-        if self.edit:
-            return "edit"
-        if self.respond is not None:
-            return "respond"
-        return "approve" if self.approve else "reject"
+        given = {"edit": self.edit, "respond": self.respond is not None, "approve": self.approve, "reject": True}
+        return next(kind for kind, is_given in given.items() if is_given)
 
     def _decisions(self, actions: Sequence[dict[str, Any]], find: Find) -> list[Decision]:
         if self.edit:
