@@ -343,7 +343,7 @@ def how_to_decide(thread: str, pending: Sequence[Pending]) -> str:
     """Return the commands that decide; the one that edits a single request has its arguments as they are."""
     line, actions = resume_line(thread), [action for pause in pending for action in pause.actions]
     reads = ["--approve --only-reads   (and confirm the requests that seem only to read)"]
-    edits = pairs_of(actions[0]["args"]) if len(actions) == 1 else ["'[{…}, {…}]'"]
+    edits = pairs_of(actions[0]) if len(actions) == 1 else ["'[{…}, {…}]'"]
     commands = ["--approve", *(reads if any(map(confirmation, actions)) else []), '--reject "why"']
     commands += [" ".join(f"--edit {edit}" for edit in edits)] if all(pause.allows("edit") for pause in pending) else []
     return "\n".join(f"{'' if number else 'To decide:':12}{line} {text}" for number, text in enumerate(commands))

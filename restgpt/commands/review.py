@@ -283,7 +283,7 @@ def _edited(terminal: Terminal, action: dict[str, Any], find: Find) -> Decision 
         if terminal.editor:
             text = terminal.edit(f"{EDIT_HINT}{yaml.safe_dump(action['args'], sort_keys=False, allow_unicode=True)}")
             return edit_decision(action, yaml_arguments(text)) if text else None
-        terminal.say(section("The arguments are:", "\n".join(pairs_of(action["args"])), most=None))
+        terminal.say(section("The arguments are:", "\n".join(pairs_of(action)), most=None))
         text = terminal.ask("Change these (name=text or name:=JSON, or all as JSON; empty: go back): ")
         texts = [text] if text.startswith(JSON) else shlex.split(text)
         return edit_decision(action, edited_arguments(texts, [action], find)[0]) if texts else None
