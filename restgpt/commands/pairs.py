@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Find = Callable[[str], "Operation"]
 """Finds the operation of a call by its name."""
 
-MOST_SHOWN = 60
+MOST_SHOWN = 48
 """The number of characters up to which a pair is shown whole."""
 
 PAIR = re.compile("([^=:@]+)(:=|=|:|@)(.*)", re.DOTALL)
@@ -104,8 +104,8 @@ def pairs_of(action: Mapping[str, Any]) -> list[str]:
             name = f"{place}.{key}".rstrip(".")
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
-            is_shown = len(pair) <= MOST_SHOWN and pair.isprintable() and text in seen
-            found.append(shlex.quote(pair if is_shown else f"{named(name)}:=…"))
+            is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
+            found.append(shlex.quote(pair if is_plain and text in seen else f"{named(name)}:=…"))
     return found
 
 
