@@ -422,6 +422,9 @@ class Client:
             self.threads.mark(record, status_of(outcome))
         return self._noted(outcome)
 
+    standing = outcome
+    """The former name of `outcome`."""
+
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
         return bool(self.graph_of(thread).get_state(thread_config(thread)).tasks)

@@ -38,7 +38,8 @@ STYLES = {
     "waits": "dim",
 }
 """The styles of labels, but for what a role or a recipe begins."""
-LABEL_WIDTH = 9
+LABEL_WIDTH, LEAST_WIDTH = 9, 20
+"""The columns of a label, and the least ones of a text."""
 
 FAILED = frozenset({"failed", "budget"})
 """The ends of a program that are failures."""
@@ -167,7 +168,7 @@ class Trace:
         """
         from rich.text import Text
 
-        column = self._console.width - LABEL_WIDTH - 2
+        column = max(self._console.width - LABEL_WIDTH - 2, LEAST_WIDTH)
         most = SHOWN_PROGRAM if line.label.startswith("program") else SHOWN
         text = visible(line.text)
         text = text if len(text) <= most else f"{text[:most]}…"
@@ -177,7 +178,4 @@ class Trace:
         pieces = [piece for part in text.split("\n") for piece in folded.wrap(part) or [""]]
         for label, piece in zip_longest([line.label], pieces, fillvalue=""):
             head = f"{label:<{LABEL_WIDTH}}  " if label or len(piece) <= column else ""
-            style = "dim" if line.label == "code" else ""
-            self._console.print(
-                Text.assemble((head, STYLES.get(line.label, "bold cyan")), (piece, style)), soft_wrap=True
-            )
+            self._console.print(Text.assemble((head, STYLES.get(line.label, "bold cyan")), piece), soft_wrap=True)

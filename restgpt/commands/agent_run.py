@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,13 +133,8 @@ class Agent:
         from restgpt.nodes.run.services import Services
 
         services = Services(apis, settings=settings)
-        saved = persistence.saved
-        graph: Any = (
-            build_graph(services=services, **saved)
-            if heals
-            else build_recipe(recipe, services=services, is_tool=is_tool, **saved)
-        )
-        return cls(graph, services, apis, context)
+        make: Any = build_graph if heals else partial(build_recipe, recipe, is_tool=is_tool)
+        return cls(make(services=services, **persistence.saved), services, apis, context)
 
     def config(self, thread: str) -> "RunnableConfig":
         """Return the LangGraph config of a thread: its id and the recursion limit."""
@@ -226,10 +222,6 @@ class Agent:
     def operation(self, key: str) -> "Operation":
         """Find an operation of the APIs of the run, as `Catalogue.operation` does."""
         return self.services.catalogue(()).operation(key)
-
-    def values(self, thread: str) -> dict[str, Any]:
-        """Return the state of the thread, read from its newest checkpoint."""
-        return dict(self.graph.get_state(self.config(thread)).values)
 
     def is_unfinished(self, thread: str) -> bool:
         """Return whether the thread has unfinished tasks, because its run paused, failed or was killed.
@@ -351,7 +343,7 @@ def how_to_decide(thread: str, pending: Sequence[Pending]) -> str:
     """Return the commands that decide; the one that edits a single request has its arguments as they are."""
     line, actions = resume_line(thread), [action for pause in pending for action in pause.actions]
     reads = ["--approve --only-reads   (and confirm the requests that seem only to read)"]
-    edits = pairs_of(actions[0]["args"]) if len(actions) == 1 else ["'[{…}, {…}]'"]
+    edits = pairs_of(actions[0]) if len(actions) == 1 else ["'[{…}, {…}]'"]
     commands = ["--approve", *(reads if any(map(confirmation, actions)) else []), '--reject "why"']
     commands += [" ".join(f"--edit {edit}" for edit in edits)] if all(pause.allows("edit") for pause in pending) else []
     return "\n".join(f"{'' if number else 'To decide:':12}{line} {text}" for number, text in enumerate(commands))

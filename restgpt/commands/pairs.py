@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 from restgpt.commands.terminal import UsageError
 from restgpt.tools.text.quotation import named
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Find = Callable[[str], "Operation"]
 """Finds the operation of a call by its name."""
 
-MOST_SHOWN = 60
+MOST_SHOWN = 48
 """The number of characters up to which a pair is shown whole."""
 
 PAIR = re.compile("([^=:@]+)(:=|=|:|@)(.*)", re.DOTALL)
@@ -92,15 +93,19 @@ def paired_arguments(
     return found
 
 
-def pairs_of(arguments: Mapping[str, Any]) -> list[str]:
-    """Return arguments by place as pairs, quoted for a shell; a long one has no JSON, so it cannot be sent as it is."""
-    found = []
-    for place, inside in arguments.items():
+def pairs_of(action: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of a question as pairs, quoted for a shell.
+
+    A value that is long, or that the question hides as a credential, is left out; such a pair is refused if it is sent.
+    """
+    found, seen = [], unquote_plus(f"{action.get('description')} {action.get('request')}")
+    for place, inside in action["args"].items():
         for key, value in inside.items() if isinstance(inside, Mapping) else [("", inside)]:
             name = f"{place}.{key}".rstrip(".")
-            pair = f"{name}={value}" if isinstance(value, str) else f"{name}:={json.dumps(value, ensure_ascii=False)}"
-            is_shown = len(pair) <= MOST_SHOWN and pair.isprintable()
-            found.append(shlex.quote(pair if is_shown else f"{named(name)}:=…"))
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
+            is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
+            found.append(shlex.quote(pair if is_plain and text in seen else f"{named(name)}:=…"))
     return found
 
 

@@ -105,13 +105,14 @@ def run(
 
     given = [*(pairs or ()), *(inputs or ())]
     refuse_bytes(target, *given)
+    context, settings = settings_of(more, models=models, writes=writes), Settings.from_env()
     run_recipe(
         terminal,
         target,
         given,
         apis(),
-        Settings.from_env(),
-        context=settings_of(more, models=models, writes=writes),
+        settings,
+        context=context,
         heals=heal,
         thread=thread,
         if_changed=if_changed,

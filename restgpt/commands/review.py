@@ -119,11 +119,8 @@ class Verdict:
         return _answers(pending, self._decisions(actions, find))
 
     def _kind(self) -> str:
-        if self.edit:
-            return "edit"
-        if self.respond is not None:
-            return "respond"
-        return "approve" if self.approve else "reject"
+        given = {"edit": self.edit, "respond": self.respond is not None, "approve": self.approve, "reject": True}
+        return next(kind for kind, is_given in given.items() if is_given)
 
     def _decisions(self, actions: Sequence[dict[str, Any]], find: Find) -> list[Decision]:
         if self.edit:
@@ -286,7 +283,7 @@ def _edited(terminal: Terminal, action: dict[str, Any], find: Find) -> Decision 
         if terminal.editor:
             text = terminal.edit(f"{EDIT_HINT}{yaml.safe_dump(action['args'], sort_keys=False, allow_unicode=True)}")
             return edit_decision(action, yaml_arguments(text)) if text else None
-        terminal.say(section("The arguments are:", "\n".join(pairs_of(action["args"])), most=None))
+        terminal.say(section("The arguments are:", "\n".join(pairs_of(action)), most=None))
         text = terminal.ask("Change these (name=text or name:=JSON, or all as JSON; empty: go back): ")
         texts = [text] if text.startswith(JSON) else shlex.split(text)
         return edit_decision(action, edited_arguments(texts, [action], find)[0]) if texts else None

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from restgpt.client import Client
     from restgpt.graph.persistence import Persistence
     from restgpt.nodes.run.services import Services
-    from restgpt.outcome import Called
     from restgpt.threads import ThreadRecord
     from restgpt.tools.response.content import Body
     from restgpt.tools.settings import Settings
@@ -120,8 +119,7 @@ def report(
     about: dict[str, Any] = {"thread": standing.thread} if standing.thread else {}
     about |= {"request": request} if request else {}
     if isinstance(standing, Pending):
-        is_unknown = not standing.allows("edit")
-        pending = {"pending": [standing.to_dict()], "outcome_unknown": is_unknown}
+        pending = {"pending": [standing.to_dict()], "outcome_unknown": not standing.allows("edit")}
         terminal.document({**about, "status": "paused", **pending})
         terminal.say(waiting_text(standing.thread, [standing], is_seen=terminal.is_interactive))
         raise typer.Exit(Exit.PAUSED)
@@ -298,7 +296,6 @@ def call(
     """Build, check and send one request, and print the response body. `restgpt undo` reverses a change."""
     from restgpt.client import Client
     from restgpt.nodes.run.services import Context, Services
-    from restgpt.outcome import Called
     from restgpt.tools.request.files import FilePolicy
     from restgpt.tools.request.view import view
     from restgpt.tools.settings import Settings

@@ -155,7 +155,7 @@ def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
 def test_a_credential_in_the_code_and_hidden_characters_do_not_reach_the_terminal(
     cli: Cli, toy: WorldServer, write: Write
 ) -> None:
-    code = f'key = "{CREDENTIAL}"  # \u202e\x1b[2J\nprint(create_project(body={{"name": "Moss"}})["name"])'
+    code = f'key = "{CREDENTIAL}"  # \u202e\x1b[2J\nprint(create_project(body={{"name": "{CREDENTIAL}"}})["name"])'
     write(program(code))
     ran = cli("ask", "Create Moss", *at(toy), "--thread", "moss", "--quiet")
     assert ran.code == 3, ran.err

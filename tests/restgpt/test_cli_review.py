@@ -101,23 +101,21 @@ def test_pairs_change_some_of_the_arguments_that_wait() -> None:
         Verdict(edit=["colour=red"]).answers([PAUSE], FIND)
 
 
-def test_the_command_that_edits_shows_the_arguments_as_pairs() -> None:
-    args = {"path": {"id": 7}, "body": {"name": "Bo's tea", "note": "x" * 90, "due": None}}
-    [line] = [
-        line
-        for line in how_to_decide("t", [replace(PAUSE, actions=({**ACTION, "args": args},))]).splitlines()
-        if "--edit" in line
-    ]
-    assert shlex.split(line)[3:] == [
-        "--edit",
-        "path.id:=7",
-        "--edit",
-        "body.name=Bo's tea",
-        "--edit",
-        "body.note:=…",
-        "--edit",
-        "body.due:=null",
-    ]
+def test_the_command_that_edits_shows_the_arguments_as_pairs_but_no_long_one_and_no_credential() -> None:
+    args = {
+        "path": {"id": 7},
+        "body": {"name": "Bo's tea", "note": "x" * 90, "due": None, "key": "hunter2", "of": "a  b"},
+    }
+    shown = {
+        "url": "/projects/7",
+        "body": {"name": "Bo's tea", "note": "x" * 90, "due": "null", "key": "[redacted]", "of": "a  b"},
+    }
+    action = {**ACTION, "args": args, "request": shown}
+    [line] = [line for line in how_to_decide("t", [replace(PAUSE, actions=(action,))]).splitlines() if "--edit" in line]
+    pairs = ["path.id:=7", "body.name=Bo's tea", "body.note:=…", "body.due:=null", "body.key:=…", "body.of:=…"]
+    assert shlex.split(line)[3:] == [word for pair in pairs for word in ("--edit", pair)]
+    with pytest.raises(UsageError, match="not JSON"):
+        Verdict(edit=["body.key:=…"]).answers([PAUSE], FIND)
     assert "--edit" not in how_to_decide("t", [replace(PAUSE, allowed={"create_project": ["approve"]})])
 
 

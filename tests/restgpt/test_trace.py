@@ -128,6 +128,10 @@ def test_lines_are_indented_past_their_label() -> None:
     assert all(line.startswith(" " * 10) for line in lines[1:])
 
 
+def test_a_terminal_may_be_narrower_than_a_label() -> None:
+    assert printed(task("word " * 9), width=5).split() == ["plan", *["word"] * 9]
+
+
 def test_markup_in_data_is_text() -> None:
     assert "[red]x[/red]" in printed(task("[red]x[/red]"))
 
