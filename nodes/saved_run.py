@@ -19,7 +19,7 @@ from restgpt.calling.origin.evidence import Evidence, text_of
 from restgpt.calling.origin.provenance import is_literal, literals
 from restgpt.calling.record import CallSite, Request, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import said
-from restgpt.nodes.programs.calls import entry_of
+from restgpt.nodes.programs.calls import entry_of, waits_of
 from restgpt.nodes.run.run import kept_answers
 from restgpt.nodes.run.services import Services
 from restgpt.nodes.state.recipe_run import current, is_of_recipe, kept_by
@@ -110,6 +110,7 @@ class FinishedRun:
     notes: str = ""
     writes: Writes = "ask"
     others: Mapping[str, Operation] = field(default_factory=dict)
+    waits: tuple[Entry, ...] = ()
 
     @property
     def operations(self) -> dict[str, Operation]:
@@ -271,6 +272,7 @@ def _finished(
         notes="\n".join(api.notes for api in catalogue.apis if api.notes),
         writes=writes,
         others={name: functions[name] for name in named if name in functions and name not in called},
+        waits=tuple(waits_of(program)),
     )
 
 
@@ -369,7 +371,7 @@ def _report(run: FinishedRun, code: str, inputs: Sequence[Input] | None) -> tupl
     found = run_program(
         code,
         functions=list(dict.fromkeys(call.function for call in run.calls)),
-        entries=[call.entry for call in run.calls],
+        entries=[*(call.entry for call in run.calls), *run.waits],
         clock=run.clock,
         seed=run.seed,
         most=MOST_CALLS,

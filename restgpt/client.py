@@ -1,7 +1,7 @@
 """A client that finds, describes, calls and undoes operations without a model, with the checks of the agent's calls."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -240,11 +240,11 @@ class Client:
         made = self.draft(operation, arguments, pages=pages, description=description, conversation=conversation)
         return self.carry_out(made, conversation=conversation, thread=thread)
 
-    def wait(self, called: Called, *, most: float = 600) -> Called:
+    def wait(self, called: Called, *, most: float = 600, say: Callable[[str], None] | None = None) -> Called:
         """Return the last answer about the job that a call began: that it is over, or what it says after `most` s.
 
         It is asked for at the pace of the server, or after 1 s and then less often. A read that is answered 202 is a
-        job too; a call that began none comes back.
+        job too; a call that began none comes back. `say` gets a line before each request.
         """
         job: Any = called.record.get("response", {}).get("job")
         if job is None and called.status_code == 202 and self.operation(called.operation).is_safe:
@@ -252,6 +252,8 @@ class Client:
         waited, seconds, is_over = 0.0, 1.0, job is None
         while not is_over and waited < most:
             wanted = retry_after(called.record["response"].get("headers") or {}) or seconds
+            if say is not None:
+                say(f"{called.operation} answered {called.status_code}; {job['operation']} in {wanted:g} s")
             pause(wanted)
             waited, seconds = waited + wanted, min(1.5 * seconds, 30)
             found = self.call(job["operation"], job["arguments"])

@@ -112,6 +112,12 @@ MOST_POLLS = 1000
 """How many polls of a turn do not count as requests of its budget."""
 
 
+def waits_of(program: Program) -> Iterator[Entry]:
+    """Yield the waits of a program as it is told of their ends."""
+    for position, (until, clock) in program.get("waits", {}).items():
+        yield Entry(position, "", WAIT_DIGEST, "slept", until=until, clock=clock)
+
+
 def polled(requests: Iterable[Request]) -> int:
     """Return how many of the requests were polls, which are none of the budget."""
     return min(MOST_POLLS, sum(request["place"].get("poll", 0) > 0 for request in requests if "place" in request))
@@ -123,9 +129,7 @@ def entries(run: Run, state: State, program: Program, requests: Sequence[Request
     A read before a change shows what there was, so it is made again; and a client's next program comes at any time. A
     program that waits in its process gets what was answered since.
     """
-    for position, (until, clock) in program.get("waits", {}).items():
-        if until <= run.services.now():
-            yield NO_REQUEST, Entry(position, "", WAIT_DIGEST, "slept", until=until, clock=clock)
+    yield from ((NO_REQUEST, wait) for wait in waits_of(program) if wait.until <= run.services.now())
     live: Any = state.get("live")
     is_begun = live is not None and live.rounds is not None
     past = [] if is_begun else made_in_task(state)

@@ -345,5 +345,6 @@ def how_to_decide(thread: str, pending: Sequence[Pending]) -> str:
     reads = ["--approve --only-reads   (and confirm the requests that seem only to read)"]
     edits = pairs_of(actions[0]) if len(actions) == 1 else ["'[{…}, {…}]'"]
     commands = ["--approve", *(reads if any(map(confirmation, actions)) else []), '--reject "why"']
-    commands += [" ".join(f"--edit {edit}" for edit in edits)] if all(pause.allows("edit") for pause in pending) else []
+    if edits and all(pause.allows("edit") for pause in pending):
+        commands.append(" ".join(f"--edit {edit}" for edit in edits))
     return "\n".join(f"{'' if number else 'To decide:':12}{line} {text}" for number, text in enumerate(commands))

@@ -1,6 +1,7 @@
 """A request as a command line of curl, with credentials as variables of the shell."""
 
 import base64
+import os
 import shlex
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -20,7 +21,9 @@ def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") ->
     entry, mark = call.operation.api.entry, f"X{token_hex(8)}X"
 
     def stand_in(name: str) -> str:
-        return f"{mark}{auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
+        held = credentials.find(call.operation.api, name)
+        known = next((variable for variable, value in os.environ.items() if held and value == held), "")
+        return f"{mark}{known or auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
 
     def quoted(word: str) -> str:
         # Every second part is a variable, between double quotes, so that the shell puts its value there.

@@ -105,7 +105,8 @@ def pairs_of(action: Mapping[str, Any]) -> list[str]:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
             is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
-            found.append(shlex.quote(pair if is_plain and text in seen else f"{named(name)}:=…"))
+            is_seen = text in seen or repr(value) in seen
+            found.append(shlex.quote(pair if is_plain and is_seen else f"{named(name)}:=…"))
     return found
 
 

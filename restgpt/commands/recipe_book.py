@@ -185,10 +185,9 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
     inputs = [f"--input {shlex.quote(word)}" for word in words]
     line = " ".join(["restgpt recipe run", name, *inputs])
-    lines += [
-        f"Run it with: {line}",
-        f"Each morning, by cron: 0 7 * * *  cd {shlex.quote(os.getcwd())} && {line} --if-changed",
-    ]
+    lines.append(f"Run it with: {line}")
+    if all(used.method in ("GET", "HEAD") for used in saved.operations):
+        lines.append(f"Each morning, by cron: 0 7 * * *  cd {shlex.quote(os.getcwd())} && {line} --if-changed")
     terminal.answer("\n".join(lines))
 
 

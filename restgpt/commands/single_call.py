@@ -327,7 +327,7 @@ def call(
     verdict = Verdict(approve=True, only_reads=only_reads) if approve or only_reads else None
     standing = done or _kept(terminal, services, made, verdict)
     if wait and isinstance(standing, Called):
-        standing = client.wait(standing)
+        standing = client.wait(standing, say=terminal.note)
     report(terminal, standing, request=shown, output=output)
 
 

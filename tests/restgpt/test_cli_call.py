@@ -320,5 +320,7 @@ def test_a_call_that_begins_a_job_waits_for_its_end_if_asked_to(cli: Cli, tmp_pa
         plain = cli("call", "start_job", *where)
         assert (plain.code, polls) == (0, [])
         assert 'It is not done yet: get_job with {"path": {"id": "7"}} tells its state.' in plain.err
-        assert json.loads(cli("call", "start_job", "--wait", *where).out) == {"state": "done"}
+        waited = cli("call", "start_job", "--wait", *where)
+        assert json.loads(waited.out) == {"state": "done"}
+        assert waited.err.count("get_job answered 200; get_job in 0.01 s") == 2
     assert polls == ["/jobs/7"] * 3

@@ -12,13 +12,13 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("restgpt", "graph", "nodes", "tools", "specs", "prompts")
 """The folders of the product: what the wheel of `restgpt` holds."""
 
-MOST_LINES = 35_808
+MOST_LINES = 35_817
 """The lines of code that the product has at most: lowered by deletions, raised by what a decided feature may take."""
 
 WORDS = {
     "README.md": 1_645,  # more: how it is installed into another project, and where a newcomer stumbled
-    "docs/*.md": 27_977,  # more: other systems, other hosts, clients of MCP, unattended runs, whose credential leaves
-    "docs/scores.md": 479,  # a table of figures, which a command writes
+    "docs/*.md": 28_000,  # more: other systems, other hosts, clients of MCP, unattended runs, whose credential leaves
+    "docs/scores.md": 505,  # a table of figures, which a command writes
 }
 """The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 

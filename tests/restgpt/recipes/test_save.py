@@ -85,3 +85,16 @@ def test_what_cannot_be_saved_says_why(cli: Cli, toy: WorldServer, write: Write)
     single = cli("recipe", "save", called.document["thread"], "a")
     assert "is a single call, which has no run to save." in single.err
     assert not Path("recipes").exists()
+
+
+def test_a_run_that_waited_is_saved_too(cli: Cli, toy: WorldServer, run: Callable[..., None]) -> None:
+    run('import time\nlist_projects()\ntime.sleep(0.01)\nprint(len(rows(list_projects())), "projects")')
+    saved = cli("recipe", "save", "t", "late")
+    assert saved.code == 0, saved.err
+    assert cli("recipe", "run", "late", *at(toy)).out == "4 projects\n"
+    assert "Each morning, by cron: 0 7 * * *  cd " in saved.out
+
+
+def test_a_recipe_with_changes_is_not_offered_to_cron(cli: Cli, run: Callable[..., None]) -> None:
+    run(PLANT)
+    assert "cron" not in cli("recipe", "save", "t", "plant-project").out
