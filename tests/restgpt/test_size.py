@@ -18,7 +18,7 @@ MOST_LINES = 35_817
 WORDS = {
     "README.md": 1_645,  # more: how it is installed into another project, and where a newcomer stumbled
     "docs/*.md": 28_000,  # more: other systems, other hosts, clients of MCP, unattended runs, whose credential leaves
-    "docs/scores.md": 505,  # a table of figures, which a command writes
+    "docs/scores.md": 519,  # a table of figures, which a command writes
 }
 """The words that pages have at most. Raise a number by hand only, with the reason beside it."""
 
