@@ -29,11 +29,17 @@ export interface QuestionProps {
 
 export function Question(props: QuestionProps) {
   const { thread, action, decision, isLater, onSeen } = props;
+  const head = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
+  const [isShown, setShown] = useState(false);
   useEffect(() => {
     // What the buttons at the lower edge cover was not seen.
-    const watched = new IntersectionObserver(([entry]) => entry!.isIntersecting && onSeen(), { rootMargin: "0px 0px -112px" });
-    if (end.current) watched.observe(end.current);
+    const watched = new IntersectionObserver(
+      (entries) =>
+        entries.filter((entry) => entry.isIntersecting).forEach((entry) => (entry.target === head.current ? setShown(true) : onSeen())),
+      { rootMargin: "0px 0px -112px" },
+    );
+    for (const part of [head.current, end.current]) if (part) watched.observe(part);
     return () => watched.disconnect();
   }, [isLater]);
   const { note, rest } = withoutNote(sectionsOf(action.description));
@@ -48,7 +54,7 @@ export function Question(props: QuestionProps) {
   const title = `${action.request.method} ${action.name}`;
   return (
     <article class={`question${decision ? " decided" : ""}`} aria-label={title} tabIndex={-1}>
-      <header>
+      <header ref={head}>
         <h3 class="wire">
           <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} />
         </h3>
@@ -83,7 +89,7 @@ export function Question(props: QuestionProps) {
           <div class="end" ref={end} />
         </>
       )}
-      <Choice {...props} note={note} />
+      <Choice {...props} note={note} isShown={isShown} />
     </article>
   );
 }
@@ -151,8 +157,9 @@ function Said({ action }: { action: Action }) {
 
 type Mode = "choose" | "edit" | "reject" | "permit";
 
-function Choice(props: QuestionProps & { note: string }) {
-  const { action, allowed, decision, isLater, note, onDecide, onLater } = props;
+/** The buttons of a change; they approve nothing of which not even the request was on the screen. */
+function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
+  const { action, allowed, decision, isLater, isShown, note, onDecide, onLater } = props;
   const [mode, setMode] = useState<Mode>(note && allowed.includes("edit") && props.draft ? "edit" : "choose");
   const back = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
@@ -180,7 +187,7 @@ function Choice(props: QuestionProps & { note: string }) {
           </button>
         ) : (
           <>
-            <button type="button" ref={back} class="primary" aria-keyshortcuts="a" onClick={() => onDecide({ type: "approve" })}>
+            <button type="button" ref={back} class="primary" aria-keyshortcuts="a" disabled={!isShown} onClick={() => onDecide({ type: "approve" })}>
               Approve
             </button>
             {action.permit && (
@@ -189,7 +196,7 @@ function Choice(props: QuestionProps & { note: string }) {
               </button>
             )}
             {action.effect && (
-              <button type="button" title={action.effect.reason} onClick={() => onDecide(action.effect!.confirm)}>
+              <button type="button" title={action.effect.reason} disabled={!isShown} onClick={() => onDecide(action.effect!.confirm)}>
                 Approve, and do not ask again: it only reads
               </button>
             )}

@@ -118,12 +118,15 @@ def test_all_changes_are_approved_together_once_all_were_on_the_screen(tab: Tab,
     tab.open(f"#/thread/{thread}")
     together = page.get_by_role("button", name="Approve all 3")
     expect(together).to_be_disabled()
+    alone = question(page, "PATCH update_task").get_by_role("button", name="Approve", exact=True)
+    expect(alone).to_be_disabled()  # its request is below the edge of the screen
     for name in ("PATCH update_task", "POST create_task", "POST create_project"):
         expect(together).to_be_disabled()
         question(page, name).evaluate(
             "at => (at.scrollIntoView(), new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))))"
         )
     expect(together).to_be_enabled()
+    expect(alone).to_be_enabled()
     reject = question(page, "PATCH update_task")
     reject.get_by_role("button", name="Reject…").click()
     reject.get_by_role("button", name="Reject", exact=True).click()
