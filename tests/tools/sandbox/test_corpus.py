@@ -19,6 +19,7 @@ from typing import Literal, Self
 
 import pytest
 
+from restgpt.tools.sandbox.code import WAIT
 from restgpt.tools.sandbox.result import Limits, SandboxResult, Status
 from restgpt.tools.sandbox.runner import run_program, run_python
 
@@ -230,7 +231,7 @@ def test_hostile_snippets_reach_nothing_as_programs(name: str, canaries: Canarie
         is_first = first.startswith("from __future__")
         code = f"{first}\n{given}\n{rest}" if is_first else f"{given}\n{snippet.code}"
         run = run_program(code, functions=["get"], entries=(), clock=1.7e9, seed="", most=10, limits=bounds)
-        found = "asked for calls" if run.calls or run.kind == "calls" else ""
+        found = "asked for calls" if any(call.function != WAIT for call in run.calls) else ""
         return problem(snippet, run.result, canaries) or found
 
     chosen = snippets(CORPUS / "hostile" / f"{name}.py")
