@@ -213,9 +213,9 @@ def left(run: Run, state: State) -> int:
 
     A program can go on after a refusal, so that without a limit it would call in a loop until the time is used up.
     """
-    sent = spent_since(state["baseline"], state["usage"])["requests"]
-    unsent = {request["id"] for request in made_in_turn(state) if request["status"] in ("rejected", "held")}
-    return max(0, run.context.max_requests - max(sent - polled(made_in_turn(state)), len(unsent)))
+    sent, made = spent_since(state["baseline"], state["usage"])["requests"], made_in_turn(state)
+    unsent = {request["id"] for request in made if request["status"] in ("rejected", "held")}
+    return max(0, run.context.max_requests - max(sent - polled(made), len(unsent)))
 
 
 FIELDS_MOST = 400

@@ -265,7 +265,9 @@ def _handed_over(
 
 def _polls(program: Program, requests: Sequence[Request]) -> dict[str, int]:
     """Return the digests of the reads after which a program has waited, each with how often it was made."""
-    waited = max(map(int, program.get("waits", ())), default=-1)
+    if not (waits := program.get("waits")):
+        return {}
+    waited = max(map(int, waits))
     places = [place for item in requests if item["safe"] and (place := item.get("place"))]
     made = [place for place in places if place["program"] == program["number"]]
     newest = {place["digest"]: int(place["position"]) for place in made}

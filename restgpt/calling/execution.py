@@ -323,7 +323,6 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
     """The record of a reply whose body is in the store, or of its pages as one; `rest` is that of a list."""
     notices = [rest.notice] if rest else []
     notices += [NOT_READY] if replies[0].status == 202 and operation.is_safe else []
-    job = None if rest else job_of(operation, replies[0])
     cut_short: dict[str, Any] = {"rest": rest.kind} if rest else {}
     values = [reply.content.value if reply.content.kind == "json" else None for reply in replies]
     failed = session.rules.failure(operation, values) if replies[0].is_success else {}
@@ -332,7 +331,7 @@ def _kept(session: Session, operation: Operation, replies: Sequence[Reply], rest
         failed = {"failure": f"To use this API, {hint}."}
         notices.append(failed["failure"])
     cut_short |= failed
-    if job is not None:
+    if rest is None and (job := job_of(operation, replies[0])):
         name = session.catalogue.name_of(job.operation)
         cut_short["job"] = {"operation": name, "arguments": storable_value(job.arguments)}
         notices.append(f"It is not done yet: {name} with {json.dumps(cut_short['job']['arguments'])} tells its state.")

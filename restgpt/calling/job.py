@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from restgpt.specs import Operation
-from restgpt.specs.reading.index import VARIABLE, variables
+from restgpt.specs.reading.index import VARIABLE, path_pattern, variables
 from restgpt.tools.response.content import Reply
 
 HEADERS = ("operation-location", "azure-asyncoperation", "location")
@@ -71,8 +71,7 @@ def _addressed(readers: list[Operation], address: str) -> Job | None:
         return None
     found: list[tuple[int, Job]] = []
     for reader in readers:
-        pattern = re.escape(VARIABLE.sub("\0", reader.path.lstrip("/"))).replace("\0", "([^/]+)")
-        if match := re.search(f"(?:^|/){pattern}/?$", parts.path):
+        if match := re.search(f"(?:^|/){path_pattern(reader.path.lstrip('/'))}/?$", parts.path):
             values = dict(zip(variables(reader.path), map(unquote, match.groups()), strict=True))
             known = {item.name for item in reader.parameters if item.location == "query"}
             query = {name: value for name, value in parse_qsl(parts.query) if name in known}

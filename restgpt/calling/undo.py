@@ -20,7 +20,7 @@ from restgpt.calling.journal import Journal
 from restgpt.calling.record import UNDO, CallRecord, succeeded
 from restgpt.calling.target import Target, TargetState, chosen, given, is_version, reader_of, shared
 from restgpt.specs import Catalogue, Operation, Parameter
-from restgpt.specs.reading.index import VARIABLE, variables
+from restgpt.specs.reading.index import VARIABLE, path_pattern, variables
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.arguments import properties_of
 from restgpt.tools.request.prepared_request import build_request, settle
@@ -356,9 +356,7 @@ def _new_id(operation: Operation, variable: str, made: Made, deleter: Operation)
     for name in (variable, *_IDS):
         if isinstance(value := record.get(name), str | int) and not isinstance(value, bool) and value != "":
             return value
-    template = VARIABLE.sub("\0", deleter.path)
-    pattern = re.escape(template).replace("\0", "([^/]+)").replace("\\([^/]+)", "([^/]+)")
-    found = re.search(f"{pattern}$", _path_of(made.location))
+    found = re.search(f"{path_pattern(deleter.path)}$", _path_of(made.location))
     return unquote(found.groups()[-1]) if found else None
 
 

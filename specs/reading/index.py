@@ -89,6 +89,11 @@ def variable(text: str) -> Variable:
     return Variable(found["name"], ALL if is_open else ONE)
 
 
+def path_pattern(template: str) -> str:
+    """Return a regular expression for the paths of a template, with a group for each variable."""
+    return re.escape(VARIABLE.sub("\0", template)).replace("\0", "([^/]+)")
+
+
 def variables(template: str) -> dict[str, Variable]:
     """Return the variables of a template by name, in their order."""
     return {found.name: found for found in map(variable, VARIABLE.findall(template))}
