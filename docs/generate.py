@@ -172,8 +172,8 @@ def events() -> str:
 
 def _json_type(of: Any) -> str:
     """Return the JSON type of an annotation in words."""
-    if of in (int, float, str, NoneType):
-        return {int: "number", float: "number", str: "text", NoneType: "null"}[of]
+    if of in (bool, int, float, str, NoneType):
+        return {bool: "true or false", int: "number", float: "number", str: "text", NoneType: "null"}[of]
     if get_origin(of) is list:
         return f"list of {_json_type(get_args(of)[0])}"
     if get_origin(of) is Literal:

@@ -32,6 +32,9 @@ from restgpt.tools.text.redaction import note_sent
 NOT_AFTER_UNKNOWN = "Not sent, because it is not known whether the change before it was carried out."
 
 
+LATE = "Nobody answered in time, which counts as a rejection."
+
+
 class UnapprovedCallError(StoppingError):
     """A call waits for a person, and no run of its graph can pause for one."""
 
@@ -105,7 +108,12 @@ def decided_by_person(
 
 
 def _after_answer(session: Session, request: Request, ask: Call, answer: Mapping[str, Any]) -> Call:
-    """Decide a call by a person's answer. What a sender has begun by now cannot be recalled, only not repeated."""
+    """Decide a call by a person's answer. What a sender has begun by now cannot be recalled, only not repeated.
+
+    An answer after the expiry of the question is none, but an approval that came in time can be decided again.
+    """
+    if session.rules.is_late(ask) and not request.get("recalled"):
+        return present(session, ask.over("failed", NOT_KNOWN) if ask.unsure else ask.over("rejected", LATE))
     known = session.journal.look_up(request["id"], request["fingerprint"]).known if request.get("recalled") else "new"
     if known == "new":
         return answered(session, ask, answer)

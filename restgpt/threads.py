@@ -277,20 +277,29 @@ class SavedStates:
         return found
 
 
-def due_threads(persistence: "Persistence") -> list[str]:
-    """Return the ids of the paused threads whose programs have waited long enough, oldest first."""
+def due_threads(persistence: "Persistence") -> dict[str, dict[str, Any]]:
+    """Return the paused threads that go on by themselves, oldest first, with what they are resumed with.
+
+    Their programs have waited long enough, which needs nothing, or their questions have expired: a rejection of each.
+    """
+    from restgpt.calling.record import has_expired
     from restgpt.nodes.state.records import waits_until
+    from restgpt.outcome import Pending
 
     states, now = SavedStates(persistence), datetime.now(UTC).timestamp()
-
-    def is_due(record: ThreadRecord) -> bool:
-        snapshot = states.newest(record)
-        program = snapshot.values.get("program")
-        has_waited = program is not None and program["status"] == "running" and "waits" in program
-        return has_waited and not snapshot.interrupts and not waits_until(program, now)
-
-    paused = [record for record in Threads(persistence.store).newest() if record.status == "paused"]
-    return [record.thread for record in reversed(paused) if is_due(record)]
+    due: dict[str, dict[str, Any]] = {}
+    for record in reversed(Threads(persistence.store).newest()):
+        snapshot = states.newest(record) if record.status == "paused" else None
+        program = snapshot and snapshot.values.get("program")
+        if snapshot is None:
+            continue
+        pauses = [Pending.of(interrupt) for interrupt in snapshot.interrupts]
+        has_waited = program and program["status"] == "running" and "waits" in program
+        if not pauses and has_waited and not waits_until(program, now):
+            due[record.thread] = {}
+        elif pauses and all(has_expired(action, now) for pause in pauses for action in pause.actions):
+            due[record.thread] = {pause.id: {"type": "reject"} for pause in pauses}
+    return due
 
 
 def undeletable(persistence: "Persistence", records: Sequence[ThreadRecord], *, force: bool = False) -> dict[str, str]:

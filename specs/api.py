@@ -239,6 +239,11 @@ class Api:
                 found[key] = scheme
         return found
 
+    @property
+    def needed_schemes(self) -> list[str]:
+        """The names of the security schemes of which its operations need one or several."""
+        return list(dict.fromkeys(name for item in self.operations for one in item.security for name in one))
+
     @cached_property
     def _by_key(self) -> dict[str, Operation]:
         keys: dict[str, Operation] = {}

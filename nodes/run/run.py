@@ -237,7 +237,8 @@ class Run:
     @property
     def rules(self) -> Rules:
         """The user's rules, and what a person permitted."""
-        return Rules(self.services.settings, self.context.writes, Permissions(self.store))
+        permissions, hours = Permissions(self.store), self.context.approval_hours
+        return Rules(self.services.settings, self.context.writes, permissions, hours, self.services.now)
 
     @property
     def writes_programs(self) -> bool:

@@ -3,8 +3,10 @@
 The decision on a call: by the rules alone, or by a person's answer to exactly this question, under the rules.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -13,7 +15,7 @@ from restgpt.calling.idempotency import key_header
 from restgpt.calling.origin.flow import api_record, entry_id
 from restgpt.calling.origin.provenance import foreign
 from restgpt.calling.permissions import Permission, Permissions, key_of
-from restgpt.calling.record import UNDO, FlowRecord, Provenance
+from restgpt.calling.record import UNDO, FlowRecord, Provenance, has_expired
 from restgpt.calling.scope import can_hold, is_in
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
@@ -29,11 +31,26 @@ EXTENSION = "x-restgpt-policy"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The user's rules for each API, what a person permitted, and how this run treats changes (`writes`)."""
+    """The user's rules for each API, what a person permitted, and how this run treats changes (`writes`).
+
+    After `hours` a question that nobody answered counts as rejected, if they are not 0. Seam: `now`, in seconds since
+    1970.
+    """
 
     settings: Settings
     writes: Writes = "ask"
     permissions: Permissions = field(default_factory=Permissions, compare=False)
+    hours: float = 0
+    now: Callable[[], float] = field(default=time.time, compare=False)
+
+    def expiry(self) -> str:
+        """The time (ISO 8601) after which a question that is asked now counts as rejected; empty without one."""
+        moment = datetime.fromtimestamp(self.now() + self.hours * 3600, UTC)
+        return moment.isoformat(timespec="seconds") if self.hours else ""
+
+    def is_late(self, ask: Call) -> bool:
+        """Whether an answer to a question comes after its expiry."""
+        return has_expired(ask.question, self.now())
 
     def effect(self, operation: Operation) -> Effect:
         """The effect of an operation at this moment: by `apis.yaml`, else by its document.

@@ -105,6 +105,7 @@ def present(
             return present(session, call.over("failed", NOT_READ))
         call = fresh
     hidden = session.redactor(call.operation.api)
+    expires = session.rules.expiry()
     there: ShownTarget | None = hidden.json(shown_target(call.operation, call.settled, target))
     provenance: list[Provenance] = hidden.json(list(call.provenance))
     offered = {} if call.confirm or call.doubt or call.unsure else _offered(session, call.operation)
@@ -120,6 +121,7 @@ def present(
         *(_uncovered(session, call) if changed is None else [_changed(call.operation, hidden.json(list(changed)))]),
         *view_sections(call.request, hidden, headers=given),
         *([WHOLE] if is_cut(call.request) else []),
+        *([f"An answer after {expires} counts as a rejection."] if expires else []),
         *_files(session, call),
         *_pages(call.pages),
         *_flow(flow),
@@ -151,6 +153,7 @@ def present(
         **offered,
         **({"flow": flow} if flow else {}),
         **({"permit": _permit(session, call, others)} if _can_permit(session, call) else {}),
+        **({"expires": expires} if expires else {}),
         **({"further_pages": call.pages - 1} if call.pages > 1 else {}),
     }
     return replace(call, question=action, target=target)

@@ -5,7 +5,8 @@ program. Below stand only what the sandbox hands over, before the call is drafte
 line reads records too, so this imports nothing heavy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -124,9 +125,10 @@ class Question(TypedDict):
 
     `effect` is there only where the person may confirm that the operation reads, `flow` where an approval lets values
     of other APIs go to this one for the rest of the run. `further_pages` is how many requests for further pages of a
-    list the approval covers. `permit` is there where the approval may cover further calls too: which arguments may be
-    `free`, each with what it may be then and as a line for people, `times` and `hours`. `details` is what the
-    description leaves out: all headers, the line of the program, the origin of every value.
+    list the approval covers. An answer after `expires` (ISO 8601) counts as a rejection. `permit` is there where the
+    approval may cover further calls too: which arguments may be `free`, each with what it may be then and as a line for
+    people, `times` and `hours`. `details` is what the description leaves out: all headers, the line of the program, the
+    origin of every value.
     """
 
     name: str
@@ -141,6 +143,13 @@ class Question(TypedDict):
     permit: NotRequired[dict[str, Any]]
     flow: NotRequired[AskedFlow]
     further_pages: NotRequired[int]
+    expires: NotRequired[str]
+
+
+def has_expired(question: Mapping[str, Any], now: float) -> bool:
+    """Whether nobody can answer a question any more, at a time in seconds since 1970."""
+    expires = question.get("expires")
+    return expires is not None and datetime.fromisoformat(expires).timestamp() <= now
 
 
 class RequestLine(TypedDict):

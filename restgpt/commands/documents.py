@@ -343,6 +343,8 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
         "",
     ]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
+    if schemes := ", ".join(found.needed_schemes):
+        lines += ["", f"Credentials: {schemes}. A server of RestGPT has one of each, for all who use it."]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 
 

@@ -60,7 +60,7 @@ def _variables(terminal: Terminal, name: str, api: "Api", given: Any) -> dict[st
     from restgpt.tools.settings.environment import auth_variable
 
     named = {scheme: variable for scheme, _, variable in (pair.partition("=") for pair in given)}
-    schemes = {scheme: None for item in api.operations for one in item.security for scheme in one}
+    schemes = api.needed_schemes
     if unknown := [scheme for scheme in named if scheme not in schemes]:
         raise UsageError(f"--auth names {unknown[0]}, but the schemes are: {', '.join(schemes) or 'none'}.")
     found = {}

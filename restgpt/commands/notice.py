@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +42,41 @@ def notifying(
     return notify
 
 
+def logging_to(file: Path, settle: Callable[[Outcome], Outcome], terminal: Terminal) -> Callable[[Outcome], Outcome]:
+    """Return what also adds a line about the outcome to a file."""
+
+    def note(outcome: Outcome) -> Outcome:
+        outcome = settle(outcome)
+        name, usage = (outcome.recipe or {}).get("name", ""), outcome.usage
+        spent = f"requests={usage['requests']} seconds={usage['seconds']:.1f}"
+        write_line(file, f"recipe={name} thread={outcome.thread} status={outcome.status} {spent}", terminal)
+        return outcome
+
+    return note
+
+
+def write_line(file: Path | None, line: str, terminal: Terminal) -> None:
+    """Add a line to a file, if there is one, with the time before it; a file that takes none is told on stderr."""
+    if file is None:
+        return
+    try:
+        with file.open("a", encoding="utf-8") as log:
+            log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {line}\n")
+    except OSError as error:
+        terminal.say(f"The line for {file} could not be written: {error.strerror}.")
+
+
 def _notice(event: str, outcome: Outcome) -> dict[str, Any]:
     """Return a notice as JSON: a question as a person sees it, without secrets, and the command that answers it."""
-    questions = [str(action["description"]) for pause in outcome.pending for action in pause.actions]
+    actions = [action for pause in outcome.pending for action in pause.actions]
     return {
         "event": event,
         "thread": outcome.thread,
         "recipe": (outcome.recipe or {}).get("name", ""),
         "answer": outcome.answer,
         "error": outcome.error,
-        "questions": questions,
+        "questions": [str(action["description"]) for action in actions],
+        "expires": min((str(action["expires"]) for action in actions if "expires" in action), default=""),
         "command": resume_line(outcome.thread),
     }
 

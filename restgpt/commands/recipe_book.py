@@ -5,6 +5,7 @@ import os
 import shlex
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,6 +95,9 @@ def run(
             metavar="COMMAND|URL",
         ),
     ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Add a line about the run to this file.", metavar="FILE")
+    ] = None,
     writes: Writes = None,
     thread: Thread = None,
     models: Models = None,
@@ -117,6 +121,7 @@ def run(
         thread=thread,
         if_changed=if_changed,
         notify=notify,
+        log=log,
     )
 
 

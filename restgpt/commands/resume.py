@@ -43,7 +43,8 @@ def resume(
         str | None, typer.Argument(help="The id of the thread, as printed by `ask` or `threads`.", metavar="ID")
     ] = None,
     due: Annotated[
-        bool, typer.Option("--due", help="Resume each thread whose program has waited long enough, for cron.")
+        bool,
+        typer.Option("--due", help="Resume each thread whose program waited long enough, or whose question expired."),
     ] = False,
     approve: Annotated[bool, typer.Option("--approve", help="Send the requests that wait for approval.")] = False,
     only_reads: Annotated[
@@ -80,7 +81,7 @@ def resume(
 
 
 def _resume_due(terminal: Terminal, context: Mapping[str, Any]) -> NoReturn:
-    """Resume the threads whose waits are over, one after the other; ends with the highest of their exit codes."""
+    """Resume the threads that go on by themselves, one after the other; ends with the highest of their exit codes."""
     from restgpt.graph.persistence import open_persistence
     from restgpt.threads import due_threads
     from restgpt.tools.settings import Settings
@@ -88,9 +89,9 @@ def _resume_due(terminal: Terminal, context: Mapping[str, Any]) -> NoReturn:
     with open_persistence(Settings.from_env()) as persistence:
         due = due_threads(persistence)
     codes = []
-    for thread in due:
+    for thread, answers in due.items():
         try:
-            _resume(terminal, thread, Verdict(), context)
+            _resume(terminal, thread, Verdict(reject="" if answers else None), context)
         except typer.Exit as end:
             codes.append(end.exit_code)
         except expected_errors() as error:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import typer
 
 from restgpt.commands.agent_run import Agent, Outcome
-from restgpt.commands.notice import notifying
+from restgpt.commands.notice import logging_to, notifying, write_line
 from restgpt.commands.terminal import Terminal, UsageError
 from restgpt.recipes.recipe import Recipe, recipe_of_json
 from restgpt.sources import Sources
@@ -42,11 +42,13 @@ def run_recipe(
     thread: str | None,
     if_changed: bool = False,
     notify: str | None = None,
+    log: Path | None = None,
 ) -> None:
     """Run a recipe, by its name or its file, with inputs as `NAME=VALUE`, and end the command with an exit code.
 
     With `if_changed` it prints how the answer differs from that of the last such run, and nothing if it does not; if
-    such a run goes on in another process, this one ends. `notify` is a command or a URL that is told of it.
+    such a run goes on in another process, this one ends. `notify` is a command or a URL that is told of it, `log` a
+    file that gets a line about it.
 
     Raises `RecipeFileError`, `RecipeInputError`, `UsageError` and `SpecError`.
     """
@@ -75,6 +77,7 @@ def run_recipe(
                 held.enter_context(persistence.lock(series))
             except ThreadBusyError:
                 terminal.say(f"Another run of {recipe.name} with these inputs goes on, so this one ended.")
+                write_line(log, f"recipe={recipe.name} status=skipped", terminal)
                 raise typer.Exit() from None
         held.enter_context(persistence.lock(name))
         threads = Threads(persistence.store)
@@ -91,6 +94,8 @@ def run_recipe(
         record = ThreadRecord(name, instruction, sources, context, turn=agent.turn(name) + 1, recipe=run)
         terminal.note(f"recipe {recipe.name}")
         settle = settling(run, name, terminal)
+        if log:
+            settle = logging_to(log, settle, terminal)
         if series:
             settle = _differing(persistence.store, series, settle)
         if notify:

@@ -15,7 +15,7 @@ import requests
 from chatserver import ChatServer
 from cli import Cli
 from httpx2 import ASGITransport, AsyncClient, Response
-from roles import program
+from roles import end, program
 from uiserver import UiPlatform, running_ui, started
 
 from restgpt.calling.permissions import Permissions
@@ -490,6 +490,20 @@ def test_the_page_goes_on_with_a_thread_whose_wait_is_over(page: Page, toy: Worl
     looking.join(PATIENCE_S)
     assert page.get(f"/threads/{thread}/state")["values"]["answer"] == "4"
     assert len(toy.world.log) == 2
+
+
+def test_the_page_rejects_a_question_that_has_expired(page: Page, toy: WorldServer, write: Write) -> None:
+    write(program("create_project(body={'name': 'Moss'})"), end("No answer came."))
+    page = Page(page.kept, approval_hours=0.0001)
+    thread, over = page.say("Add Moss"), Event()
+    assert page.get(f"/threads/{thread}")["status"] == "interrupted"
+    looking = Thread(target=page.threads.resume_due, args=(over, 0.05))
+    looking.start()
+    while page.get(f"/threads/{thread}")["status"] not in ("idle", "error"):
+        time.sleep(0.05)
+    over.set()
+    looking.join(PATIENCE_S)
+    assert (page.get(f"/threads/{thread}/state")["values"]["answer"], changes(toy)) == ("No answer came.", [])
 
 
 # The process.

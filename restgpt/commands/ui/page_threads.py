@@ -339,11 +339,11 @@ class PageThreads:
             return Work(parts, stack.pop_all().close)
 
     def resume_due(self, over: Event, every: float = DUE_S) -> None:
-        """Go on with each thread whose program has waited long enough, until it is `over`; look `every` seconds."""
+        """Go on with each thread that is due, until this is `over`; look `every` seconds."""
         while not over.wait(every):
-            for thread in due_threads(self._kept):
+            for thread, answers in due_threads(self._kept).items():
                 with suppress(*expected_errors()):  # another process may have gone on with it
-                    self._runs.start(thread, self.begin(thread, {}))
+                    self._runs.start(thread, self.begin(thread, {}, answers=answers or None))
 
     def _check_idle(self, thread: str) -> None:
         if self._runs.is_running(thread):

@@ -463,3 +463,20 @@ def test_the_earlier_state_is_kept_and_the_setting_leaves_it_out(board: Board) -
         agent.ask("Set the hours of task 101 to 99", writes="allow", undo=undo)
         [entry] = Journal(agent.graph.store, agent.thread).entries()  # type: ignore[arg-type]
         assert entry["earlier"]["known"] == kept
+
+
+@pytest.mark.parametrize(("hours", "sent"), [(3.9, 1), (4.1, 0)])
+def test_an_answer_after_the_expiry_of_the_question_is_a_rejection(board: Board, hours: float, sent: int) -> None:
+    now = 1_800_000_000.0
+    model = writer(board).model
+    defaults = Context(**CALLS, approval_hours=4)
+    services = Services([board.api], model=model, now=lambda: now, defaults=defaults)
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
+    agent = Agent(graph, model)
+    [pause] = agent.ask("Add the task 'Count the chairs' to project 1")["__interrupt__"]
+    assert pause.value["action_requests"][0]["expires"] == "2027-01-15T12:00:00+00:00"
+    now += hours * 3600
+    graph.invoke(decide(type="approve"), agent.config)
+    assert len(board.calls()) == sent
+    told = "Nobody answered in time" in str(prompts_of(model, "planner")[-1][-1].text)
+    assert told == (not sent)

@@ -5,7 +5,9 @@ import hmac
 import json
 import shlex
 import sys
+import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,43 @@ def test_a_notice_has_the_address_of_the_thread_on_a_page_that_runs(
     with findable(Settings.from_env().home, 8799):
         assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "t", "--notify", url).code == 3
     assert notices[0][0]["page"] == "http://127.0.0.1:8799/debug#/thread/t"
+
+
+LATE = ("--set", "approval_hours=0.0001")
+
+
+def test_a_question_tells_when_it_expires_and_is_rejected_then(
+    cli: Cli, toy: WorldServer, book: RecipeBook, url: str, notices: Notices
+) -> None:
+    given = ("recipe", "run", "plant-beds", *GIVEN, *at(toy))
+    assert cli(*given, "--thread", "open", "--set", "approval_hours=1", "--notify", url).code == 3
+    assert cli(*given, "--thread", "late", *LATE, "--notify", url).code == 3
+    expires = [datetime.fromisoformat(notice["expires"]) for notice, _ in notices]
+    assert timedelta(minutes=50) < expires[0] - expires[1] < timedelta(hours=2)
+    assert f"An answer after {notices[0][0]['expires']} counts as a rejection." in notices[0][0]["questions"][0]
+    time.sleep(max(0.0, expires[1].timestamp() - time.time()))
+    assert "1 thread was due" in cli("resume", "--due").err
+    assert (changes(toy.world), cli("threads", "open").code) == ([], 0)
+    assert "Nobody answered in time" in cli("threads", "late").out
+    assert cli("resume", "open", "--approve").code == 3
+    assert len(changes(toy.world)) == 1
+
+
+def test_a_late_approval_sends_nothing(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
+    assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "late", *LATE).code == 3
+    time.sleep(0.5)
+    assert cli("resume", "late", "--approve").code == 1
+    assert changes(toy.world) == []
+
+
+def test_each_run_is_a_line_of_a_log(cli: Cli, toy: WorldServer, book: RecipeBook, tmp_path: Path) -> None:
+    log = tmp_path / "runs.log"
+    count = ("recipe", "run", "count-projects", "--input", "word=e", *at(toy), "--if-changed", "--log", str(log))
+    for _ in range(2):
+        assert cli(*count, "--thread", "t").code == 0
+    assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--log", str(log)).code == 3
+    lines = [line.partition(" ")[2].rpartition(" ")[0] for line in log.read_text().splitlines()]
+    assert lines[:2] == ["recipe=count-projects thread=t status=done requests=1"] * 2
+    assert " status=paused requests=" in lines[2]
+    ran = cli(*count[:-1], str(tmp_path / "missing" / "runs.log"), "--thread", "t")
+    assert (ran.code, "could not be written: No such file or directory." in ran.err) == (0, True)
