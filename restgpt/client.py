@@ -1,11 +1,13 @@
 """A client that finds, describes, calls and undoes operations without a model, with the checks of the agent's calls."""
 
 import asyncio
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import requests
@@ -48,6 +50,9 @@ from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.response.content import Body
 from restgpt.tools.response.store import BoundedMemory, UnknownHandleError, locked
 from restgpt.tools.settings import Settings
+
+MOST_ABOUT = 200
+"""The characters of a call by which a list of threads names it."""
 
 Decision = Mapping[str, Any]
 
@@ -282,7 +287,10 @@ class Client:
             return cast("Outcome", self.outcome(thread))
         if conversation is not None:
             self.earlier.expect(thread, conversation)
-        return cast("Outcome", self._begin(thread, [made], f"call {made.name}"))
+        shown = self.session().shown(made.request)
+        body = json.dumps(shown["body"], ensure_ascii=False) if shown["body"] else ""
+        about = f"call {made.name} {urlsplit(shown['url']).path} {body}".strip()[:MOST_ABOUT]
+        return cast("Outcome", self._begin(thread, [made], about))
 
     def _is_cut_off(self, thread: str) -> bool:
         """Return whether a call of a thread that has not ended was, or may have been, sent."""

@@ -101,6 +101,7 @@ def _call(event: "CallFinished") -> Line:
         *([] if event["size"] is None else [size_text(event["size"])]),
         *([f"{event['pages']} pages"] if event["pages"] > 1 else []),
         *(["may have been carried out"] if event["outcome_unknown"] else []),
+        *([event["note"]] if event["note"] and (event["status"] or 0) >= 400 else []),
     ]
     return Line("request", f"{call} → {', '.join(facts)}")
 

@@ -10,7 +10,7 @@ from restgpt.specs.api import Api
 from restgpt.specs.docs.documentation import TOKEN
 from restgpt.specs.docs.map import Map, summary_line
 from restgpt.specs.operation import Operation, identifier
-from restgpt.specs.problem import BarredOperationError, UnknownOperationError
+from restgpt.specs.problem import AmbiguousOperationError, BarredOperationError, UnknownOperationError
 from restgpt.specs.reading.index import UniqueNames
 from restgpt.specs.search.ranking import Search
 
@@ -89,10 +89,12 @@ class Catalogue:
     def operation(self, key: str) -> Operation:
         """Find an operation by name, qualified name, operationId, `METHOD /path` or its name as a Python function.
 
-        Raises UnknownOperationError with the names that are spelled alike, then those that fit its words, and
-        BarredOperationError.
+        Raises UnknownOperationError with the names that are spelled alike, then those that fit its words,
+        BarredOperationError, and AmbiguousOperationError for a name that several APIs have.
         """
         found = self._find(key)
+        if found is not None and self._counts[name := key.strip()] > 1 and name not in self._long_names:
+            raise AmbiguousOperationError(name, [self.name_of(item) for item in self if item.name == name])
         if found is None:
             if rule := self.bars(key):
                 raise BarredOperationError(key, rule)

@@ -53,6 +53,14 @@ class BarredOperationError(UnknownOperationError):
         self.args = (f"{key} may not be used here: the rule `{rule}` bars it, and nothing was sent",)
 
 
+class AmbiguousOperationError(UnknownOperationError):
+    """Several APIs have an operation of this name; the message gives the names that tell them apart."""
+
+    def __init__(self, key: str, names: Sequence[str]) -> None:
+        super().__init__(key)
+        self.args = (f"several APIs have {key}: say {' or '.join(names)}",)
+
+
 class UnknownPartError(LookupError):
     """The map of an API has no such part; the message names similar ones."""
 

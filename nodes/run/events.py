@@ -409,7 +409,7 @@ def _call_finished(request: Request) -> CallFinished:
         "ms": response.get("elapsed_ms"),
         "size": response.get("size"),
         "pages": response.get("pages", 1),
-        "note": request["note"],
+        "note": request["note"] or response.get("reason", ""),
         "outcome_unknown": request.get("outcome_unknown", False),
     }
 

@@ -32,6 +32,7 @@ export interface WireCall {
     sketch: string;
     notices: string[];
     elapsed_ms: number;
+    reason: string;
     headers: Record<string, string>;
   }>;
   place?: { line: number; source: string; program: number; position: string };
@@ -83,9 +84,9 @@ export function outcomeOf(made: WireCall): { state: "planned" | "waiting" | "sen
   if (made.status === "asked") return { state: "waiting", text: "waits for a person", isGood: true };
   if (made.status === "held") return { state: "refused", text: "held back by the dry run", isGood: true };
   if (REFUSED.includes(made.status)) return { state: "refused", text: made.note || made.status, isGood: false };
-  const { status, elapsed_ms: ms } = made.response;
+  const { status, elapsed_ms: ms, reason } = made.response;
   if (status === undefined) return { state: "planned", text: "not sent yet", isGood: true };
-  return { state: "sent", text: `${status}${ms === undefined ? "" : ` · ${ms} ms`}`, isGood: status < 400 };
+  return { state: "sent", text: `${status}${ms === undefined ? "" : ` · ${ms} ms`}${reason ? ` · ${reason}` : ""}`, isGood: status < 400 };
 }
 
 export function nameOf(made: WireCall): string {

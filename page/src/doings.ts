@@ -32,13 +32,13 @@ function toldOf({ nodes, changed, before, after }: GraphStep): string[] {
 
 /** What became of a request, and what a person decided about it. */
 function doneWith(call: Call, before: Call | undefined): string[] {
-  const { status, sketch } = call.response ?? {};
+  const { status, sketch, reason } = call.response ?? {};
   const request = nameOf(call);
   const decided = before?.status === "approved" ? "" : decisionOn(call);
   if (status !== undefined) {
     if (before?.response?.status !== undefined) return [];
     const items = /\[([\d,]+) ×/.exec(sketch ?? "")?.[1];
-    return [decided, `${request} → ${status}${items ? `, ${items} item${items === "1" ? "" : "s"}` : ""}`].filter(Boolean);
+    return [decided, `${request} → ${status}${items ? `, ${items} item${items === "1" ? "" : "s"}` : ""}${reason ? `, ${cut(reason)}` : ""}`].filter(Boolean);
   }
   if (call.status === before?.status) return [];
   if (call.status === "asked") return [`asks a person about ${request}`];

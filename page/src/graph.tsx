@@ -97,7 +97,7 @@ export function GraphPicture({ steps, atWork, isRunning }: { steps: GraphStep[];
           );
         })}
       </svg>
-      <figcaption class="own">{now || "The road taken is drawn thick."}</figcaption>
+      <figcaption class="own">{now || "The path taken is drawn thick."}</figcaption>
     </figure>
   );
 }

@@ -78,7 +78,7 @@ export interface Call {
   /** Method and address, before arguments are filled in. */
   endpoint?: string;
   request?: { method: string; url: string };
-  response?: { status?: number; elapsed_ms?: number; sketch?: string };
+  response?: { status?: number; elapsed_ms?: number; sketch?: string; reason?: string };
 }
 
 export interface Program {

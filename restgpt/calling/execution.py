@@ -144,7 +144,7 @@ def _change(session: Session, ready: Call, touched: set[str]) -> Call:
         replies, rest = _pages(session, ready, reply, claim.begin) if is_list else ([reply], None)
         with _naming(session, ready, reply):
             response = _kept(session, ready.operation, replies, rest)
-            if UNDO in ready.id and not reply.is_success:
+            if not reply.is_success and (UNDO in ready.id or reply.content.kind == "json"):
                 response["reason"] = reason_of(_told(reply))
             done = ready.over("sent", response=response, outcome_unknown=reply.outcome_unknown, reply=reply)
         made = _made(reply)

@@ -8,7 +8,7 @@ writes one; no model can. `restgpt memory` lists them all and takes them back.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Literal
@@ -38,7 +38,8 @@ class Permission:
     A "read" covers an operation (`name`, `operation` with method and path) of an API at `base_url`, until the
     operation's part of the document changes. A "flow" covers the values of the API `source` that go to `api`, until the
     run ends, or `until` (seconds since 1970). A "change" covers further changes in the `scope` of an operation, `times`
-    of them, until `until` or until the operation's part of the document changes; `user` is whose it is, empty today.
+    of them, until `until` or until the operation's part of the document changes; in a list `used` says how many went
+    out. `user` is whose it is, empty today.
     """
 
     key: str
@@ -56,14 +57,16 @@ class Permission:
     subject: str = ""
     scope: Scope = field(default_factory=dict)
     times: int = 0
+    used: int = 0
     user: str = ""
 
     def __str__(self) -> str:
         if self.kind == "change":
             ends = "" if self.until is None else f", until {datetime.fromtimestamp(self.until, UTC):%Y-%m-%d %H:%M} UTC"
+            used = f", {self.used} of them used" if self.used else ""
             head = f"{self.api} ({self.base_url}): {self.name}, {self.operation}, unasked"
             lines = [f"  {line}" for line in scope_lines(self.scope).values()]
-            return "\n".join([f"{head} {self.times} times{ends}, with", *lines])
+            return "\n".join([f"{head} {self.times} times{used}{ends}, with", *lines])
         if self.kind == "read":
             return f"{self.api} ({self.base_url}): {self.name}, {self.operation}, only reads: {self.reason}"
         answer = "may" if self.is_granted else "must not"
@@ -158,10 +161,10 @@ class Permissions:
             return False
         if self._store.get(uses, use):
             return True
-        if len(stored_items(self._store, uses)) >= permission.times:
+        if self._used(permission.key) >= permission.times:
             return False
         self._store.put(uses, use, {"at": self._clock()}, index=False)
-        if len(stored_items(self._store, uses)) <= permission.times and self._get(permission.key):
+        if self._used(permission.key) <= permission.times and self._get(permission.key):
             return True
         self._store.delete(uses, use)
         return False
@@ -178,7 +181,7 @@ class Permissions:
         every = [Permission(key=item.key, **item.value) for item in items]
         for ended in filter(self._has_ended, every):
             self.revoke(ended)
-        held = [item for item in every if not self._has_ended(item)]
+        held = [replace(item, used=self._used(item.key)) for item in every if not self._has_ended(item)]
         return sorted(held, key=lambda item: (item.api, item.base_url, item.operation, item.source, item.at))
 
     def revoke(self, permission: Permission) -> None:
@@ -186,6 +189,9 @@ class Permissions:
         if self._store is not None:
             self._store.delete(NAMESPACE, permission.key)
             delete_items(self._store, (*USES, permission.key))
+
+    def _used(self, key: str) -> int:
+        return 0 if self._store is None else len(stored_items(self._store, (*USES, key)))
 
     def _get(self, key: str) -> Permission | None:
         item = None if self._store is None else self._store.get(NAMESPACE, key)

@@ -19,9 +19,12 @@ def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") ->
     from restgpt.tools.settings.environment import auth_variable
 
     entry, mark = call.operation.api.entry, f"X{token_hex(8)}X"
+    own = credentials.entry(call.operation.api)
+    groups = (own.headers, own.query, own.cookies) if own else ()
+    extras = {name: secret.reveal() for group in groups for name, secret in group.items()}
 
     def stand_in(name: str) -> str:
-        held = credentials.find(call.operation.api, name)
+        held = extras.get(name) or credentials.find(call.operation.api, name)
         known = next((variable for variable, value in os.environ.items() if held and value == held), "")
         return f"{mark}{known or auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
 

@@ -165,14 +165,22 @@ def permit(
         str, typer.Argument(help="Name, operationId or `METHOD /path` of the operation.", metavar="OPERATION")
     ],
     apis: Apis,
-    arguments: Annotated[
-        str, typer.Option("--args", help="The arguments of such a request, as `restgpt call` has them.", metavar="JSON")
-    ] = "{}",
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(help="The arguments of such a request, as `restgpt call` has them.", metavar="[NAME=VALUE]..."),
+    ] = None,
+    arguments: Annotated[str, typer.Option("--args", help="The same as JSON.", metavar="JSON")] = "{}",
+    free: Annotated[
+        list[str] | None,
+        typer.Option(help="An argument that may have any value that you say. May be repeated.", metavar="NAME"),
+    ] = None,
+    times: Annotated[int | None, typer.Option(help="How many requests.", metavar="N", show_default="10")] = None,
+    hours: Annotated[float | None, typer.Option(help="For how long.", metavar="HOURS", show_default="24")] = None,
     wish: Annotated[
         str,
         typer.Option(
-            help='How others may differ: {"free": ["/body/title"], "one_of": {"/path/id": [1, 2]}, "times": 10, '
-            '"hours": 24, "most": {"/body/seats": 4}, "from": {"/body/trip": "get_trips /data/*/id"}}, each optional.',
+            help='How else they may differ: {"one_of": {"/path/id": [1, 2]}, "most": {"/body/seats": 4}, '
+            '"from": {"/body/trip": "get_trips /data/*/id"}}, each optional.',
             metavar="JSON",
         ),
     ] = "{}",
@@ -180,7 +188,7 @@ def permit(
 ) -> None:
     """Let changes that look like one go out unasked; `restgpt memory` lists what you permitted, and takes it back."""
     from restgpt.client import Client
-    from restgpt.commands.pairs import arguments_of
+    from restgpt.commands.pairs import arguments_of, given_arguments, pointer_to
     from restgpt.graph.persistence import open_persistence
     from restgpt.nodes.run.services import Services
     from restgpt.tools.settings import Settings
@@ -189,8 +197,11 @@ def permit(
     loaded = apis().or_all(settings).load(settings)
     with open_persistence(settings) as persistence:
         client = Client(services=Services(loaded, settings=settings, store=persistence.store), **persistence.saved)
+        found = client.operation(operation)
+        given = {"free": [pointer_to(found, name) for name in free or ()], "times": times, "hours": hours}
+        wanted = arguments_of(wish, "--wish") | {name: value for name, value in given.items() if value}
         try:
-            made = client.permit(operation, arguments_of(arguments), arguments_of(wish, "--wish"), keep=False)
+            made = client.permit(operation, given_arguments(found, pairs, arguments), wanted, keep=False)
         except ValueError as error:
             raise UsageError(str(error)) from None
         narrowed = client.permissions.narrowed(made)
@@ -336,8 +347,8 @@ def operation_document(operation: "Operation") -> dict[str, Any]:
 def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     from restgpt.specs.docs.map import summary_line
 
-    barred = len(found.whole.operations) - len(found.operations)
-    more = f", {barred} more are barred by include or exclude" if barred else ""
+    barred = [rule for item in found.whole.operations if (rule := found.bars(item))]
+    more = f", {len(barred)} more are barred by {'; '.join(dict.fromkeys(barred))}" if barred else ""
     lines = [
         f"{found.title or found.name} {found.version}".strip() + f" ({len(found.operations)} operations{more})",
         "",

@@ -82,7 +82,12 @@ def list_entries(terminal: Terminal) -> None:
     settings = Settings.from_env()
     listed = {name: entry.base_url or entry.spec for name, entry in settings.apis.items()}
     terminal.document({"file": str(settings.apis_file or ""), "apis": listed})
-    terminal.answer("\n".join(f"{name}  {place}" for name, place in listed.items()) or settings.entries)
+    kinds = ("include", "exclude")
+    rules = {
+        name: "".join(f"  {kind}: {'; '.join(map(str, found))}" for kind in kinds if (found := getattr(entry, kind)))
+        for name, entry in settings.apis.items()
+    }
+    terminal.answer("\n".join(f"{name}  {place}{rules[name]}" for name, place in listed.items()) or settings.entries)
 
 
 @command

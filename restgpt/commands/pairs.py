@@ -1,7 +1,7 @@
 """The arguments of a call, as JSON or as `name=text`, `name:=JSON`, `Header:text` and `name@FILE`.
 
 The document places such a name. It may begin with its place, as in `query.limit`, and goes into the body along its
-points: `body.address.city`.
+points: `body.address.city`, of a list with the number of an item: `body.passengers.0.name`.
 """
 
 import json
@@ -66,6 +66,20 @@ def _read(path: Path) -> str:
         ) from None
 
 
+def given_arguments(operation: "Operation", pairs: Sequence[str] | None, text: str) -> dict[str, Any]:
+    """Return the arguments of a command, given as pairs or as JSON with --args; raises `UsageError`."""
+    if pairs and text != "{}":
+        raise UsageError("Give arguments as NAME=VALUE or with --args, not in both ways.")
+    return paired_arguments(operation, pairs) if pairs else arguments_of(text)
+
+
+def pointer_to(operation: "Operation", name: str) -> str:
+    """Return the JSON pointer of an argument that is named as in a pair; raises `UsageError`."""
+    from restgpt.specs.reading.tree import format_pointer
+
+    return name if name.startswith("/") else format_pointer(_keys(operation, name, "="))
+
+
 def paired_arguments(
     operation: "Operation", pairs: Sequence[str], over: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -80,17 +94,36 @@ def paired_arguments(
         value = json_arguments(text, f"{pair} is") if sign == ":=" else {"@file": text} if sign == "@" else text
         inner = found
         for depth, key in enumerate(way, 1):
-            if not isinstance(inner.get(key), dict):
+            held = inner.get(key)
+            if not isinstance(held, dict):
                 if keys[:depth] in given:
                     raise UsageError(f"{pair} is a part of {key}, which is given as a whole too. Give one of them.")
-                inner[key] = {}
+                items = enumerate(held if isinstance(held, list) else ())
+                inner[key] = _Items({str(at): item for at, item in items}) if keys[depth].isdecimal() else {}
             inner = inner[key]
         if any(other != keys and other[: len(keys)] == keys for other in given):
             raise UsageError(f"{pair} is the whole of {last}, of which a part is given too. Give one of them.")
         before = inner.get(last)
         inner[last] = value if keys not in given else [*(before if isinstance(before, list) else [before]), value]
         given.add(keys)
-    return found
+    whole: dict[str, Any] = _with_lists(found)
+    return whole
+
+
+class _Items(dict[str, Any]):
+    """The items of a list by their numbers."""
+
+
+def _with_lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    found = {key: _with_lists(inner) for key, inner in value.items()}
+    if not isinstance(value, _Items):
+        return found
+    if missing := [number for number in map(str, range(len(found))) if number not in found]:
+        told = f"A list has an item {max(found, key=int)}, but no item {missing[0]}."
+        raise UsageError(f"{told} Number them from 0, or give an object with such names as JSON (:=).")
+    return [found[str(number)] for number in range(len(found))]
 
 
 def pairs_of(action: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ import typer
 from restgpt.commands.completion import argument_names, operation_names
 from restgpt.commands.curl import curl_line
 from restgpt.commands.documents import operation_document
-from restgpt.commands.pairs import arguments_of, paired_arguments
+from restgpt.commands.pairs import given_arguments
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import (
     Apis,
@@ -310,10 +310,7 @@ def call(
         terminal.answer("\n".join(map(client.catalogue.line, client.catalogue)))
         return
     policy = FilePolicy(roots=(Path.cwd(), *(files or ())))
-    if pairs and arguments != "{}":
-        raise UsageError("Give arguments as NAME=VALUE or with --args, not in both ways.")
-    given = paired_arguments(client.operation(operation), pairs) if pairs else arguments_of(arguments)
-    made = client.draft(operation, given, files=policy)
+    made = client.draft(operation, given_arguments(client.operation(operation), pairs, arguments), files=policy)
     if curl:
         line = curl_line(made, services.http.credentials, client.session().redactor(made.operation.api))
         terminal.document({"curl": line})

@@ -1,6 +1,7 @@
 """`restgpt threads`: list the threads, show one in full or one of its waiting requests, or delete some."""
 
 import ast
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -129,13 +130,17 @@ WORDS = {"paused": "waiting", "killed": "stopped"}
 
 
 def _word(persistence: "Persistence", record: "ThreadRecord", status: str) -> str:
-    """Return the word for a status: of a run that failed, whether it came to its end."""
+    """Return the word for a status: of a failed run, whether it came to its end, of one that waits, until when."""
+    from restgpt.nodes.state.records import waits_until
     from restgpt.threads import SavedStates
 
-    if status == "failed" and record.turn:
-        # The state may be of another version.
-        with suppress(*expected_errors()):
+    # The state may be of another version.
+    with suppress(*expected_errors()):
+        if status == "failed" and record.turn:
             return "failed" if SavedStates(persistence).newest(record).tasks else "not fulfilled"
+        if status == "paused" and not (state := SavedStates(persistence).newest(record)).interrupts:
+            until = waits_until(state.values.get("program"), time.time())
+            return f"until {datetime.fromtimestamp(until):%H:%M}" if until else "due"
     return WORDS.get(status, status)
 
 
@@ -179,7 +184,9 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         calls = snapshot.values.get("requests", ()) if record.kind == "call" else ()
         unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
         unfinished += [Line("failed", _reason(str(task.error), status)) for task in snapshot.tasks if task.error]
-        _print_thread(terminal, record, _word(persistence, record, status), steps, usage, answer, unfinished)
+        said = [str(item.content) for item in snapshot.values.get("messages", ()) if item.type == "human"]
+        word = _word(persistence, record, status)
+        _print_thread(terminal, record, word, steps, usage, answer, unfinished, said=said[: record.turn - 1])
         is_over = snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
         # A single call is repeated with its `restgpt call` command, which the record does not contain; what a person
         # rejected, or the agent gave up, has nothing left to run.
@@ -223,13 +230,17 @@ def _print_thread(
     usage: Any,
     answer: str,
     unfinished: "Sequence[Line]" = (),
+    *,
+    said: Sequence[str] = (),
 ) -> None:
+    """Print a thread; `said` are the instructions before that of its record."""
     from restgpt.nodes.run.events import events_of_step
     from restgpt.trace import lines_of, usage_text
 
     sources = ", ".join([*record.sources.names, *record.sources.specs])
     lines = [
         f"thread       {record.thread} ({status})",
+        *(f"earlier      {' '.join(text.split())[:SHOWN]}" for text in said),
         f"instruction  {record.instruction}",
         f"apis         {sources}",
         *([f"recipe       {record.recipe['recipe']['name']}"] if record.recipe else []),

@@ -67,6 +67,7 @@ def test_a_narrow_screen_has_a_menu(tab: Tab, platform: Platform) -> None:
     menu = page.get_by_role("button", name="Menu")
     expect(menu).to_have_attribute("aria-expanded", "false")
     expect(listed(page)).to_have_count(0)
+    expect(page.get_by_role("button", name="Delete…")).to_be_in_viewport(ratio=1)
     menu.click()
     expect(listed(page)).to_be_visible()
     assert axe_findings(page) == []

@@ -50,7 +50,7 @@ def test_a_change_is_journalled_and_undone(cli: Cli, toy: WorldServer) -> None:
     made = cli(*change(toy, "--approve", "--json")).document
     assert (made["status"], made["response"]["body"]["title"]) == ("done", "Moss")
     thread = made["thread"]
-    assert "call create_task" in cli("threads").out
+    assert 'call create_task /v1/projects/1/tasks {"' in cli("threads").out
     undone = cli("undo", thread, "--approve")
     assert undone.code == 0, undone.err
     assert re.search(r"^undo +DELETE \S+ → 204", cli("threads", thread).out, re.MULTILINE)

@@ -55,7 +55,11 @@ def test_an_api_is_added_with_the_operations_that_may_be_used_and_the_others_are
     assert (added.code, "the API board with 4 operations." in added.out) == (0, True)
     kept = {"include": ["method=GET"], "exclude": ["path=/tasks/**"], "allow_external": True}
     assert entries() == {"board": {"spec": TOY, **kept}}
-    assert "(4 operations, 7 more are barred by include or exclude)" in cli("api", "show", "board").out
+    assert (
+        "(4 operations, 7 more are barred by include: method=GET; exclude: path=/tasks/**)"
+        in cli("api", "show", "board").out
+    )
+    assert cli("api", "list").out == f"board  {TOY}  include: method=GET  exclude: path=/tasks/**\n"
 
 
 def test_recipes_that_nobody_allowed_are_not_allowed_with_the_new_file(
@@ -173,3 +177,12 @@ def test_no_file_of_a_folder_that_nobody_allowed_is_completed(
     monkeypatch.setenv("COMP_CWORD", "3")
     monkeypatch.setenv("_RESTGPT_COMPLETE", "complete_bash")
     assert cli().out.strip() == ""
+
+
+def test_of_two_entries_for_one_document_none_is_chosen_in_silence(cli: Cli) -> None:
+    for name in ("board", "other"):
+        assert cli("api", "add", name, TOY, "--base-url", f"http://{name}.test").code == 0
+    ran = cli("call", "list_projects", "--dry-run")
+    assert (ran.code, "Several APIs have list_projects: say board.list_projects or other." in ran.err) == (2, True)
+    named = cli("call", "other.list_projects", "--dry-run")
+    assert named.out.startswith("GET http://other.test/v1/projects")

@@ -53,6 +53,14 @@ def operation() -> Operation:
         (["body@a/b.json"], {"body": {"@file": "a/b.json"}}),
         (["name@a=b"], {"body": {"name": {"@file": "a=b"}}}),
         (['body:={"name": "x"}', "body.due=1"], {"body": {"name": "x", "due": "1"}}),
+        (
+            ["body.seats.1.name=Bo", "body.seats.0.name=Ada", "body.seats.0.rows.0:=3"],
+            {"body": {"seats": [{"name": "Ada", "rows": [3]}, {"name": "Bo"}]}},
+        ),
+        (
+            ['body:={"stops": [{"at": "Rome"}]}', "body.stops.0.by=rail"],
+            {"body": {"stops": [{"at": "Rome", "by": "rail"}]}},
+        ),
     ],
 )
 def test_the_document_places_arguments(operation: Operation, pairs: list[str], found: dict[str, Any]) -> None:
@@ -74,6 +82,7 @@ def test_a_missing_argument_is_named_without_a_value_that_might_be_meant(cli: Cl
         (["limit"], "'limit' names no value. Write name=text, name:=JSON, Header:text or name@FILE."),
         (["limit:=x"], "limit:=x is not JSON"),
         (["body.name=a", "body=b"], "body=b is the whole of body, of which a part is given too."),
+        (["body.seats.0=a", "body.seats.2=b"], "A list has an item 2, but no item 1. Number them from 0"),
         (["body=b", "body.name=a"], "body.name=a is a part of body, which is given as a whole too."),
     ],
 )
@@ -155,7 +164,7 @@ def test_curl_has_a_variable_for_each_way_to_sign_in_though_none_is_set(
     monkeypatch.setenv("RESTGPT_AUTH_SHOP_KEY", "me:own-secret")
     named = cli("call", "x", "--api", "shop", "--curl").out
     assert ("red-team" in named, "own-secret" in named) == (False, False)
-    found = shell(named, RESTGPT_AUTH_SHOP_KEY="secret", RESTGPT_AUTH_SHOP_X_TEAM="blue")
+    found = shell(named, RESTGPT_AUTH_SHOP_KEY="secret", TEAM="blue")
     assert found[-2:] == words
     assert "X-Team: blue" in found
 

@@ -8,6 +8,7 @@ import pytest
 from cli import Cli
 from postshop import DOCUMENT, PostShop, served_shop
 
+from restgpt.calling.scope import HOURS, TIMES
 from restgpt.commands.review import Verdict
 from restgpt.commands.terminal import UsageError
 from restgpt.outcome import Pending
@@ -133,14 +134,15 @@ def test_only_reads_needs_an_approval_and_something_that_seems_to_read() -> None
 def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(
     cli: Cli, shop: PostShop, spec: str
 ) -> None:
-    like = ["--spec", spec, "--base-url", shop.url, "--args", '{"id": 2}']
+    like = ["id:=2", "--spec", spec, "--base-url", shop.url]
     unsaid = cli("api", "permit", "cancel_order", *like)
     assert (unsaid.code, "with --yes" in unsaid.err) == (2, True)
     assert cli("memory", "list").out == "Nothing is kept.\n"
-    given = cli("api", "permit", "cancel_order", *like, "--wish", '{"times": 1}', "--yes", "--json")
+    given = cli("api", "permit", "cancel_order", *like, "--times", "1", "--yes", "--json")
     assert (given.code, given.document["times"]) == (0, 1)
     assert "cancel_order" in given.err
     assert cli("call", "cancel_order", *like).code == 0
+    assert "unasked 1 times, 1 of them used, until " in cli("memory", "list").out
     assert cli("call", "cancel_order", *like).code == 3
     assert cli("memory", "forget", "permissions", "cancel_order").code == 0
 
@@ -156,3 +158,12 @@ def test_a_narrower_permission_applies_at_once(cli: Cli, shop: PostShop, spec: s
 def test_what_cannot_be_permitted_is_refused(cli: Cli, shop: PostShop, spec: str) -> None:
     refused = cli("api", "permit", "find_user", "--spec", spec, "--args", '{"email": "a"}', "--yes")
     assert (refused.code, "cannot be permitted" in refused.err) == (2, True)
+
+
+def test_an_argument_is_left_open_by_its_name(cli: Cli, shop: PostShop, spec: str) -> None:
+    like = ["id:=2", "--spec", spec, "--base-url", shop.url]
+    given = cli("api", "permit", "cancel_order", *like, "--free", "id", "--yes", "--json").document
+    assert (given["scope"], given["times"]) == ({"/body/id": {"from": "user", "most": 2}}, TIMES)
+    assert round((given["until"] - given["at"]) / 3600) == HOURS
+    unknown = cli("api", "permit", "cancel_order", *like, "--free", "name", "--yes")
+    assert (unknown.code, "has no argument name. It takes " in unknown.err) == (2, True)

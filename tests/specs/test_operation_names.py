@@ -9,7 +9,7 @@ from paths import api_of
 
 from restgpt.calling.idempotency import identity_of
 from restgpt.host.operations import direct_definitions
-from restgpt.specs import Api, Catalogue
+from restgpt.specs import Api, Catalogue, UnknownOperationError
 from restgpt.specs.reading.index import short_name
 from restgpt.tools.settings.entry import PolicyRule
 from restgpt_functions.calls.call import Call
@@ -129,3 +129,9 @@ def test_a_direct_tool_has_a_short_name_that_is_cut_after_a_word() -> None:
     # The name is the same whatever other operations have tools.
     for name, tool in tools().items():
         assert tools(name) == {name: tool}
+
+
+def test_a_name_that_two_apis_have_is_refused_with_the_names_that_tell_them_apart() -> None:
+    catalogue = Catalogue([shop(("write", "post", "/a"), title=title) for title in ("One", "Two")])
+    with pytest.raises(UnknownOperationError, match=r"several APIs have write: say one\.write or two\.write"):
+        catalogue.operation("write")
