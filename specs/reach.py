@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
@@ -108,7 +109,7 @@ class Reach:
         """Read rules as they stand in `apis.yaml`, or as texts; raises SpecError."""
         given = {"exclude": exclude} | ({} if include is None else {"include": include})
         try:
-            return TypeAdapter(cls).validate_python(given)
+            return _adapter().validate_python(given)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place, why = str(first["loc"][0]), first["msg"].removeprefix("Value error, ")
@@ -138,3 +139,8 @@ class Reach:
         """Return a rule of `exclude` that fits no operation, as one with a typing error; one of methods alone may."""
         rules = (rule for rule in self.exclude if rule.ids or rule.tags or rule.paths)
         return next((rule for rule in rules if not any(map(rule.applies_to, operations))), None)
+
+
+@cache
+def _adapter() -> TypeAdapter[Reach]:
+    return TypeAdapter(Reach)

@@ -208,11 +208,13 @@ def test_what_came_of_an_endless_stream_of_events_is_kept() -> None:
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(head + b"data: 1\n\n")
-        time.sleep(5)
+        connection.recv(1)  # until the client has left
 
-    for limits in (HttpLimits(read_seconds=0.2), HttpLimits(total_seconds=0.2)):
+    for limits, left in ((HttpLimits(read_seconds=0.2), 9), (HttpLimits(), 0.2)):
         with raw_server(answer) as url:
-            reply = send(operation(url), HttpClient(limits=limits))
+            found = operation(url)
+            deadline = time.monotonic() + left
+            reply = HttpClient(limits=limits).send(build_request(found, {}), found, deadline=deadline)
         assert (reply.status, reply.body, reply.truncated) == (200, b"data: 1\n\n", True)
 
 
@@ -463,7 +465,7 @@ def test_no_secret_and_no_half_of_one_comes_through_the_head_of_an_answer(
 def test_a_length_that_is_no_number_of_bytes_ends_no_answer(length: str) -> None:
     answer = saying(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok".encode())
     with raw_server(answer) as url, pytest.raises(BrokenFault):
-        send(operation(url))
+        send(operation(url), Clock().client())
 
 
 def test_the_prepared_request_never_carries_the_credential(echo: EchoServer) -> None:
