@@ -345,7 +345,7 @@ def saved(run: FinishedRun, *, name: str, at: str, description: str = "", redact
         inputs={"type": "object", "properties": properties, **({"required": required} if required else {})},
         program=made.code,
         operations=tuple(_used(function, operation) for function, operation in run.operations.items()),
-        constants=tuple(_constants(run, inputs)),
+        constants=tuple(_constants(run, listed, inputs)),
     )
     if redactor.json(document := recipe.to_json()) != document:
         raise NotSavableError(SECRET)
@@ -436,14 +436,13 @@ def _check_copies(run: FinishedRun) -> None:
                 )
 
 
-def _constants(run: FinishedRun, inputs: Sequence[Input]) -> list[Any]:
-    """Return the literal arguments that the user had said and that are no inputs."""
-    evidence, code = Evidence(run.said), literals(run.code)
+def _constants(run: FinishedRun, listed: Parametrized, inputs: Sequence[Input]) -> list[Any]:
+    """Return the arguments that the user had said, that are literals of the program, and that are no inputs."""
+    evidence = Evidence(run.said)
     known = {text_of(value) for item in inputs for value in item.values}
+    held = {text_of(one) for _, value in listed.literals for one in (value if isinstance(value, list) else [value])}
     values = {text_of(value): value for _, item in run.arguments() for value in item.values}
-    return [
-        item for text, item in values.items() if text not in known and evidence.says(item) and is_literal(item, code)
-    ]
+    return [item for text, item in values.items() if text in held - known and evidence.says(item)]
 
 
 def _arguments(operation: Operation, arguments: Mapping[str, Any]) -> Iterator[Argument]:

@@ -94,7 +94,8 @@ app = typer.Typer(
     name="restgpt",
     cls=_Commands,
     help="An agent for any REST API that has an OpenAPI document.",
-    epilog="Exit codes: 0 done, 1 the request could not be fulfilled, 2 usage or configuration, 3 paused for approval.",
+    epilog="Exit codes: 0 done, 1 the request could not be fulfilled, 2 usage or configuration, 3 paused for approval, "
+    "4 rejected by a person, 130 stopped.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

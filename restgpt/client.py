@@ -432,9 +432,6 @@ class Client:
             self.threads.mark(record, status_of(outcome))
         return self._noted(outcome)
 
-    standing = outcome
-    """The former name of `outcome`."""
-
     def is_unfinished(self, thread: str) -> bool:
         """Return whether calls of a thread wait for a person, or were interrupted on the way."""
         return bool(self.graph_of(thread).get_state(thread_config(thread)).tasks)
@@ -453,9 +450,11 @@ class Client:
         place = undo_thread(thread)
         if self.is_undoing(thread):
             return cast("Pending | Undone", self.outcome(place))
-        drafts = [found.draft for found in self.reversals(thread, steps=steps) if found.draft is not None]
+        found = self.reversals(thread, steps=steps)
+        drafts = [one.draft for one in found if one.draft is not None]
         if not drafts:
-            return Undone(thread, ())
+            lines = (f"{one.shown.get('method')} {one.shown.get('url')}: {one.reason}" for one in found)
+            return Undone(thread, (), tuple(lines))
         # What names a version is read anew for each question, so its request tells nothing.
         waiting = [("" if item.get("locks") else item["fingerprint"], item["id"]) for item in self._unfinished(place)]
         if waiting == [("" if draft.locks else draft.fingerprint, draft.id) for draft in drafts]:

@@ -150,11 +150,6 @@ class Called:
         return None if found is None else int(found)
 
     @property
-    def status(self) -> int | None:
-        """The HTTP status of the response, by its former name."""
-        return self.status_code
-
-    @property
     def note(self) -> str:
         """The reason why no answer came, or a remark on the answer; may be empty."""
         return self.record["note"]
@@ -218,15 +213,19 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The reversal of a thread's changes: the calls that were made for it, newest change first."""
+    """The reversal of a thread's changes: the calls that were made for it, newest change first.
+
+    `left` says of each change why nothing can be undone, where nothing was.
+    """
 
     thread: str
     calls: tuple[Called, ...]
+    left: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether all reversing calls succeeded."""
-        return all(call.ok for call in self.calls)
+        return not self.left and all(call.ok for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)

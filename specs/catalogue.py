@@ -101,6 +101,7 @@ class Catalogue:
             # The search compares whole words, so letters are compared too: a name may be mistyped.
             alike = get_close_matches(key, [self.name_of(item) for item in self])
             near = [f"{self.name_of(item)} ({item.method} {item.path})" for item in self.search(key, NEAR)]
+            near = [item for item in near if item.partition(" ")[0] not in alike]
             raise UnknownOperationError(key, [*alike, *near][:NEAR])
         return found
 

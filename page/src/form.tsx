@@ -192,7 +192,8 @@ const UNREADABLE = Symbol("unreadable");
 function textOf(kind: Kind, value: unknown): string {
   if (value === undefined) return "";
   if (isRawNumber(value)) return value.rawJSON;
-  return kind === "string" || kind === "date" ? String(value) : writeExact(value);
+  // A number may have been given as text.
+  return typeof value === "string" && !["json", "choice"].includes(kind) ? value : writeExact(value);
 }
 
 function valueOf(kind: Kind, text: string, schema: Schema, isRequired: boolean): unknown {

@@ -17,6 +17,7 @@ from restgpt.calling.origin.provenance import foreign
 from restgpt.calling.permissions import Permission, Permissions, key_of
 from restgpt.calling.record import UNDO, FlowRecord, Provenance, has_expired
 from restgpt.calling.scope import can_hold, is_in
+from restgpt.calling.target import reader_arguments, reader_of
 from restgpt.specs import Operation
 from restgpt.specs.effect import Effect, effect_of
 from restgpt.tools.settings import Settings
@@ -336,6 +337,10 @@ def _edited(ask: Call, action: Any) -> Call:
     made = edited(ask.planned(), given)
     if isinstance(made, Problems):
         return replace(ask, note=str(made))
+    if ask.target.is_known and (reader := reader_of(ask.operation)):
+        before, now = (reader_arguments(call.operation, reader, call.settled) for call in (ask, made))
+        if now != before:
+            return made.asked()  # the person saw another target than the one that it would change now
     return replace(made, target=ask.target).approved(note=EDITED)
 
 

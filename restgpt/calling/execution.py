@@ -191,9 +191,6 @@ def _changed_since(session: Session, ready: Call, now: Target, touched: Collecti
     seen, body = ready.target, ready.settled.get("body")
     if not seen.is_known or seen.reader in touched:
         return None
-    if now.is_known and now.reader != seen.reader:
-        # A person edited the call, so that it goes to another target, which nobody has seen.
-        return None
     written = frozenset(body) if isinstance(body, Mapping) else frozenset()
     changed = seen.changed(now, written=written)
     if not changed:

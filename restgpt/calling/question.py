@@ -421,24 +421,35 @@ def _present(operation: Operation, shown: ShownTarget | None) -> list[str]:
 def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
     """The items of answers behind the ids that come from them, a line each: which trip a trip's id stands for.
 
-    Ids whose pointers begin with `but` are left out: the target itself shows what they stand for.
+    Ids whose pointers begin with `but` are left out: the target itself shows what they stand for. Where different
+    things of several answers have the id, each is told, for which of them is meant nobody knows.
     """
     lines: dict[tuple[str, str], str] = {}
     for origin in draft.provenance:
         places = origin.get("places") if origin["origin"] in ("response", "user") else None
         if not places or (but and origin["pointer"].startswith(but)) or len(lines) >= ORIGINS_SHOWN:
             continue
-        place = places[0]
-        if "header" in place or not is_opaque(origin["pointer"], place["at"]):
-            continue
-        found = item_at(session.responses.read(place["handle"]), place["at"])
-        if found is not None and (known := telling(found[1])):
-            name, source = named(".".join(parse_pointer(origin["pointer"]))), place.get("operation")
-            lines.setdefault(
-                (place["handle"], found[0]), f"{name}: {known}{f' (from {named(source)})' if source else ''}"
-            )
+        things: list[tuple[tuple[str, str], Mapping[str, Any], str]] = []
+        for place in places:
+            if "header" in place or not is_opaque(origin["pointer"], place["at"]):
+                continue
+            found = item_at(session.responses.read(place["handle"]), place["at"])
+            if found is None or not telling(found[1]) or any(_is_same_thing(found[1], thing) for _, thing, _ in things):
+                continue
+            source = place.get("operation")
+            known = f"{telling(found[1])}{f' (from {named(source)})' if source else ''}"
+            things.append(((place["handle"], found[0]), found[1], known))
+        if things:
+            name = named(".".join(parse_pointer(origin["pointer"])))
+            lines.setdefault(things[0][0], f"{name}: {', or '.join(known for *_, known in things)}")
     text = session.redactor(draft.operation.api).text("\n".join(lines.values()))
     return [section("About, by responses:", text, most=None)] if lines else []
+
+
+def _is_same_thing(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two answers tell of the same thing: they share more than its id, and differ in nothing shared."""
+    shared = one.keys() & other.keys()
+    return len(shared) > 1 and all(one[name] == other[name] for name in shared)
 
 
 def _is_plain(item: Provenance, draft: Call) -> bool:

@@ -1,7 +1,6 @@
 """A request as a command line of curl, with credentials as variables of the shell."""
 
 import base64
-import os
 import shlex
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") -> str:
     """Return the request of a call as curl for a POSIX shell; known secrets in it are hidden."""
-    from restgpt.tools.settings.environment import auth_variable
+    from restgpt.tools.settings.environment import auth_variable, variable_with
 
     entry, mark = call.operation.api.entry, f"X{token_hex(8)}X"
     own = credentials.entry(call.operation.api)
@@ -25,8 +24,7 @@ def curl_line(call: "Call", credentials: "Credentials", redactor: "Redactor") ->
 
     def stand_in(name: str) -> str:
         held = extras.get(name) or credentials.find(call.operation.api, name)
-        known = next((variable for variable, value in os.environ.items() if held and value == held), "")
-        return f"{mark}{known or auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
+        return f"{mark}{variable_with(held) or auth_variable(f'{entry}_{name}' if entry else name)}{mark}"
 
     def quoted(word: str) -> str:
         # Every second part is a variable, between double quotes, so that the shell puts its value there.

@@ -169,10 +169,12 @@ def permit(
         list[str] | None,
         typer.Argument(help="The arguments of such a request, as `restgpt call` has them.", metavar="[NAME=VALUE]..."),
     ] = None,
-    arguments: Annotated[str, typer.Option("--args", help="The same as JSON.", metavar="JSON")] = "{}",
+    arguments: Annotated[str, typer.Option("--args", help="The arguments as JSON.", metavar="JSON")] = "{}",
     free: Annotated[
         list[str] | None,
-        typer.Option(help="An argument that may have any value that you say. May be repeated.", metavar="NAME"),
+        typer.Option(
+            help="An argument that may have any value that you say; a number, from 0 to the given one.", metavar="NAME"
+        ),
     ] = None,
     times: Annotated[int | None, typer.Option(help="How many requests.", metavar="N", show_default="10")] = None,
     hours: Annotated[float | None, typer.Option(help="For how long.", metavar="HOURS", show_default="24")] = None,
@@ -355,7 +357,7 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     ]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
     if schemes := ", ".join(found.needed_schemes):
-        lines += ["", f"Credentials: {schemes}. A server of RestGPT has one of each, for all who use it."]
+        lines += ["", f"Credentials: {schemes}. Served by RestGPT, the same ones for all of its users."]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 
 

@@ -1,5 +1,6 @@
 """`restgpt api add`, `list` and `remove`: the entries of `apis.yaml`, whose other lines and comments stay."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,7 @@ def add(
     """Add an API to apis.yaml; of one in this folder, the folder is allowed: its .env and recipes count too."""
     from restgpt.sources import Sources
     from restgpt.specs.api import slug
+    from restgpt.tools.http.addresses import closed_server
     from restgpt.tools.settings import Settings
     from restgpt.tools.settings.environment import APIS_FILE, RECIPES, AllowedFolders, check_folder
 
@@ -38,6 +40,11 @@ def add(
         raise UsageError(f"apis.yaml has an entry {name}. Remove it first with `restgpt api remove {name}`.")
     sources = Sources.given(specs=[spec], base_url=base_url, include=include, exclude=exclude, external=external)
     [found] = sources.load(settings)
+    if not base_url and (server := closed_server(found)):
+        raise UsageError(
+            f"The document names {server}, on this machine or in a private network, which it may not decide alone. "
+            f"If you mean that server, add --base-url {server}."
+        )
     file, [source] = settings.apis_file or APIS_FILE, sources.specs
     if Path(source).is_relative_to(file.absolute().parent):
         source = Path(source).relative_to(file.absolute().parent).as_posix()
@@ -51,7 +58,9 @@ def add(
     needed = {scheme: given for scheme, (given, _) in variables.items()}
     terminal.document({"name": name, "file": str(file), "operations": len(found.operations), "variables": needed})
     lines = [f"{file} has the API {name} with {len(found.operations)} operations."]
-    lines += [f"Set {variable} to the credential of {scheme}." for scheme, variable in needed.items()]
+    known = {scheme for scheme, variable in needed.items() if os.environ.get(variable)}
+    if not all(any(known.issuperset(one) for one in item.security or ({},)) for item in found.operations):
+        lines += [f"Set {given} to the credential of {name}." for name, given in needed.items() if name not in known]
     terminal.answer("\n".join(lines))
 
 

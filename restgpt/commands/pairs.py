@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
@@ -26,6 +27,10 @@ Find = Callable[[str], "Operation"]
 MOST_SHOWN = 48
 """The number of characters up to which a pair is shown whole."""
 
+MOST_PAIRS = 12
+"""How many arguments are shown as pairs."""
+
+PLAIN_KEY = re.compile("[^=:@.]+")
 PAIR = re.compile("([^=:@]+)(:=|=|:|@)(.*)", re.DOTALL)
 
 
@@ -132,15 +137,25 @@ def pairs_of(action: Mapping[str, Any]) -> list[str]:
     A value that is long, or that the question hides as a credential, is left out; such a pair is refused if it is sent.
     """
     found, seen = [], unquote_plus(f"{action.get('description')} {action.get('request')}")
-    for place, inside in action["args"].items():
-        for key, value in inside.items() if isinstance(inside, Mapping) else [("", inside)]:
-            name = f"{place}.{key}".rstrip(".")
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
-            is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
-            is_seen = text in seen or repr(value) in seen
-            found.append(shlex.quote(pair if is_plain and is_seen else f"{named(name)}:=…"))
+    for name, value in islice(_leaves("", action["args"]), MOST_PAIRS):
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
+        is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
+        is_seen = text in seen or repr(value) in seen
+        found.append(shlex.quote(pair if is_plain and is_seen else f"{named(name)}:=…"))
     return found
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values inside of arguments that a pair can name, with their names."""
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    parts = [(str(key), item) for key, item in inner]
+    is_list_of_values = isinstance(value, list) and not any(isinstance(item, Mapping | list) for item in value)
+    if not parts or is_list_of_values or any(PLAIN_KEY.fullmatch(key) is None for key, _ in parts):
+        yield name, value
+        return
+    for key, item in parts:
+        yield from _leaves(f"{name}.{key}".lstrip("."), item)
 
 
 def _keys(operation: "Operation", name: str, sign: str) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """`restgpt recipe`: save a finished run as a recipe, list the recipes, and run one again without a model."""
 
+import ast
 import json
 import os
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator
@@ -186,7 +188,12 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     examples = {key: f", saved with {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
     lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
     if fixed:
-        lines.append(f"Fixed, because the program decides by them or computes with them: {', '.join(fixed)}")
+        lines.append(f"Fixed, whatever the inputs are: {', '.join(fixed)}")
+    for key, word in saved.examples.items():
+        if isinstance(word, str) and any(
+            _says(node.value, word) for node in ast.walk(ast.parse(saved.program)) if isinstance(node, ast.Constant)
+        ):
+            lines.append(f"Texts of the program still say {word}, whatever {key} is: see the file.")
     words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
     inputs = [f"--input {shlex.quote(word)}" for word in words]
     line = " ".join(["restgpt recipe run", name, *inputs])
@@ -194,6 +201,11 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     if all(used.method in ("GET", "HEAD") for used in saved.operations):
         lines.append(f"Each morning, by cron: 0 7 * * *  cd {shlex.quote(os.getcwd())} && {line} --if-changed")
     terminal.answer("\n".join(lines))
+
+
+def _says(text: Any, word: str) -> bool:
+    """Whether a literal is a text with a word in it, and more than that."""
+    return isinstance(text, str) and text != word and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def _about(item: "Recipe") -> dict[str, Any]:

@@ -256,7 +256,9 @@ def _ask_about(terminal: Terminal, pause: Pending, action: dict[str, Any], find:
             rest = ["l  decide later: nothing is sent"]
             more = [*([NEXT_MEANS] if "permit" in action else []), *([VIEW_MEANS] if hidden else [])]
             terminal.say("\n".join([*(MEANINGS[kind] for kind in offered.values()), *more, *rest]))
-        elif (kind := offered.get(said)) and (decision := _decision(terminal, action, kind, find)):
+        elif said not in offered:
+            terminal.say(f"{said} is none of these keys; ? explains them.")
+        elif decision := _decision(terminal, action, offered[said], find):
             return decision
 
 

@@ -136,7 +136,7 @@ def _word(persistence: "Persistence", record: "ThreadRecord", status: str) -> st
 
     # The state may be of another version.
     with suppress(*expected_errors()):
-        if status == "failed" and record.turn:
+        if status == "failed":
             return "failed" if SavedStates(persistence).newest(record).tasks else "not fulfilled"
         if status == "paused" and not (state := SavedStates(persistence).newest(record)).interrupts:
             until = waits_until(state.values.get("program"), time.time())

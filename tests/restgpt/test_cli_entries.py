@@ -186,3 +186,19 @@ def test_of_two_entries_for_one_document_none_is_chosen_in_silence(cli: Cli) -> 
     assert (ran.code, "Several APIs have list_projects: say board.list_projects or other." in ran.err) == (2, True)
     named = cli("call", "other.list_projects", "--dry-run")
     assert named.out.startswith("GET http://other.test/v1/projects")
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:8801/v1", "http://10.0.0.7", "http://intranet"])
+def test_a_document_alone_names_no_server_of_a_private_network(cli: Cli, server: str) -> None:
+    Path("near.yaml").write_text(
+        json.dumps({**openapi({"/x": {"get": {"responses": {}}}}), "servers": [{"url": server}]})
+    )
+    refused = cli("api", "add", "near", "near.yaml")
+    assert (refused.code, f"add --base-url {server}" in " ".join(refused.err.split())) == (2, True)
+    assert cli("api", "add", "near", "near.yaml", "--base-url", server).code == 0
+
+
+def test_only_what_is_not_set_is_to_be_set(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOARD_KEY", "k")
+    added = cli("api", "add", "board", TOY, "--auth", "key=BOARD_KEY")
+    assert (added.code, "Set " in added.out) == (0, False)

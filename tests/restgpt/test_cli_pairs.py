@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from cli import Cli, at, changes
 from paths import openapi, operation_of
 
-from restgpt.commands.pairs import paired_arguments
+from restgpt.commands.pairs import paired_arguments, pairs_of
 from restgpt.commands.terminal import UsageError
 from restgpt.specs import Operation
 from restgpt_bench.worlds import CREDENTIAL
@@ -181,3 +182,17 @@ def test_curl_gets_a_body_that_is_no_text(cli: Cli) -> None:
     assert cli("call", "x", "--spec", "doc.json", "body@a.bin", "--curl").out.startswith(
         "echo cmluZwc= | base64 -d | curl "
     )
+
+
+def test_the_pairs_of_a_question_reach_into_lists_and_can_be_given_back(operation: Operation) -> None:
+    args = {
+        "path": {"id": "7"},
+        "body": {"stops": [{"at": "Rome", "tags": ["a", "b"]}, {"at": "Pisa"}], "odd": {"a.b": 1}},
+    }
+    shown = pairs_of({"args": args, "description": str(args)})
+    words = shlex.split(" ".join(shown))
+    assert words[:2] == ["path.id=7", "body.stops.0.at=Rome"]
+    assert paired_arguments(operation, [word for word in words if not word.endswith(":=…")]) == {
+        "path": {"id": "7"},
+        "body": {**args["body"], "odd": {"a.b": 1}},
+    }

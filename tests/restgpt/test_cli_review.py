@@ -144,7 +144,8 @@ def test_what_a_question_leaves_out_and_what_each_key_does_is_told_on_demand() -
 
 def test_a_view_is_offered_only_where_something_is_left_out() -> None:
     _, terminal = decided("v", "?", "l")
-    assert ["[v]iew" in terminal.questions[0], "\nv  " in terminal.said[-1], len(terminal.said)] == [False, False, 2]
+    assert "v is none of these keys; ? explains them." in terminal.said[-2]
+    assert ["[v]iew" in terminal.questions[0], "\nv  " in terminal.said[-1], len(terminal.said)] == [False, False, 3]
 
 
 def test_an_empty_edit_goes_back_to_the_question() -> None:

@@ -120,10 +120,14 @@ def test_a_rejected_call_is_not_sent(client: Client, board: Board) -> None:
     assert "102" in board.tasks()
 
 
-def test_an_edited_call_is_sent_as_edited(client: Client, board: Board) -> None:
+def test_a_call_that_is_edited_to_another_target_is_asked_about_with_that_one(client: Client, board: Board) -> None:
     waiting = pending(client)
     edited = {"name": "delete_task", "args": {"path": {"task_id": 103}}}
-    assert client.decide(waiting, {"type": "edit", "edited_action": edited}).ok
+    again = client.decide(waiting, {"type": "edit", "edited_action": edited})
+    assert isinstance(again, Pending)
+    assert "/tasks/103" in again.description
+    assert {"102", "103"} <= board.tasks().keys()
+    assert again.approve().ok
     assert "103" not in board.tasks()
     assert "102" in board.tasks()
 
@@ -168,6 +172,16 @@ def test_a_change_is_undone_after_a_question(client: Client, board: Board) -> No
     assert (undone.ok, undone.thread, len(undone.calls)) == (True, waiting.thread, 1)
     assert [task for task in board.tasks().values() if task["title"] == gone["title"]]
     assert client.undo(waiting.thread) == Undone(waiting.thread, ())
+
+
+def test_an_undo_says_why_nothing_can_be_undone(board: Board) -> None:
+    client = Client([board.api], context={"writes": "allow", "undo": False})
+    called = client.call(*DELETE)
+    assert isinstance(called, Called)
+    undone = client.undo(called.thread)
+    assert isinstance(undone, Undone)
+    assert (undone.ok, undone.calls, len(undone.left)) == (False, (), 1)
+    assert undone.left[0].startswith(f"DELETE {board.server.url}/tasks/102: ")
 
 
 def test_an_undo_asks_even_where_changes_are_allowed(board: Board) -> None:

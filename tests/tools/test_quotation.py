@@ -201,3 +201,9 @@ def test_a_quoted_text_cannot_end_its_quotation_marks() -> None:
 @pytest.mark.parametrize("sign", ["☺\ufe0f", "\u4dc0", "\u2630", "→", "①"])
 def test_a_sign_that_some_terminals_draw_wide_counts_as_wide(sign: str) -> None:
     assert all(line.count(sign[0]) <= WIDTH // 2 for line in quotation(sign * 200).splitlines())
+
+
+def test_a_long_line_of_json_is_broken_between_its_fields() -> None:
+    value = {"member": "Sam of the town", "note": "big print, please, and soon", "branch": "East end", "due": "soon"}
+    first, rest = quotation(json.dumps(value, separators=(",", ":"))).splitlines()
+    assert (first.endswith('soon",'), rest.startswith(f'{GOES_ON}"branch"')) == (True, True)

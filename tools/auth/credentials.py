@@ -27,7 +27,7 @@ from restgpt.tools.errors import MissingCredentialError, RefusedCredentialError,
 from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply
 from restgpt.tools.settings import ApiEntry, Secret, Settings
-from restgpt.tools.settings.environment import variable_part
+from restgpt.tools.settings.environment import variable_part, variable_with
 
 Value = TypeVar("Value", str, Secret)
 
@@ -263,8 +263,9 @@ class Credentials:
     def _place(self, api: Api, name: str) -> str:
         """How to replace the credential of a scheme where it is now."""
         entry = self.entry(api)
-        if entry is not None and _named(entry.auth, name):
-            return f"correct auth.{name} of {entry.name} in apis.yaml"
+        if entry is not None and (held := _named(entry.auth, name)):
+            variable = variable_with(held.reveal())
+            return f"correct {variable and f'{variable}, which is '}auth.{name} of {entry.name} in apis.yaml"
         if _named(api.auth, name):
             return f"give a valid credential as auth[{name!r}] of load_api"
         if _scheme(api, name).type == "mutualTLS" or self.find(api, name) is not None:

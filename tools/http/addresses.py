@@ -13,6 +13,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -25,6 +26,7 @@ from urllib3.util import Url, parse_url
 
 from restgpt.specs.api import Api
 from restgpt.specs.operation import Operation
+from restgpt.specs.problem import SpecError
 from restgpt.specs.reading.download import WholeHeadResponse
 from restgpt.specs.servers import absolute_url
 from restgpt.specs.watchdog import Watchdog
@@ -192,6 +194,16 @@ def origins_of(api: Api) -> list[Origin]:
         except AddressFault:
             continue
     return found
+
+
+def closed_server(api: Api) -> str:
+    """The base URL of an API whose document alone names a server in a private network; empty for any other."""
+    for operation in api.operations[:1]:
+        with suppress(AddressFault, SpecError):
+            policy, origin = address_policy_of(operation), origin_of(operation.base_url)
+            if _kind_of_host(origin.host) not in ("public", "name") and not policy.allowed.get(origin):
+                return operation.base_url
+    return ""
 
 
 def _policy(

@@ -247,6 +247,11 @@ def variable_part(name: str) -> str:
     return _NOT_IN_NAME.sub("_", name).upper()
 
 
+def variable_with(value: str | None) -> str:
+    """Name the environment variable that holds a credential; empty if none does."""
+    return next((variable for variable, held in os.environ.items() if value and held == value), "")
+
+
 def auth_variable(scheme: str, part: str = "") -> str:
     """Name the environment variable that holds the credential of a scheme, or one part of it (`CLIENT_ID`, …)."""
     return f"{AUTH_PREFIX}{variable_part(scheme)}" + (f"_{part}" if part else "")

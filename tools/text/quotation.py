@@ -54,6 +54,9 @@ LEFT_OUT = "    ⋮ "
 WIDTH = 72
 """How many columns of foreign text a line has: with its mark it fits on a terminal of 80, which wraps no such line."""
 
+FIELDS = (',"', ",{", ",[", "&")
+"""The borders between fields of JSON, or of a query, after which a long line is best broken."""
+
 MOST_SHOWN = 2_000
 """How many characters of a foreign text are shown, unless the caller says otherwise."""
 
@@ -222,11 +225,11 @@ def section(label: str, text: str, *, most: int | None = MOST_SHOWN) -> str:
 
 
 def wrapped(line: str) -> list[str]:
-    """One line of visible text in pieces of at most `WIDTH` columns, after a blank where one is near the end."""
+    """One line of visible text in pieces of at most `WIDTH` columns, which end after a field of JSON or a blank."""
     pieces, start = [], 0
     while (end := _end_of_piece(line, start)) < len(line):
-        blank = line.rfind(" ", start + WIDTH // 2, end)
-        end = blank + 1 if blank >= 0 else end
+        field, blank = (max(line.rfind(mark, start + WIDTH // 2, end) for mark in marks) for marks in (FIELDS, (" ",)))
+        end = field + 1 if field >= 0 else blank + 1 if blank >= 0 else end
         pieces.append(line[start:end])
         start = end
     return [*pieces, line[start:]]

@@ -128,6 +128,9 @@ def test_a_change_that_an_edit_sent_elsewhere_leaves_the_target_of_the_next_to_b
     action = {"name": "update_project", "args": {"path": {"project_id": 1}, "body": {"owner": "Noor"}}}
     edit = {"type": "edit", "edited_action": action}
     paused = agent.graph.invoke(Command(resume={"decisions": [edit, {"type": "approve"}]}), agent.config)
+    [elsewhere_now] = paused["__interrupt__"][0].value["action_requests"]
+    assert ("/projects/1" in elsewhere_now["description"], board.calls().count(PATCH)) == (True, 1)
+    paused = approve(agent)
     assert '"Somebody else\'s" → "Moss"' in paused["__interrupt__"][0].value["action_requests"][0]["description"]
     assert board.calls().count(PATCH) == 2
 

@@ -185,3 +185,33 @@ def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Boar
     code = "shed = rows(list_projects())[1]\ncreate_task(project_id=shed['id'], body={'title': 'Moss'})\nprint('Done')"
     [action] = actions(programmer(board, code).ask("Add the task Moss of 2 hours to the second project"))
     assert 'path.project_id: name "Seed library", owner "Björn" (from list_projects)' in unmarked(action["description"])
+
+
+def test_the_question_tells_each_thing_that_an_id_may_stand_for() -> None:
+    loan = {"type": "object", "properties": {"member_id": {"type": "integer"}}}
+    paths = {
+        "/members": {"get": {"operationId": "list_members"}},
+        "/books": {"get": {"operationId": "list_books"}},
+        "/loans": {
+            "post": {
+                "operationId": "create_loan",
+                "requestBody": {"content": {"application/json": {"schema": loan}}},
+            }
+        },
+    }
+    document = {"openapi": "3.1.0", "info": {"title": "Library", "version": "1"}, "paths": paths}
+    code = "sam = list_members()[0]\nlist_books()\ncreate_loan(body={'member_id': sam['id']})"
+    with EchoServer() as echo:
+        headers = {"Content-Type": "application/json"}
+        echo.script(
+            [
+                Canned(b'[{"id": 3, "name": "Sam"}]', headers=headers),
+                Canned(b'[{"id": 3, "title": "Dune"}]', headers=headers),
+            ]
+        )
+        services = Services([load_api(document, base_url=echo.url)], model=by_role({"express": [program(code)]}))
+        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
+        config: Any = {"configurable": {"thread_id": "t"}}
+        [action] = actions(graph.invoke({"instruction": "Lend Sam a book"}, config))
+    told = 'body.member_id: title "Dune" (from list_books), or name "Sam" (from list_members)'
+    assert told in unmarked(action["description"])

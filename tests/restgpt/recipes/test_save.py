@@ -98,3 +98,21 @@ def test_a_run_that_waited_is_saved_too(cli: Cli, toy: WorldServer, run: Callabl
 def test_a_recipe_with_changes_is_not_offered_to_cron(cli: Cli, run: Callable[..., None]) -> None:
     run(PLANT)
     assert "cron" not in cli("recipe", "save", "t", "plant-project").out
+
+
+def test_a_word_that_texts_of_the_program_still_say_and_what_is_fixed_are_told(
+    cli: Cli, toy: WorldServer, write: Write
+) -> None:
+    code = """found = find_tasks(text="paint")
+project = one(rows(list_projects()), name="Bridge survey")
+task = create_task(project_id=project["id"], body={"title": "Order 7", "hours": 3})
+print("Of paint there are", len(rows(found)), "and", task["title"])
+"""
+    write(program(code))
+    asked = "Count the tasks with paint, and add Order 7 of 3 hours to the Bridge survey"
+    assert cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t").code == 0
+    saved = cli("recipe", "save", "t", "paint")
+    assert saved.code == 0, saved.err
+    assert "Texts of the program still say paint, whatever text is: see the file." in saved.out
+    # The id of the project is no literal of the program, though the text of one has the number in it.
+    assert "Fixed" not in saved.out

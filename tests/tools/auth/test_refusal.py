@@ -45,13 +45,17 @@ def test_a_401_with_a_credential_names_api_operation_and_variable() -> None:
     )
 
 
-def test_the_place_that_the_credential_came_from_is_named() -> None:
+def test_the_place_that_the_credential_came_from_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {"KEY": Secret("a"), "SHOP_KEY": Secret("b")}
     own = Settings(auth=variables, apis={"shop": ApiEntry("shop", "s.json")})
     assert "set RESTGPT_AUTH_SHOP_KEY to" in str(refused(operation(entry="shop"), settings=own))
     entry = ApiEntry("Shop", "s.json", auth={"key": Secret("a")})
     told = refused(operation(entry="shop"), settings=Settings(apis={"Shop": entry}))
     assert "correct auth.key of Shop in apis.yaml" in str(told)
+    monkeypatch.setenv("SHOP_SECRET", "a-secret-of-a-shop")
+    named = ApiEntry("Shop", "s.json", auth={"key": Secret("a-secret-of-a-shop")})
+    told = refused(operation(entry="shop"), settings=Settings(apis={"Shop": named}))
+    assert "correct SHOP_SECRET, which is auth.key of Shop in apis.yaml" in str(told)
     assert "auth['key'] of load_api" in str(refused(operation(auth={"key": "a"}), settings=Settings()))
     extra = ApiEntry("Shop", "s.json", headers={"X": Secret("a")})
     told = refused(operation([], entry="shop"), settings=Settings(apis={"shop": extra}))
