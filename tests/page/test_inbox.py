@@ -260,6 +260,7 @@ def test_a_number_that_javascript_cannot_hold_stays_as_it_is(tab: Tab, platform:
     expect(asked.locator("pre").first).to_have_text(f'{{"hours":{HUGE}}}')
     asked.get_by_role("button", name="Edit…").click()
     expect(asked.get_by_label("hours")).to_have_value(str(HUGE))
+    expect(asked.get_by_label("task_id required")).to_have_value("101")  # given as text
     asked.get_by_label("notes").fill("exact")
     asked.get_by_role("button", name="Use the edit").click()
     expect(page.get_by_text("No change waits for a decision.")).to_be_visible()

@@ -52,7 +52,7 @@ print("Two of three are done.")
 """,
     HOSTILE: f'create_project(body={{"name": {STRANGE!r}}})\nprint("It is created.")',
     LARGE: f'create_task(project_id=1, body={{"title": "Long", "notes": "n" * {NOTES} + "END"}})\nprint("Added.")',
-    EXACT: f'update_task(task_id=101, body={{"hours": {HUGE}}})\nprint("Set.")',
+    EXACT: f'update_task(task_id="101", body={{"hours": {HUGE}}})\nprint("Set.")',
     COPY: """
 task = find_tasks()["items"][1]
 update_task(task_id=task["id"], body={"hours": task["hours"] + 1})
