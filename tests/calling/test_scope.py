@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def document(text: str = "ok") -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": {"title": "Rail", "version": "1"}, "paths": paths}
 
 
+@cache
+def opened(text: str, server: str, policy: tuple[PolicyRule, ...]) -> tuple[Catalogue, HttpClient, Settings]:
+    api = load_api(document(text), base_url=server, entry="rail" if policy else None)
+    settings = Settings(apis={"rail": ApiEntry("rail", spec="rail.json", policy=policy)})
+    return Catalogue([api]), HttpClient(settings=settings), settings
+
+
 @dataclass
 class Clock:
     now: float = 1_000.0
@@ -72,11 +80,9 @@ class Desk:
     number: int = 0
 
     def session(self) -> Session:
-        api = load_api(document(self.text), base_url=self.server, entry="rail" if self.policy else None)
-        settings = Settings(apis={"rail": ApiEntry("rail", spec="rail.json", policy=self.policy)})
+        catalogue, http, settings = opened(self.text, self.server, self.policy)
         rules = Rules(settings, self.writes, Permissions(self.store, clock=self.clock))
-        journal = Journal(self.store, "thread")
-        return Session(Catalogue([api]), HttpClient(settings=settings), ResponseStore(BoundedMemory()), journal, rules)
+        return Session(catalogue, http, ResponseStore(BoundedMemory()), Journal(self.store, "thread"), rules)
 
     def draft(self, name: str = "book", id: str = "", **values: Any) -> Call:
         session = self.session()

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -266,10 +267,13 @@ class Patient(Handler):
         self.answer({"is_heard": is_heard})
 
 
-@pytest.mark.parametrize(("transport", "era"), [("stdio", ERAS[0]), ("http", ERAS[1]), ("", ERAS[0]), ("", ERAS[1])])
+READ: tuple[str, dict[str, Any]] = ("read_operation", {"operation": "wait"})
+RUN: tuple[str, dict[str, Any]] = ("run_program", {"code": "print(wait())"})
+
+
 @pytest.mark.parametrize(
-    ("tool", "given"),
-    [("read_operation", {"operation": "wait"}), ("run_program", {"code": "print(wait())"})],
+    ("transport", "era", "tool", "given"),
+    [("stdio", ERAS[0], *READ), ("http", ERAS[1], *RUN), *(("", era, *call) for era in ERAS for call in (READ, RUN))],
 )
 def test_a_client_hears_that_a_long_call_goes_on(
     transport: str,
@@ -288,8 +292,7 @@ def test_a_client_hears_that_a_long_call_goes_on(
 
     async def progress(reported: float, total: float | None, message: str | None) -> None:
         reports.append(reported)
-        if len(reports) == 2:
-            Patient.heard.set()
+        Patient.heard.set()
 
     async def use(client: Any) -> Any:
         return await client.call_tool(tool, given, progress_callback=progress)
@@ -307,7 +310,7 @@ def test_a_client_hears_that_a_long_call_goes_on(
             with http_server(options, home) as (address, _):
                 result = used(address, use, era)
     assert "true" in text_of(result).lower()
-    assert reports == sorted(set(reports))
+    assert reports == sorted(set(reports)) != []
 
 
 def test_lists_say_how_long_they_hold_and_there_are_no_prompts(opened: Opener) -> None:
@@ -348,8 +351,11 @@ def test_an_idle_session_ends(toy: WorldServer, home: Path, monkeypatch: pytest.
             opened = http.post("/mcp", json=OPENING, headers=ACCEPT)
             headers = {**ACCEPT, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
             ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-            codes = iter(lambda: http.post("/mcp", json=ping, headers=headers).status_code, 404)
-            assert set(codes) <= {200}
+            status = 200
+            while status == 200:
+                time.sleep(0.05)  # longer than it may be idle
+                status = http.post("/mcp", json=ping, headers=headers).status_code
+            assert status == 404
 
 
 MODERN = {
