@@ -76,11 +76,11 @@ def mcp(
     models: Models = None,
     more: MoreSettings = None,
     config: Annotated[
-        bool, typer.Option("--config", help="Print the entry for the file of a client, with absolute paths; serve not.")
+        bool, typer.Option("--config", help="Print the entry for the file of a client, with absolute paths, instead.")
     ] = False,
     lifetime: Annotated[
         float,
-        typer.Option(help="How long handles are valid, in seconds.", min=LEAST_LIFETIME_S, metavar="SECONDS"),
+        typer.Option(help="How long a client may name a change or response.", min=LEAST_LIFETIME_S, metavar="SECONDS"),
     ] = DAY_S,
 ) -> None:
     """Serve the APIs as MCP tools. Each change is put to a person: by the client, or with `restgpt resume`."""

@@ -31,7 +31,7 @@ class Notes:
 
     def answer(self, handler: Any, body: Any) -> tuple[int, dict[str, str], Any]:
         if handler.command in ("GET", "POST"):
-            return (200, {"ETag": self.etag}, self.note | {"id": 9}) if self.is_up else (500, {}, {})
+            return (200, {"ETag": self.etag}, self.note | {"id": 9}) if self.is_up else (403, {}, {})
         self.sent.append(handler.command)
         if not self.named(handler, body):
             return 409, {}, {"error": {"message": "the note was changed."}}

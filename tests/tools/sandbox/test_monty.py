@@ -16,7 +16,7 @@ from restgpt.tools.sandbox.runner import run_python
 
 pytest.importorskip("pydantic_monty")
 
-SHORT = Limits(wall=1.0)
+SHORT = Limits(wall=0.3)
 
 
 def told(code: str, **options: Any) -> str:
