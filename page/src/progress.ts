@@ -10,6 +10,11 @@ export type Line =
 const WRITES = "Writes a program";
 export const FAILED = "The program failed";
 
+/** What a result says, without the responses that a model reads below it: the requests show those. */
+function toldOf(result: string): string {
+  return result.split(/\n(?:Shapes of the responses, |Read: )/, 1)[0]!;
+}
+
 export type Verdict = "approved" | "edited" | "rejected";
 const VERBS: Record<Verdict, string> = { approved: "approved", edited: "edited and approved", rejected: "rejected" };
 /** How the product begins the note of a call that a person rejected or edited. */
@@ -62,7 +67,7 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
       return known ? lines.map((line) => (line.key === event.id ? done : line)) : [...lines, done];
     }
     case "step_finished":
-      return event.result ? [...lines, { kind: "result", key, label: endOf(event.end), text: event.result }] : lines;
+      return event.result ? [...lines, { kind: "result", key, label: endOf(event.end), text: toldOf(event.result) }] : lines;
     default:
       return lines;
   }
@@ -100,7 +105,7 @@ export function linesOfTurns({ steps = [], program, requests = [], round, turn =
         isGood: status ? status < 400 : call.status !== "failed",
       });
     });
-    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: step.result });
+    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: toldOf(step.result) });
   });
   return turns;
 }
