@@ -93,7 +93,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
       {actions.length > 1 && (
         <div class="send">
           <p role="status">
-            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} to decide.`}
+            {left === 0 ? "All changes are decided." : `${left} of ${actions.length} left to decide.`}
           </p>
           {left > 0 && (
             <button
