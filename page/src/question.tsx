@@ -56,7 +56,7 @@ export function Question(props: QuestionProps) {
     <article class={`question${decision ? " decided" : ""}`} aria-label={title} tabIndex={-1}>
       <header ref={head}>
         <h3 class="wire">
-          <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} />
+          <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} isAddress />
         </h3>
         {decision ? (
           <span class={`decision ${decision.type}`}>{nameOf(decision)}</span>

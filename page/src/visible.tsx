@@ -73,8 +73,8 @@ function alikeIn(text: string): Set<number> {
   return found;
 }
 
-/** A text with everything in it made visible; a long one is cut, says so, and can be opened. */
-export function Visible({ text, most = MOST }: { text: string; most?: number }) {
+/** A text with everything in it made visible; a long one is cut, says so, and can be opened. An address breaks after a slash. */
+export function Visible({ text, most = MOST, isAddress = false }: { text: string; most?: number; isAddress?: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const isCut = text.length > most && !isOpen;
   return (
@@ -84,6 +84,8 @@ export function Visible({ text, most = MOST }: { text: string; most?: number }) 
           <span class="mark" title={title}>
             {part}
           </span>
+        ) : isAddress ? (
+          part.split(/(?<=\/)/).flatMap((step) => [step, <wbr />])
         ) : (
           part
         ),

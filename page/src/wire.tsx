@@ -86,10 +86,10 @@ function CallView({ made, number }: { made: WireCall; number: number }) {
             {number} {made.request?.method}
           </span>
           <span class="url">
-            <Visible text={made.request?.url ?? made.operation} most={400} />
+            <Visible text={made.request?.url ?? made.operation} most={400} isAddress />
           </span>
           <span class={outcome.isGood ? "outcome" : "outcome bad"}>
-            <Visible text={outcome.text} most={60} />
+            <Visible text={outcome.text} most={200} />
           </span>
         </span>
       </summary>
