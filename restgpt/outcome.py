@@ -150,6 +150,11 @@ class Called:
         return None if found is None else int(found)
 
     @property
+    def status(self) -> int | None:
+        """The HTTP status of the response, by its former name."""
+        return self.status_code
+
+    @property
     def note(self) -> str:
         """The reason why no answer came, or a remark on the answer; may be empty."""
         return self.record["note"]
