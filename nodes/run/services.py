@@ -141,9 +141,7 @@ class Context(BaseModel):
         "resumed later.",
         ge=0,
     )
-    approval_hours: float = _setting(
-        0, "Hours after which a question that nobody answered counts as rejected. 0: never.", ge=0
-    )
+    approval_hours: float = _setting(0, "Hours after which a question without an answer is rejected. 0: never.", ge=0)
     operations_budget: int = _setting(
         6000,
         "Tokens of the selector's operation list. A longer list is cut to the best matches, in half as many tokens.",

@@ -300,11 +300,9 @@ def seems_to_read(record: CallRecord) -> bool:
 def undo_report(records: Sequence[CallRecord]) -> str:
     """Return a line for each reversing call that says what became of it."""
     ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
-    sent = [f"{line['method']} {line['url']}" if (line := record.get("request")) else "" for record in records]
-    sent = [
-        "" if not by or by in record["description"] else f"{by}: " for record, by in zip(records, sent, strict=True)
-    ]
-    lines = [f"{record['description']} {by}{end}" for record, by, end in zip(records, sent, ends, strict=True)]
+    sent = [f"{line['method']} {line['url']}: " if (line := record.get("request")) else "" for record in records]
+    told = zip((record["description"] for record in records), sent, ends, strict=True)
+    lines = [f"{text} {'' if by.removesuffix(': ') in text else by}{end}" for text, by, end in told]
     return "\n".join(lines) or NOTHING
 
 

@@ -190,9 +190,7 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     if fixed:
         lines.append(f"Fixed, whatever the inputs are: {', '.join(fixed)}")
     for key, word in saved.examples.items():
-        if isinstance(word, str) and any(
-            _says(node.value, word) for node in ast.walk(ast.parse(saved.program)) if isinstance(node, ast.Constant)
-        ):
+        if isinstance(word, str) and _says(saved.program, word):
             lines.append(f"Texts of the program still say {word}, whatever {key} is: see the file.")
     words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
     inputs = [f"--input {shlex.quote(word)}" for word in words]
@@ -203,9 +201,11 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     terminal.answer("\n".join(lines))
 
 
-def _says(text: Any, word: str) -> bool:
-    """Whether a literal is a text with a word in it, and more than that."""
-    return isinstance(text, str) and text != word and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+def _says(program: str, word: str) -> bool:
+    """Whether a text of a program has a word in it, and more than that."""
+    texts = (node.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant))
+    border = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    return any(isinstance(text, str) and text != word and border.search(text) for text in texts)
 
 
 def _about(item: "Recipe") -> dict[str, Any]:
