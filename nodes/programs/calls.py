@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Literal, cast
 
-from restgpt.calling.record import MAX_PAGES, UNSENT, CallSite, Request, is_done, request_of, seems_to_read
+from restgpt.calling.record import MAX_PAGES, UNSENT, CallSite, Request, is_done, request_of, seems_to_read, succeeded
 from restgpt.nodes.dialogue.conversation import (
     MOST_TRACED,
     answered,
@@ -63,14 +63,10 @@ def stop_text(record: RecipeRun, reason: str, requests: Sequence[Request], *, th
                 "Or correct the file of the recipe."
             )
         return "\n".join(lines)
-    return "\n".join(
-        [
-            f"The recipe {name} stopped after it had sent changes. {reason}",
-            "Sent until then:",
-            result_of(changes),
-            f"`restgpt undo {thread}` takes back what can be taken back.",
-        ]
-    )
+    is_any_made = any(succeeded(change) or change.get("outcome_unknown") for change in changes)
+    back = f"`restgpt undo {thread}` takes back what can be taken back." if is_any_made else "The API refused them."
+    told = f"The recipe {name} stopped after it had sent changes. {reason}"
+    return "\n".join([told, "Sent until then:", result_of(changes), back])
 
 
 def to_planner(record: RecipeRun, reason: str) -> str:

@@ -35,7 +35,7 @@ export function Wire() {
       </p>
       {requestCount.value > calls.value.length && (
         <p class="own">
-          The cost counts {requestCount.value} requests: the others looked at what a change would change, or tried again.
+          The cost counts {requestCount.value} requests: the others read further pages, looked at what a change would change, or tried again.
         </p>
       )}
       <CallList all={calls.value} />

@@ -252,7 +252,12 @@ def _recreate(operation: Operation, arguments: Mapping[str, Any], earlier: Targe
             continue
         path = {name: known[name] for name in variables(maker.path)}
         body = {name: value for name, value in before.items() if name in _fields(maker) and value is not None}
-        caution = "It is made again with a new id; what belonged to the old one stays deleted."
+        gone = [str(value) for value in (arguments.get("path") or {}).values()]
+        lost = [
+            name for name, value in before.items() if name not in {*body, *path} and str(value) not in ("None", *gone)
+        ]
+        without = f", without {', '.join(map(named, lost[:NAMED]))}{' and more' * (len(lost) > NAMED)}" if lost else ""
+        caution = f"It is made again with a new id{without}; what belonged to the old one stays deleted."
         found = _checked(Remedy(maker, {"path": path, **({"query": query} if query else {}), "body": body}, caution))
         if isinstance(found, Remedy):
             return found

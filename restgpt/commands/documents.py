@@ -357,7 +357,10 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     ]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
     if schemes := ", ".join(found.needed_schemes):
-        lines += ["", f"Credentials: {schemes}. Served by RestGPT, the same ones for all of its users."]
+        lines += [
+            "",
+            f"Credentials: {schemes}. `restgpt mcp` and other servers send the same for each of their clients.",
+        ]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 
 

@@ -189,9 +189,10 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
     if fixed:
         lines.append(f"Fixed, whatever the inputs are: {', '.join(fixed)}")
-    for key, word in saved.examples.items():
-        if isinstance(word, str) and _says(saved.program, word):
-            lines.append(f"Texts of the program still say {word}, whatever {key} is: see the file.")
+    for key, example in saved.examples.items():
+        for value in example if isinstance(example, list) else [example]:
+            if lines_with := _lines_with(saved.program, value):
+                lines.append(f"{_json(value)} stays in the program, line {', '.join(lines_with)}, whatever {key} is.")
     words = [f"{key}={value if isinstance(value, str) else _json(value)}" for key, value in saved.examples.items()]
     inputs = [f"--input {shlex.quote(word)}" for word in words]
     line = " ".join(["restgpt recipe run", name, *inputs])
@@ -201,11 +202,13 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     terminal.answer("\n".join(lines))
 
 
-def _says(program: str, word: str) -> bool:
-    """Whether a text of a program has a word in it, and more than that."""
-    texts = (node.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant))
-    border = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-    return any(isinstance(text, str) and text != word and border.search(text) for text in texts)
+def _lines_with(program: str, value: Any) -> list[str]:
+    """Return the numbers of the lines with literals that are a value, or texts with the word that it is."""
+    border = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)") if isinstance(value, str) else None
+    found = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant)]
+    held = [node for node in found if type(node.value) is type(value)]
+    lines = [node.lineno for node in held if node.value == value or (border and border.search(str(node.value)))]
+    return [str(line) for line in dict.fromkeys(lines)]
 
 
 def _about(item: "Recipe") -> dict[str, Any]:

@@ -161,7 +161,7 @@ def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], outp
     if output is None and not terminal.as_json:
         _print_body(terminal, body, value)
     if called.thread and called.record.get("can_undo"):
-        terminal.note(f"Undo it with: restgpt undo {called.thread}")
+        terminal.note(f"Undo it with: restgpt undo {called.thread} --steps 1")
     if 300 <= (called.status_code or 0) < 400 and not called.ok and called.status_code != 304:
         terminal.say(REDIRECTED)
     raise typer.Exit(Exit.DONE if called.ok else Exit.UNFULFILLED)

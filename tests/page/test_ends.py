@@ -39,7 +39,9 @@ def test_json_folds_and_is_there_raw_and_requests_beside_the_calls_are_told(tab:
     platform.run(thread, command=APPROVE)
     page = tab.open(f"#/thread/{thread}/wire")
     expect(
-        page.get_by_text("The cost counts 4 requests: the others looked at what a change would change")
+        page.get_by_text(
+            "The cost counts 4 requests: the others read further pages, looked at what a change would change"
+        )
     ).to_be_visible()
     changed = page.get_by_role("list", name="Requests").locator("> li").last
     changed.locator("summary").first.click()

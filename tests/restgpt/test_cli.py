@@ -44,7 +44,7 @@ def test_show_lists_operations_and_names_the_document(cli: Cli) -> None:
     assert ran.code == 0
     assert ran.out.startswith("Team board 1.0.0 (11 operations)")
     assert "list_projects: GET /projects  List all projects" in ran.out
-    assert "Served by RestGPT, the same ones for all of its users." in ran.out
+    assert "`restgpt mcp` and other servers send the same for each of their clients." in ran.out
 
 
 def test_show_in_json_has_every_operation(cli: Cli) -> None:

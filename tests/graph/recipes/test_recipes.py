@@ -203,6 +203,15 @@ def test_no_change_that_is_described_otherwise_goes_past_a_ban(board: Board) -> 
     assert board.calls() == ADDED[:1]
 
 
+def test_changes_that_were_all_refused_are_not_said_to_be_undone(board: Board) -> None:
+    code = "list_projects()\ncreate_task(project_id=9999, body={'title': inputs['title']})"
+    kitchen = Kitchen(recipe(board.api, code), board)
+    kitchen.run(GIVEN)
+    answer = kitchen.run(APPROVE)["answer"]
+    assert "The API refused them." in answer
+    assert "restgpt undo" not in answer
+
+
 def test_an_error_of_the_program_after_a_change_names_the_change(board: Board) -> None:
     answer = Kitchen(recipe(board.api, f"{ADD}\nprint(1 / 0)"), board).run(GIVEN, writes="allow")["answer"]
     assert "stopped after it had sent changes" in answer

@@ -113,6 +113,22 @@ print("Of paint there are", len(rows(found)), "and", task["title"])
     assert cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t").code == 0
     saved = cli("recipe", "save", "t", "paint")
     assert saved.code == 0, saved.err
-    assert "Texts of the program still say paint, whatever text is: see the file." in saved.out
+    assert '"paint" stays in the program, line 4, whatever text is.' in saved.out
     # The id of the project is no literal of the program, though the text of one has the number in it.
     assert "Fixed" not in saved.out
+
+
+def test_a_number_that_stays_beside_its_input_is_told_with_its_line(cli: Cli, toy: WorldServer, write: Write) -> None:
+    code = """project = one(rows(list_projects()), name="Bridge survey")
+for told, most in (("tasks", 17),):
+    if len(rows(list_project_tasks(project_id=project["id"]))) > most:
+        stop("Too many.")
+task = create_task(project_id=project["id"], body={"title": "Order paint", "hours": 17})
+print("It takes", task["hours"], "hours")
+"""
+    write(program(code))
+    asked = "Add Order paint of 17 hours to the Bridge survey"
+    assert cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t").code == 0
+    saved = cli("recipe", "save", "t", "order")
+    assert saved.code == 0, saved.err
+    assert "17 stays in the program, line 2, whatever hours is." in saved.out
