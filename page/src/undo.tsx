@@ -107,7 +107,7 @@ export function Undo() {
 function Line({ name, shown }: { name: string; shown: Shown }) {
   return (
     <p class="wire">
-      <span class="badge">{name}</span> <span class={`method ${shown.method}`}>{shown.method}</span> <Visible text={shown.url} most={400} isAddress />
+      <span class="badge">{name}</span> <span class={`method ${shown.method}`}>{shown.method}</span> <Visible text={shown.url} most={400} />
       {shown.body !== null && shown.body !== undefined && (
         <>
           {" "}
