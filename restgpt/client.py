@@ -453,8 +453,7 @@ class Client:
         found = self.reversals(thread, steps=steps)
         drafts = [one.draft for one in found if one.draft is not None]
         if not drafts:
-            lines = (f"{one.shown.get('method')} {one.shown.get('url')}: {one.reason}" for one in found)
-            return Undone(thread, (), tuple(lines))
+            return Undone(thread, (), tuple(one.left for one in found))
         # What names a version is read anew for each question, so its request tells nothing.
         waiting = [("" if item.get("locks") else item["fingerprint"], item["id"]) for item in self._unfinished(place)]
         if waiting == [("" if draft.locks else draft.fingerprint, draft.id) for draft in drafts]:

@@ -288,11 +288,10 @@ def due_threads(persistence: "Persistence") -> dict[str, dict[str, Any]]:
 
     states, now = SavedStates(persistence), datetime.now(UTC).timestamp()
     due: dict[str, dict[str, Any]] = {}
-    for record in reversed(Threads(persistence.store).newest()):
-        snapshot = states.newest(record) if record.status == "paused" else None
-        program = snapshot and snapshot.values.get("program")
-        if snapshot is None:
-            continue
+    paused = [record for record in Threads(persistence.store).newest() if record.status == "paused"]
+    for record in reversed(paused):
+        snapshot = states.newest(record)
+        program = snapshot.values.get("program")
         pauses = [Pending.of(interrupt) for interrupt in snapshot.interrupts]
         has_waited = program and program["status"] == "running" and "waits" in program
         if not pauses and has_waited and not waits_until(program, now):

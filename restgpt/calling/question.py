@@ -434,11 +434,11 @@ def _items(session: Session, draft: Call, *, but: str | None) -> list[str]:
             if "header" in place or not is_opaque(origin["pointer"], place["at"]):
                 continue
             found = item_at(session.responses.read(place["handle"]), place["at"])
-            if found is None or not telling(found[1]) or any(_is_same_thing(found[1], thing) for _, thing, _ in things):
+            known = "" if found is None else telling(found[1])
+            if found is None or not known or any(_is_same_thing(found[1], thing) for _, thing, _ in things):
                 continue
-            source = place.get("operation")
-            known = f"{telling(found[1])}{f' (from {named(source)})' if source else ''}"
-            things.append(((place["handle"], found[0]), found[1], known))
+            source = f" (from {named(operation)})" if (operation := place.get("operation")) else ""
+            things.append(((place["handle"], found[0]), found[1], f"{known}{source}"))
         if things:
             name = named(".".join(parse_pointer(origin["pointer"])))
             lines.setdefault(things[0][0], f"{name}: {', or '.join(known for *_, known in things)}")

@@ -421,6 +421,11 @@ class Reversal:
     draft: Call | None = None
     reason: str = ""
 
+    @property
+    def left(self) -> str:
+        """The request of a change that stays, and why; empty for one that can be reversed."""
+        return "" if self.draft else f"{self.shown.get('method')} {self.shown.get('url')}: {self.reason}."
+
 
 def reversals(journal: Journal, catalogue: Catalogue, *, steps: int | None = None) -> list[Reversal]:
     """The reversals of the last `steps` changes of a journal, or of all of them, the newest first.

@@ -302,4 +302,4 @@ def _left(found: "Sequence[Reversal]") -> list[dict[str, Any]]:
 
 
 def _left_lines(found: "Sequence[Reversal]") -> list[str]:
-    return [f"Cannot be undone: {item['method']} {item['url']}: {item['reason']}." for item in _left(found)]
+    return [f"Cannot be undone: {item.left}" for item in found if item.left]

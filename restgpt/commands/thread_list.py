@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from restgpt.calling.record import CallRecord, Request
     from restgpt.graph.persistence import Persistence
-    from restgpt.threads import ThreadRecord
+    from restgpt.threads import SavedStates, ThreadRecord
     from restgpt.tools.settings import Settings
     from restgpt.trace import Line
 
@@ -101,8 +101,9 @@ def _chosen(persistence: "Persistence", names: Sequence[str], older_than: float 
 
 def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadRecord]") -> None:
     from restgpt.graph.persistence import undo_thread
-    from restgpt.threads import Threads
+    from restgpt.threads import SavedStates, Threads
 
+    states = SavedStates(persistence)
     undos = {undo.thread: _status(persistence, undo) for undo in Threads(persistence.store).newest(undos=True)}
     rows = [(record, _status(persistence, record), undos.get(undo_thread(record.thread))) for record in records]
     terminal.document({"threads": [{**_shown(record, status), "undo_status": undo} for record, status, undo in rows]})
@@ -114,7 +115,7 @@ def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadR
         text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
         text += " (dry run)" if record.context.get("writes") == "dry-run" else ""
         text += f" (undo {WORDS.get(undo, undo)})" if undo else ""
-        word, updated = _word(persistence, record, status), record.updated[:16].replace("T", " ")
+        word, updated = _word(states, record, status), record.updated[:16].replace("T", " ")
         terminal.answer(f"{record.thread:<{width}} {word:<13} {updated}  {text}")
 
 
@@ -129,16 +130,15 @@ WORDS = {"paused": "waiting", "killed": "stopped"}
 """How statuses are called where persons read them, on the page too."""
 
 
-def _word(persistence: "Persistence", record: "ThreadRecord", status: str) -> str:
+def _word(states: "SavedStates", record: "ThreadRecord", status: str) -> str:
     """Return the word for a status: of a failed run, whether it came to its end, of one that waits, until when."""
     from restgpt.nodes.state.records import waits_until
-    from restgpt.threads import SavedStates
 
     # The state may be of another version.
     with suppress(*expected_errors()):
         if status == "failed":
-            return "failed" if SavedStates(persistence).newest(record).tasks else "not fulfilled"
-        if status == "paused" and not (state := SavedStates(persistence).newest(record)).interrupts:
+            return "failed" if states.newest(record).tasks else "not fulfilled"
+        if status == "paused" and not (state := states.newest(record)).interrupts:
             until = waits_until(state.values.get("program"), time.time())
             return f"until {datetime.fromtimestamp(until):%H:%M}" if until else "due"
     return WORDS.get(status, status)
@@ -155,6 +155,7 @@ def _reason(error: str, status: str) -> str:
 def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord") -> None:
     from restgpt.nodes.state.records import no_usage, shown_program
     from restgpt.outcome import Pending
+    from restgpt.threads import SavedStates
     from restgpt.trace import Line
 
     snapshot, *undos = _snapshots(persistence, record)
@@ -185,7 +186,7 @@ def _show(terminal: Terminal, persistence: "Persistence", record: "ThreadRecord"
         unfinished += [*_request_lines(calls), *(Line("undo", line.text) for line in _request_lines(undo))]
         unfinished += [Line("failed", _reason(str(task.error), status)) for task in snapshot.tasks if task.error]
         said = [str(item.content) for item in snapshot.values.get("messages", ()) if item.type == "human"]
-        word = _word(persistence, record, status)
+        word = _word(SavedStates(persistence), record, status)
         _print_thread(terminal, record, word, steps, usage, answer, unfinished, said=said[: record.turn - 1])
         is_over = snapshot.values.get("turn", 0) >= record.turn and not snapshot.tasks
         # A single call is repeated with its `restgpt call` command, which the record does not contain; what a person

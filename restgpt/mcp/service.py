@@ -242,8 +242,7 @@ class Service:
         thread = self._seals.open("change", principal, given["handle"]).subject
         standing = self._threads.undo(thread)
         if isinstance(standing, Undone) and not standing.calls:
-            reasons = self._threads.reasons(thread)
-            return Said("\n".join(["There is nothing that can be undone.", *reasons]), facts={"status": "done"})
+            return Said("\n".join(["There is nothing that can be undone.", *standing.left]), facts={"status": "done"})
         return Left(standing)
 
     def offers(self, pending: Pending) -> bool:

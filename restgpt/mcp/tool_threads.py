@@ -281,11 +281,6 @@ class ServedThreads:
             # The document has changed since; `undo` says so.
             return True
 
-    def reasons(self, thread: str) -> list[str]:
-        """Return why changes of a thread cannot be reversed, a sentence for each."""
-        found = [reversal for reversal in self._client.reversals(thread) if reversal.draft is None]
-        return [f"{item.shown.get('method')} {item.shown.get('url')}: {item.reason}." for item in found]
-
     def unfinished(self, principal: str) -> list[ThreadRecord]:
         """Return the threads of a principal whose result it has not got, the oldest first, without expired ones."""
         oldest = self._clock() - self._lifetime

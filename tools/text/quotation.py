@@ -228,8 +228,9 @@ def wrapped(line: str) -> list[str]:
     """One line of visible text in pieces of at most `WIDTH` columns, which end after a field of JSON or a blank."""
     pieces, start = [], 0
     while (end := _end_of_piece(line, start)) < len(line):
-        field, blank = (max(line.rfind(mark, start + WIDTH // 2, end) for mark in marks) for marks in (FIELDS, (" ",)))
-        end = field + 1 if field >= 0 else blank + 1 if blank >= 0 else end
+        field = max(line.rfind(mark, start + WIDTH // 2, end) for mark in FIELDS)
+        border = field if field >= 0 else line.rfind(" ", start + WIDTH // 2, end)
+        end = border + 1 if border >= 0 else end
         pieces.append(line[start:end])
         start = end
     return [*pieces, line[start:]]

@@ -30,9 +30,9 @@ Write = Callable[..., ChatServer]
 def run(cli: Cli, toy: WorldServer, write: Write) -> Callable[..., None]:
     """Let the scripted model carry out a program in the thread t."""
 
-    def ask(code: str, *more: Any) -> None:
+    def ask(code: str, *more: Any, asked: str = ASKED) -> None:
         write(program(code), *more)
-        ran = cli("ask", ASKED, *at(toy), "--writes", "allow", "--thread", "t")
+        ran = cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t")
         assert ran.code == 0, ran.err
 
     return ask
@@ -101,16 +101,14 @@ def test_a_recipe_with_changes_is_not_offered_to_cron(cli: Cli, run: Callable[..
 
 
 def test_a_word_that_texts_of_the_program_still_say_and_what_is_fixed_are_told(
-    cli: Cli, toy: WorldServer, write: Write
+    cli: Cli, run: Callable[..., None]
 ) -> None:
     code = """found = find_tasks(text="paint")
 project = one(rows(list_projects()), name="Bridge survey")
 task = create_task(project_id=project["id"], body={"title": "Order 7", "hours": 3})
 print("Of paint there are", len(rows(found)), "and", task["title"])
 """
-    write(program(code))
-    asked = "Count the tasks with paint, and add Order 7 of 3 hours to the Bridge survey"
-    assert cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t").code == 0
+    run(code, asked="Count the tasks with paint, and add Order 7 of 3 hours to the Bridge survey")
     saved = cli("recipe", "save", "t", "paint")
     assert saved.code == 0, saved.err
     assert '"paint" stays in the program, line 4, whatever text is.' in saved.out
@@ -118,7 +116,7 @@ print("Of paint there are", len(rows(found)), "and", task["title"])
     assert "Fixed" not in saved.out
 
 
-def test_a_number_that_stays_beside_its_input_is_told_with_its_line(cli: Cli, toy: WorldServer, write: Write) -> None:
+def test_a_number_that_stays_beside_its_input_is_told_with_its_line(cli: Cli, run: Callable[..., None]) -> None:
     code = """project = one(rows(list_projects()), name="Bridge survey")
 for told, most in (("tasks", 17),):
     if len(rows(list_project_tasks(project_id=project["id"]))) > most:
@@ -126,9 +124,7 @@ for told, most in (("tasks", 17),):
 task = create_task(project_id=project["id"], body={"title": "Order paint", "hours": 17})
 print("It takes", task["hours"], "hours")
 """
-    write(program(code))
-    asked = "Add Order paint of 17 hours to the Bridge survey"
-    assert cli("ask", asked, *at(toy), "--writes", "allow", "--thread", "t").code == 0
+    run(code, asked="Add Order paint of 17 hours to the Bridge survey")
     saved = cli("recipe", "save", "t", "order")
     assert saved.code == 0, saved.err
     assert "17 stays in the program, line 2, whatever hours is." in saved.out
