@@ -70,7 +70,7 @@ def lines_of(event: "ProgressEvent") -> Iterator[Line]:
         case "program_failed":
             yield Line("failed", event["problem"])
         case "program_waiting":
-            yield Line("waits", f"until {datetime.fromtimestamp(event['until']).strftime('%H:%M:%S')}")
+            yield Line("waits", f"until {datetime.fromtimestamp(event['until']).astimezone():%H:%M:%S %Z}")
         case "road_changed":
             yield Line("road", event["reason"])
         case "value_missing":
@@ -101,7 +101,7 @@ def _call(event: "CallFinished") -> Line:
         *([] if event["size"] is None else [size_text(event["size"])]),
         *([f"{event['pages']} pages"] if event["pages"] > 1 else []),
         *(["may have been carried out"] if event["outcome_unknown"] else []),
-        *([event["note"]] if event["note"] and (event["status"] or 0) >= 400 else []),
+        *([event["note"]] if event["note"] else []),
     ]
     return Line("request", f"{call} → {', '.join(facts)}")
 

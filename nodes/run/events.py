@@ -461,6 +461,9 @@ def _waiting(request: Request) -> WaitingRequest:
 
 def _finished(step: Step, *, report: str = "") -> StepFinished:
     program = step.get("program")
+    if program and program["writer"] == "recipe":
+        # The result of one that stopped is written for the planner, who sees the program too.
+        report = report or program["feedback"]
     return {
         "type": "step_finished",
         "turn": step["turn"],

@@ -37,8 +37,9 @@ function doneWith(call: Call, before: Call | undefined): string[] {
   const decided = before?.status === "approved" ? "" : decisionOn(call);
   if (status !== undefined) {
     if (before?.response?.status !== undefined) return [];
-    const items = /\[([\d,]+) ×/.exec(sketch ?? "")?.[1];
-    return [decided, `${request} → ${status}${items ? `, ${items} item${items === "1" ? "" : "s"}` : ""}${reason ? `, ${cut(reason)}` : ""}`].filter(Boolean);
+    const [, field, items] = /^(?:\{(?:.*? )??(\S+): )?\[([\d,]+) ×/.exec(sketch ?? "") ?? [];
+    const counted = items && (field ? `, ${items} in ${field}` : `, ${items} item${items === "1" ? "" : "s"}`);
+    return [decided, `${request} → ${status}${counted ?? ""}${reason ? `, ${cut(reason)}` : ""}`].filter(Boolean);
   }
   if (call.status === before?.status) return [];
   if (call.status === "asked") return [`asks a person about ${request}`];

@@ -27,7 +27,7 @@ const programs = computed<Written[]>(() => {
     if (!program) continue;
     const key = `${turn} ${task} ${program.number} ${program.code}`;
     const step = (values.steps ?? []).findLast((done) => done.turn === turn && done.program?.code === program.code);
-    found.set(key, { key, turn, task, program, result: step?.result ?? program.feedback ?? "" });
+    found.set(key, { key, turn, task, program, result: (program.writer === "recipe" && program.feedback) || step?.result || program.feedback || "" });
   }
   return [...found.values()];
 });

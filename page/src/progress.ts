@@ -8,6 +8,7 @@ export type Line =
   | { kind: "result"; key: string; label: string; text: string };
 
 const WRITES = "Writes a program";
+const RUNS = "Runs a recipe";
 export const FAILED = "The program failed";
 
 /** What a result says, without the responses that a model reads below it: the requests show those. */
@@ -56,7 +57,10 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
     case "functions_selected":
       return [...lines, { kind: "task", key, text: `${event.words ? `Looks for ${event.words}` : "Chooses functions"}: ${event.operations.length}. ${event.reason}` }];
     case "program_written":
-      return [...lines, { kind: "code", key, label: `Program ${event.number}`, text: event.code }];
+      return [
+        ...lines.map((line) => (event.writer === "recipe" && line.kind === "task" && line.text === WRITES ? { ...line, text: RUNS } : line)),
+        { kind: "code", key, label: `Program ${event.number}`, text: event.code },
+      ];
     case "request_started":
       return [...lines, { kind: "request", key: event.id, method: event.method, url: event.url, outcome: "…", isOver: false, isGood: true }];
     case "request_finished": {
@@ -67,7 +71,7 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
       return known ? lines.map((line) => (line.key === event.id ? done : line)) : [...lines, done];
     }
     case "step_finished":
-      return event.result ? [...lines, { kind: "result", key, label: endOf(event.end), text: toldOf(event.result) }] : lines;
+      return event.result ? [...lines, { kind: "result", key, label: endOf(event.end), text: toldOf(event.report || event.result) }] : lines;
     default:
       return lines;
   }
@@ -86,7 +90,7 @@ export function linesOfTurns({ steps = [], program, requests = [], round, turn =
   [...steps, ...waiting].forEach((step, number) => {
     const lines = turns.get(step.turn) ?? [];
     turns.set(step.turn, lines);
-    const text = step.kind === "program" ? WRITES : step.plan;
+    const text = step.kind !== "program" ? step.plan : step.program?.writer === "recipe" ? RUNS : WRITES;
     if (!lines.some((line) => line.kind === "task" && line.text === text)) lines.push({ kind: "task", key: `${number} task`, text });
     if (step.program?.code) lines.push({ kind: "code", key: `${number} code`, label: `Program ${step.program.number ?? ""}`, text: step.program.code });
     step.requests.forEach((call, index) => {
@@ -105,7 +109,8 @@ export function linesOfTurns({ steps = [], program, requests = [], round, turn =
         isGood: status ? status < 400 : call.status !== "failed",
       });
     });
-    if (step.result) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: toldOf(step.result) });
+    const said = (step.program?.writer === "recipe" && step.program.feedback) || step.result;
+    if (said) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: toldOf(said) });
   });
   return turns;
 }

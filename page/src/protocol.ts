@@ -98,7 +98,7 @@ export interface Step {
   plan: string;
   result: string;
   requests: Call[];
-  program?: { code: string; number?: number; end?: string | null } | null;
+  program?: { code: string; writer?: string; number?: number; end?: string | null; feedback?: string } | null;
 }
 
 export interface Values {
@@ -146,7 +146,7 @@ export type ProgressEvent =
   | { type: "request_started"; id: string; operation: string; method: string; url: string }
   | { type: "request_finished"; id: string; operation: string; method: string; url: string; status: number | null; ms: number; error: string }
   | { type: "approval_requested"; requests: unknown[] }
-  | { type: "step_finished"; result: string; end: string | null }
+  | { type: "step_finished"; result: string; report: string; end: string | null }
   | { type: "usage"; model_calls: number; input_tokens: number; output_tokens: number; requests: number; seconds: number };
 
 /** Return the questions of a thread that wait for a decision; a run that goes on has its answer. */

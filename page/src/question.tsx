@@ -29,17 +29,19 @@ export interface QuestionProps {
 
 export function Question(props: QuestionProps) {
   const { thread, action, decision, isLater, onSeen } = props;
-  const head = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const [isShown, setShown] = useState(false);
   useEffect(() => {
     // What the buttons at the lower edge cover was not seen.
     const watched = new IntersectionObserver(
-      (entries) =>
-        entries.filter((entry) => entry.isIntersecting).forEach((entry) => (entry.target === head.current ? setShown(true) : onSeen())),
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        setShown(true);
+        onSeen();
+      },
       { rootMargin: "0px 0px -112px" },
     );
-    for (const part of [head.current, end.current]) if (part) watched.observe(part);
+    if (end.current) watched.observe(end.current);
     return () => watched.disconnect();
   }, [isLater]);
   const { note, rest } = withoutNote(sectionsOf(action.description));
@@ -54,7 +56,7 @@ export function Question(props: QuestionProps) {
   const title = `${action.request.method} ${action.name}`;
   return (
     <article class={`question${decision ? " decided" : ""}`} aria-label={title} tabIndex={-1}>
-      <header ref={head}>
+      <header>
         <h3 class="wire">
           <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} isAddress />
         </h3>
@@ -157,7 +159,7 @@ function Said({ action }: { action: Action }) {
 
 type Mode = "choose" | "edit" | "reject" | "permit";
 
-/** The buttons of a change; they approve nothing of which not even the request was on the screen. */
+/** The buttons of a change; they approve nothing whose end was not on the screen. */
 function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
   const { action, allowed, decision, isLater, isShown, note, onDecide, onLater } = props;
   const [mode, setMode] = useState<Mode>(note && allowed.includes("edit") && props.draft ? "edit" : "choose");
@@ -191,8 +193,8 @@ function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
               Approve
             </button>
             {action.permit && (
-              <button type="button" aria-keyshortcuts="n" onClick={choose("permit")}>
-                Approve, and the next ones too…
+              <button type="button" aria-keyshortcuts="n" disabled={!isShown} onClick={choose("permit")}>
+                Next ones too…
               </button>
             )}
             {action.effect && (
@@ -211,6 +213,7 @@ function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
             <button type="button" class="quiet" aria-pressed={isLater} onClick={() => onLater(!isLater)}>
               Later
             </button>
+            {!isShown && !isLater && <span class="own">To approve it, read to its end.</span>}
           </>
         )}
       </div>

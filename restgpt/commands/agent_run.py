@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from restgpt.commands.pairs import Find, pairs_of
+from restgpt.commands.pairs import Find, arguments_of_all, pairs_of
 from restgpt.commands.review import ask_person, confirmation, pending_text
 from restgpt.commands.terminal import Exit, Terminal, expected_errors, explain, log, say_address_of_dotenv
 from restgpt.nodes.state.records import Program, Step, Usage, no_usage, shown_program, spent_since
@@ -343,7 +343,7 @@ def how_to_decide(thread: str, pending: Sequence[Pending]) -> str:
     """Return the commands that decide; the one that edits a single request has its arguments as they are."""
     line, actions = resume_line(thread), [action for pause in pending for action in pause.actions]
     reads = ["--approve --only-reads   (and confirm the requests that seem only to read)"]
-    edits = pairs_of(actions[0]) if len(actions) == 1 else ["'[{…}, {…}]'"]
+    edits = pairs_of(actions[0]) if len(actions) == 1 else [arguments_of_all(actions)]
     commands = ["--approve", *(reads if any(map(confirmation, actions)) else []), '--reject "why"']
     if edits and all(pause.allows("edit") for pause in pending):
         commands.append(" ".join(f"--edit {edit}" for edit in edits))

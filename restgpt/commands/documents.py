@@ -173,7 +173,8 @@ def permit(
     free: Annotated[
         list[str] | None,
         typer.Option(
-            help="An argument that may have any value that you say; a number, from 0 to the given one.", metavar="NAME"
+            help="A given argument, which may have any value that you say; a number, from 0 to the given one.",
+            metavar="NAME",
         ),
     ] = None,
     times: Annotated[int | None, typer.Option(help="How many requests.", metavar="N", show_default="10")] = None,

@@ -96,6 +96,8 @@ def list_entries(terminal: Terminal) -> None:
         name: "".join(f"  {kind}: {'; '.join(map(str, found))}" for kind in kinds if (found := getattr(entry, kind)))
         for name, entry in settings.apis.items()
     }
+    if settings.apis_file:
+        terminal.note(f"{settings.apis_file}:")
     terminal.answer("\n".join(f"{name}  {place}{rules[name]}" for name, place in listed.items()) or settings.entries)
 
 

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from restgpt.commands.agent_run import Outcome, resume_line
 from restgpt.commands.terminal import Terminal
 
@@ -42,15 +44,24 @@ def notifying(
     return notify
 
 
-def logging_to(file: Path, settle: Callable[[Outcome], Outcome], terminal: Terminal) -> Callable[[Outcome], Outcome]:
-    """Return what also adds a line about the outcome to a file."""
+def logging_to(
+    file: Path, name: str, settle: Callable[[Outcome], Outcome], terminal: Terminal, *, changes: bool
+) -> Callable[[Outcome], Outcome]:
+    """Return what also adds a line about the outcome to a file; with `changes` it says whether the answer is another.
+
+    `settle` then ends the command where it is the same.
+    """
 
     def note(outcome: Outcome) -> Outcome:
-        outcome = settle(outcome)
-        name, usage = (outcome.recipe or {}).get("name", ""), outcome.usage
-        spent = f"requests={usage['requests']} seconds={usage['seconds']:.1f}"
-        write_line(file, f"recipe={name} thread={outcome.thread} status={outcome.status} {spent}", terminal)
-        return outcome
+        usage, answer = outcome.usage, " answer=changed" if changes and outcome.status == "done" else ""
+        try:
+            return settle(outcome)
+        except typer.Exit:
+            answer = " answer=same"
+            raise
+        finally:
+            about = f"recipe={name} thread={outcome.thread} status={outcome.status}{answer}"
+            write_line(file, f"{about} requests={usage['requests']} seconds={usage['seconds']:.1f}", terminal)
 
     return note
 

@@ -146,6 +146,14 @@ def pairs_of(action: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def arguments_of_all(actions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the arguments of several questions as a list in JSON, quoted for a shell; `{…}` for those left out."""
+    shown = [pairs_of(action) for action in actions]
+    is_whole = [len(pairs) < MOST_PAIRS and not any(pair.endswith(":=…'") for pair in pairs) for pairs in shown]
+    texts = (json.dumps(action["args"], ensure_ascii=False) for action in actions)
+    return shlex.quote(f"[{', '.join(text if whole else '{…}' for text, whole in zip(texts, is_whole, strict=True))}]")
+
+
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values inside of arguments that a pair can name, with their names."""
     inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()

@@ -80,7 +80,7 @@ MOST_LINES = 80
 """The maximum number of lines of a listing."""
 
 WIDTH = 160
-"""The number of characters of a line that a listing shows."""
+"""The number of characters of a line that a listing shows; of a marked one ten times as many."""
 
 _NEW_LINE = re.compile(r"\r\n|\r|\n")
 
@@ -344,8 +344,8 @@ def _listed(lines: list[str], shown: list[int], marks: Iterable[int]) -> Iterato
     for number in shown:
         if number > before + 1:
             yield _left_out(number - before - 1)
-        arrow = "→" if number in marks else " "
-        first, *rest = wrapped(_cut(one_line(lines[number - 1])))
+        arrow, line = "→" if number in marks else " ", one_line(lines[number - 1])
+        first, *rest = wrapped(_cut(line, most=WIDTH * 10 if number in marks else WIDTH))
         yield f"{arrow}{number:>4} │ {first}".rstrip(" ")
         yield from (f"      ┆ {piece}" for piece in rest)
         before = number
@@ -357,5 +357,5 @@ def _left_out(count: int) -> str:
     return f"      ⋮ {count} more {'line' if count == 1 else 'lines'}"
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line) - WIDTH} more characters)"
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[:most]}… ({len(line) - most} more characters)"

@@ -94,12 +94,12 @@ def run_recipe(
         record = ThreadRecord(name, instruction, sources, context, turn=agent.turn(name) + 1, recipe=run)
         terminal.note(f"recipe {recipe.name}")
         settle = settling(run, name, terminal)
-        if log:
-            settle = logging_to(log, settle, terminal)
         if series:
             settle = _differing(persistence.store, series, settle)
         if notify:
             settle = notifying(notify, settle, terminal, settings.home, changes=if_changed)
+        if log:
+            settle = logging_to(log, recipe.name, settle, terminal, changes=if_changed)
         run_thread(agent, record, graph_input(run), threads=threads, terminal=terminal, settle=settle)
 
 

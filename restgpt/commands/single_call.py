@@ -147,7 +147,7 @@ def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], outp
         f"{line['method']} {line['url']} → {called.status_code}, {response['elapsed_ms']} ms, "
         f"{size_text(response['size'])}"
     )
-    for notice in called.notices:
+    for notice in (*called.notices, *filter(None, [called.note])):
         terminal.say(notice)
     if output is not None:
         if called.status_code == 202 and (body is None or not body.size):
@@ -343,6 +343,8 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
             return done
         thread = f"call-{client.identity(made.operation, made.arguments)[:12]}"
         with persistence.lock(thread):
+            if (known := client.threads.find(thread)) and known.status == "paused":
+                terminal.say(f"The same call waits in thread {thread} already. It is asked about once, not made twice.")
             standing: Any = client.carry_out(made, thread=thread)
             verdict = verdict if isinstance(standing, Pending) and standing.allows("edit") else None
             found: Called | Pending = decided(client, standing, answering(client, terminal, verdict))

@@ -116,7 +116,7 @@ def _list(terminal: Terminal, persistence: "Persistence", records: "list[ThreadR
         text += " (dry run)" if record.context.get("writes") == "dry-run" else ""
         text += f" (undo {WORDS.get(undo, undo)})" if undo else ""
         word, updated = _word(states, record, status), record.updated[:16].replace("T", " ")
-        terminal.answer(f"{record.thread:<{width}} {word:<13} {updated}  {text}")
+        terminal.answer(f"{record.thread:<{width}} {word:<15} {updated}  {text}")
 
 
 def _status(persistence: "Persistence", record: "ThreadRecord") -> str:
@@ -140,7 +140,7 @@ def _word(states: "SavedStates", record: "ThreadRecord", status: str) -> str:
             return "failed" if states.newest(record).tasks else "not fulfilled"
         if status == "paused" and not (state := states.newest(record)).interrupts:
             until = waits_until(state.values.get("program"), time.time())
-            return f"until {datetime.fromtimestamp(until):%H:%M}" if until else "due"
+            return f"until {datetime.fromtimestamp(until).astimezone():%H:%M %Z}" if until else "due"
     return WORDS.get(status, status)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from browser import Tab
+from browser import Tab, read
 from langgraphserver import Platform
 from pagescript import CREATE, EXACT, THREE
 from playwright.sync_api import Browser, Page, Route, expect
@@ -106,6 +106,7 @@ def test_a_click_on_a_question_that_is_decided_sends_nothing(tab: Tab, platform:
     page = tab.open("#/inbox")
     expect(page.get_by_role("article")).to_have_count(3)
     for article in page.get_by_role("article").all():
+        read(article)
         article.get_by_role("button", name="Approve", exact=True).click()
     # The list of this tab is old: it does not come any more.
     page.route("**/threads/search", lambda route: route.abort())

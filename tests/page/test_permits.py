@@ -1,14 +1,14 @@
 """Guards the permissions of the page in a real browser: permitted is what was shown, and it can be taken back."""
 
 import pytest
-from browser import Tab, axe_findings
+from browser import Tab, axe_findings, read
 from langgraphserver import Platform
 from pagescript import ALIKE, THREE
 from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.slow
 
-NEXT_TOO = "Approve, and the next ones too…"
+NEXT_TOO = "Next ones too…"
 LINE = "body.title: any value you said"
 
 
@@ -87,6 +87,9 @@ def test_a_number_that_no_permission_may_have_is_refused_with_the_reason(tab: Ta
 def test_of_several_questions_one_is_permitted_and_each_is_decided_for_itself(tab: Tab, platform: Platform) -> None:
     page = tab.open(f"#/thread/{waiting(platform, THREE)}")
     asked = page.get_by_role("article", name="POST create_task")
+    expect(asked.get_by_role("button", name=NEXT_TOO)).to_be_disabled()
+    expect(asked.get_by_text("To approve it, read to its end.")).to_be_visible()
+    read(asked)
     asked.get_by_role("button", name=NEXT_TOO).click()
     expect(asked.get_by_text("Nothing of this one may vary.")).to_be_visible()
     expect(asked.get_by_label("How many requests at most")).to_be_focused()
@@ -95,7 +98,9 @@ def test_of_several_questions_one_is_permitted_and_each_is_decided_for_itself(ta
     expect(asked.get_by_role("button", name="Change the decision")).to_be_focused()
     assert permitted(platform) == []
     for name in ("POST create_project", "PATCH update_task"):
-        page.get_by_role("article", name=name).get_by_role("button", name="Approve", exact=True).click()
+        other = page.get_by_role("article", name=name)
+        read(other)
+        other.get_by_role("button", name="Approve", exact=True).click()
     page.get_by_role("button", name="Send the decisions").click()
     expect(page.locator(".answer")).to_be_visible()
     assert len(permitted(platform)) == 1

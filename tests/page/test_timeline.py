@@ -42,7 +42,7 @@ def test_the_steps_tell_role_time_tokens_and_what_they_did(tab: Tab) -> None:
             f"set the sub-task: {READ}",
             "chose 12 functions",
             "wrote a program of 1 line",
-            "GET /v1/tasks → 200, 10 items",
+            "GET /v1/tasks → 200, 10 in items",
             "the program ended",
             "answered: There are 24 tasks.",
         ]

@@ -143,7 +143,10 @@ def test_a_single_call_that_waits_is_decided_by_resume(cli: Cli, toy: WorldServe
     thread = waiting.document["thread"]
     rejected = cli("resume", thread, "--reject", "not now")
     assert (rejected.code, "Rejected. Nothing was sent. not now" in rejected.err) == (4, True)
-    assert cli(*change(toy)).code == 3
+    first, again = cli(*change(toy)), cli(*change(toy))
+    assert (first.code, again.code) == (3, 3)
+    told = f"The same call waits in thread {thread} already. It is asked about once, not made twice."
+    assert (told in first.err, told in again.err) == (False, True)
     approved = cli("resume", thread, "--approve")
     assert (approved.code, json.loads(approved.out)["title"]) == (0, "Moss")
     assert changes(toy) == [MADE]

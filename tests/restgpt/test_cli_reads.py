@@ -141,7 +141,8 @@ def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(
     given = cli("api", "permit", "cancel_order", *like, "--times", "1", "--yes", "--json")
     assert (given.code, given.document["times"]) == (0, 1)
     assert "cancel_order" in given.err
-    assert cli("call", "cancel_order", *like).code == 0
+    sent = cli("call", "cancel_order", *like)
+    assert (sent.code, "Sent unasked, under a permission of the user." in sent.err) == (0, True)
     assert "unasked 1 times, 1 of them used, until " in cli("memory", "list").out
     assert cli("call", "cancel_order", *like).code == 3
     assert cli("memory", "forget", "permissions", "cancel_order").code == 0

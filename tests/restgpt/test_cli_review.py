@@ -116,6 +116,11 @@ def test_the_command_that_edits_shows_the_arguments_as_pairs_but_no_long_one_and
     assert shlex.split(line)[3:] == [word for pair in pairs for word in ("--edit", pair)]
     with pytest.raises(UsageError, match="not JSON"):
         Verdict(edit=["body.key:=…"]).answers([PAUSE], FIND)
+    plain = {**ACTION, "args": {"path": {"id": 7}}, "request": {"url": "/projects/7"}}
+    [line] = [
+        line for line in how_to_decide("t", [replace(PAUSE, actions=(plain, action))]).splitlines() if "--edit" in line
+    ]
+    assert shlex.split(line)[3:] == ["--edit", '[{"path": {"id": 7}}, {…}]']
     assert "--edit" not in how_to_decide("t", [replace(PAUSE, allowed={"create_project": ["approve"]})])
 
 

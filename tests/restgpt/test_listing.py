@@ -46,8 +46,9 @@ def test_a_line_outside_of_the_code_is_no_mark() -> None:
 
 
 def test_a_long_line_says_how_much_of_it_is_hidden() -> None:
-    shown = listing({"code": "x" * (WIDTH + 5), "calls": [{"line": 1}]})
-    assert shown.replace("\n      ┆ ", "").endswith("… (5 more characters)")
+    shown = listing({"code": f"{'x' * (WIDTH + 5)}\n{'y' * (WIDTH + 5)}", "calls": [{"line": 1}]})
+    first, second = shown.replace("\n      ┆ ", "").splitlines()[1:]
+    assert (first.endswith("x" * (WIDTH + 5)), second.endswith("y… (5 more characters)")) == (True, True)
 
 
 def test_only_line_ends_of_python_end_a_line() -> None:

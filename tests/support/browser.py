@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -83,6 +83,11 @@ def new_tab(browser: Browser, url: str, **options: Any) -> Tab:
     tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
     tab.page.on("console", lambda message: message.type == "error" and tab.complaints.append(message.text[:500]))
     return tab
+
+
+def read(question: Locator) -> None:
+    """Scroll to the end of a change that waits, as who approves it has to."""
+    question.locator(".end").evaluate("at => at.scrollIntoView({ block: 'center' })")
 
 
 def axe_findings(page: Page) -> list[str]:

@@ -171,12 +171,7 @@ def model_failures(model: object) -> tuple[type[BaseException], ...]:
 
     From a model of anybody else `UNREADABLE` are faults of that program.
     """
-    return (*provider_errors(), *(UNREADABLE if _is_packaged(model) else ()))
-
-
-def _is_packaged(model: object) -> bool:
-    """Whether a model, or the model that tools were bound to, is of a provider's package, such as langchain-openai."""
-    return bool(_providers(model))
+    return (*provider_errors(), *(UNREADABLE if _providers(model) else ()))
 
 
 def _providers(model: object) -> list[str]:

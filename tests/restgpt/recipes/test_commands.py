@@ -121,8 +121,10 @@ def test_a_recipe_that_stops_ends_with_1(cli: Cli, toy: WorldServer, book: Recip
     assert ran.code == 1
     assert "The recipe stops stopped before it changed anything. The program stopped: There is no e." in ran.out
     book.save(word_recipe(name="fails", program="list_projects()\n{}[inputs['word']]\n"))
-    failed = cli("recipe", "run", "fails", "--input", "word=e", *at(toy))
+    failed = cli("recipe", "run", "fails", "--input", "word=e", *at(toy), "--thread", "t")
     assert (failed.out.count("line 2"), "line 2" in failed.err) == (1, False)
+    shown = cli("threads", "t").out
+    assert [("line 2" in shown), "Shapes of" in shown, "This program is" in shown] == [True, False, False]
 
 
 def test_a_dry_run_sends_no_change(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:

@@ -151,7 +151,8 @@ def test_each_run_is_a_line_of_a_log(cli: Cli, toy: WorldServer, book: RecipeBoo
         assert cli(*count, "--thread", "t").code == 0
     assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--log", str(log)).code == 3
     lines = [line.partition(" ")[2].rpartition(" ")[0] for line in log.read_text().splitlines()]
-    assert lines[:2] == ["recipe=count-projects thread=t status=done requests=1"] * 2
+    about = "recipe=count-projects thread=t status=done"
+    assert lines[:2] == [f"{about} answer=changed requests=1", f"{about} answer=same requests=1"]
     assert " status=paused requests=" in lines[2]
     ran = cli(*count[:-1], str(tmp_path / "missing" / "runs.log"), "--thread", "t")
     assert (ran.code, "could not be written: No such file or directory." in ran.err) == (0, True)
