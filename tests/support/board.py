@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from roles import by_role, call, end, plan, select
 from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
@@ -51,6 +52,14 @@ class Board:
         saver, store = InMemorySaver(), InMemoryStore()
         given = {"context": CALLS, "checkpointer": saver, "store": store, **options}
         return Agent(build_graph([self.api], model=model, **given), model)
+
+    def one_task(self, *operations: Any, **script: Any) -> "Agent":
+        """An agent whose planner has one sub-task, for which these operations are selected.
+
+        The first is called without arguments; the script of a role replaces its replies.
+        """
+        told = {"planner": [plan("Do it"), end("Done.")], "selector": [select(*operations)], "caller": [call({})]}
+        return self.agent(by_role({**told, **script}))
 
 
 @dataclass
