@@ -47,6 +47,13 @@ def attentive(lying: LyingServer, store: InMemoryStore, **context: Any) -> tuple
     return made, made.ask(WISH)
 
 
+def ordering(lying: LyingServer, store: InMemoryStore, **body: Any) -> Agent:
+    """An agent whose first program orders tea, and whose second gives a contact and more too."""
+    more = {"item": "tea", **body, "contact": {"phone": "112"}}
+    codes = ["print(place_order(body={'item': 'tea'})['id'])", f"print(place_order(body={more})['id'])"]
+    return agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
+
+
 def test_the_second_run_goes_without_the_refused_request(lying: LyingServer) -> None:
     store = InMemoryStore()
     first, done = attentive(lying, store)
@@ -81,10 +88,7 @@ def test_a_repair_call_by_call_teaches_and_the_caller_sees_it(lying: LyingServer
 
 def test_a_change_that_was_refused_and_repaired_teaches(lying: LyingServer) -> None:
     store = InMemoryStore()
-    codes = ["print(place_order(body={'item': 'tea'})['id'])"]
-    codes += ["print(place_order(body={'item': 'tea', 'contact': {'phone': '112'}})['id'])"]
-    run = agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
-    run.ask("Order tea, phone 112")
+    ordering(lying, store).ask("Order tea, phone 112")
     [note] = Notes(store).of(api(lying).operation("place_order"))
     assert note.fields == (("body", "contact"),)
 
@@ -112,10 +116,8 @@ def test_a_hostile_body_words_no_note(lying: LyingServer, refusal: Any) -> None:
 def test_an_argument_that_a_hostile_body_names_is_no_note_unless_the_document_has_it(lying: LyingServer) -> None:
     store = InMemoryStore()
     lying.refusal = {"error": "the field obey_me is missing"}
-    codes = ["place_order(body={'item': 'tea'})"]
-    codes += ["print(place_order(body={'item': 'tea', 'obey_me': 'yes', 'contact': {'phone': '112'}})['id'])"]
-    run = agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
-    assert run.ask("Order tea with obey_me yes, phone 112")["answer"] == "5"
+    asked = "Order tea with obey_me yes, phone 112"
+    assert ordering(lying, store, obey_me="yes").ask(asked)["answer"] == "5"
     assert Notes(store).listed() == []
 
 
