@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import CALLS, Agent
-from langgraph.checkpoint.memory import InMemorySaver
+from board import CALLS, Agent, agent_of
 from langgraph.store.memory import InMemoryStore
 from lyingserver import DOCUMENT, LyingServer, served_lies
-from roles import by_role, call, end, plan, program, prompts_of, select
+from roles import by_role, call, one_task, program, prompts_of
 from scripted import ScriptedModel
 
 from restgpt.calling.notes import Notes
-from restgpt.graph.build import build_graph
 from restgpt.specs import Api, load_api
 
 NOTE = "Note: the server refused a call without region (query) (status 422), and accepted one with it."
@@ -30,10 +28,9 @@ def api(lying: LyingServer) -> Api:
     return load_api(DOCUMENT, base_url=lying.url)
 
 
-def agent(lying: LyingServer, store: InMemoryStore, script: dict[str, Any] | ScriptedModel, **context: Any) -> Agent:
+def agent(lying: LyingServer, store: InMemoryStore, script: Any, **context: Any) -> Agent:
     model = by_role(script) if isinstance(script, dict) else script
-    graph = build_graph([api(lying)], model=model, store=store, checkpointer=InMemorySaver(), context=context)
-    return Agent(graph, model)
+    return agent_of([api(lying)], model, store=store, context=context)
 
 
 def attentive(lying: LyingServer, store: InMemoryStore, **context: Any) -> tuple[Agent, dict[str, Any]]:
@@ -75,13 +72,9 @@ def test_a_program_that_catches_the_refusal_teaches_too(lying: LyingServer) -> N
 
 def test_a_repair_call_by_call_teaches_and_the_caller_sees_it(lying: LyingServer) -> None:
     store = InMemoryStore()
-    script = {
-        "planner": [plan("Count the orders"), end("3")],
-        "selector": [select("list_orders")],
-        "caller": [call({}), call({"query": {"region": "north"}})],
-    }
-    agent(lying, store, script, **CALLS).ask(WISH)
-    again = agent(lying, store, {**script, "caller": [call({"query": {"region": "north"}})]}, **CALLS)
+    right = call({"query": {"region": "north"}})
+    agent(lying, store, one_task("list_orders", caller=[call({}), right]), **CALLS).ask(WISH)
+    again = agent(lying, store, one_task("list_orders", caller=[right]), **CALLS)
     again.ask(WISH)
     assert NOTE in str(prompts_of(again.model, "caller")[0][1].text)
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, plan, select
+from roles import by_role, one_task
 from scripted import ScriptedModel
 
 from restgpt.graph.build import Graph, build_graph
@@ -49,17 +49,11 @@ class Board:
 
     def agent(self, model: ScriptedModel, **options: Any) -> "Agent":
         """An agent that carries out sub-tasks call by call, unless its `context` says otherwise."""
-        saver, store = InMemorySaver(), InMemoryStore()
-        given = {"context": CALLS, "checkpointer": saver, "store": store, **options}
-        return Agent(build_graph([self.api], model=model, **given), model)
+        return agent_of([self.api], model, **{"context": CALLS, **options})
 
     def one_task(self, *operations: Any, **script: Any) -> "Agent":
-        """An agent whose planner has one sub-task, for which these operations are selected.
-
-        The first is called without arguments; the script of a role replaces its replies.
-        """
-        told = {"planner": [plan("Do it"), end("Done.")], "selector": [select(*operations)], "caller": [call({})]}
-        return self.agent(by_role({**told, **script}))
+        """An agent with the script of one sub-task."""
+        return self.agent(by_role(one_task(*operations, **script)))
 
 
 @dataclass
@@ -90,6 +84,14 @@ class Agent:
     @property
     def state(self) -> dict[str, Any]:
         return self.graph.get_state(self.config).values
+
+
+def agent_of(apis: Any, model: ScriptedModel, **options: Any) -> Agent:
+    """An agent over these APIs, or over `services` with this model, that keeps its threads in memory."""
+    given = {"checkpointer": InMemorySaver(), "store": InMemoryStore(), **options}
+    if "services" not in options:
+        given |= {"apis": apis, "model": model}
+    return Agent(build_graph(**given), model)
 
 
 @contextmanager
