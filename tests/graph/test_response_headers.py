@@ -17,7 +17,14 @@ DOCUMENT = {
     "servers": [{"url": "http://localhost"}],
     "paths": {
         "/notes": {"post": {"operationId": "make_note", "responses": {"200": {"description": "Successful Response"}}}},
-        "/note": {"get": {"operationId": "read_note", "responses": {"200": {"description": "OK"}}}},
+        "/note": {
+            "get": {"operationId": "read_note", "responses": {"200": {"description": "OK"}}},
+            "put": {
+                "operationId": "change_note",
+                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "OK"}},
+            },
+        },
         "/notes/{id}": {
             "delete": {
                 "operationId": "delete_note",
