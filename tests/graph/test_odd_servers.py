@@ -113,9 +113,7 @@ FORMS: dict[str, Any] = {
     "no arguments and another name": native("", "functions.Reply"),
     "two calls": message(None, "tool_calls", tool_calls=[CALL] * 2),
     "no call": message(None, "tool_calls", tool_calls=[]),
-    "no id": message(
-        None, "tool_calls", tool_calls=[{**CALL, "id": None, "function": {"name": "x.ProgramReply", "arguments": TEXT}}]
-    ),
+    "no id": message(None, "tool_calls", tool_calls=[{**CALL, "id": None}]),
     "a tool call in the text": message(f"<tool_call>\n{json.dumps({'name': 'X', 'arguments': REPLY})}\n</tool_call>"),
     "text beside the call": message("I do it.", "tool_calls", tool_calls=[CALL]),
     "a draft in thoughts": message(f"<think>Maybe {DRAFT} but no.</think>\n{TEXT}"),

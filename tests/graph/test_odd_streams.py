@@ -26,6 +26,7 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 FIRST = chunk({"role": "assistant", "content": ""})
 LAST = chunk({}, "stop", usage=USAGE)
 DONE = b"[DONE]"
+HALVES = (PROGRAM[:9], PROGRAM[9:])
 DRAFT = json.dumps(end("A draft."))
 USED = json.dumps({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": USAGE}).encode()
 
@@ -76,9 +77,7 @@ WHOLE: dict[str, bytes] = {
     "Azure": stream(b'{"choices": [], "prompt_filter_results": []}', FIRST, *parts(PROGRAM), LAST, DONE),
     "a delta that is null": stream(FIRST, *parts(PROGRAM), chunk(None, "stop"), DONE),
     "choices that are null": stream(FIRST, *parts(PROGRAM), chunk({}, "stop"), USED, DONE),
-    "an empty reason": stream(
-        FIRST, *(chunk({"content": part}, "") for part in (PROGRAM[:9], PROGRAM[9:])), LAST, DONE
-    ),
+    "an empty reason": stream(FIRST, *(chunk({"content": part}, "") for part in HALVES), LAST, DONE),
     "usage in each part": stream(FIRST, chunk({"content": PROGRAM}, usage=USAGE), LAST, DONE),
     "reasoning before": stream(chunk({"role": "assistant", "reasoning_content": "hm {"}), *parts(PROGRAM), LAST, DONE),
     "thoughts that begin nowhere": stream(*parts(f"{DRAFT}? No.\n</think>\n{PROGRAM}"), LAST, DONE),

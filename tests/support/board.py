@@ -11,6 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from roles import by_role, one_task
 from scripted import ScriptedModel
 
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import Graph, build_graph
 from restgpt.specs import Api, load_api
 from restgpt.specs.reading.download import bundled_document
@@ -36,6 +37,10 @@ class Board:
     def calls(self) -> list[str]:
         """The requests in the world's log, as `METHOD /template status`."""
         return [f"{entry.method} {entry.template} {entry.status}" for entry in self.world.log]
+
+    def changes(self) -> list[str]:
+        """Those of the requests that are no reads by their method."""
+        return [line for line in self.calls() if not line.startswith("GET")]
 
     def tasks(self) -> dict[str, dict[str, Any]]:
         """The world's tasks by id."""
@@ -71,6 +76,11 @@ class Agent:
     def ask(self, instruction: Any, **context: Any) -> dict[str, Any]:
         given = {"instruction": instruction} if isinstance(instruction, str) else instruction
         return self.graph.invoke(given, self.config, context=context or None)  # type: ignore[return-value,arg-type]
+
+    @property
+    def journal(self) -> Journal:
+        """What the thread has changed."""
+        return Journal(self.graph.store, self.thread)  # type: ignore[arg-type]
 
     def stop_at(self, status: str, given: Any, **options: Any) -> None:
         """Run from a checkpoint of the parser to the next one, until a request has a status there."""
