@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from threading import Event
 from typing import Any
 
@@ -14,7 +14,7 @@ from langchain_core._api import LangChainBetaWarning
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from roles import call, end, plan, program, select
+from roles import call, end, no_call, plan, program, select
 from streaming import PIECE, ChatClient, StreamingModel
 
 from restgpt.graph.build import Graph, build_graph
@@ -33,8 +33,8 @@ def graph_of(board: Board, model: Any, **context: Any) -> Graph:
     return build_graph([board.api], model=model, **given)
 
 
-def shown(graph: Graph, given: Any = None, client: ChatClient | None = None) -> ChatClient:
-    client = client or ChatClient()
+def shown(graph: Graph, given: Any = None) -> ChatClient:
+    client = ChatClient()
     for message, _ in graph.stream(given or {"instruction": READ}, THREAD, stream_mode="messages"):
         client.add(message)  # type: ignore[arg-type]
     return client
@@ -77,17 +77,21 @@ def test_the_methods_of_a_provider_stream_alike(board: Board, method: str, monke
     assert all(role["input_tokens"] == 10 * role["calls"] for role in used)
 
 
-def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
-    seen = Event()
-
+def held(event: Event) -> Callable[[str], None]:
+    """What holds a model from the word `says` on until the event."""
     written: list[str] = []
 
     def before(piece: str) -> None:
         written.append(piece)
         if "says" in "".join(written):
-            assert seen.wait(PATIENCE_S)
+            assert event.wait(PATIENCE_S)
 
-    graph = graph_of(board, StreamingModel([end("The board says: 24.", fulfilled=False)], before=before))
+    return before
+
+
+def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
+    seen = Event()
+    graph = graph_of(board, StreamingModel([end("The board says: 24.", fulfilled=False)], before=held(seen)))
     texts = []
     for message, _ in graph.stream({"instruction": READ}, THREAD, stream_mode="messages"):
         texts.append(message.content)  # type: ignore[union-attr]
@@ -95,55 +99,33 @@ def test_the_answer_is_shown_while_the_model_writes_it(board: Board) -> None:
     assert "".join(texts) == "The board says: 24."
 
 
-def test_an_unusable_answer_is_withdrawn_and_the_next_one_has_another_id(board: Board) -> None:
-    graph = graph_of(board, StreamingModel([*COUNTING[:-1], BROKEN, end(ANSWER)]))
-    client = shown(graph)
-    assert "25" in "".join(client.texts)
-    assert [part.type for part in client.parts].count("remove") == 1
-    assert len({part.id for part in client.parts}) == 2
-    assert client.messages == [answer_of(graph)]
+DRAFTED = f"{json.dumps(end('A draft.'))} would be wrong.\n</think>\n{json.dumps(end(ANSWER))}"
+WITHDRAWN = {
+    "an unusable answer": ([*COUNTING[:-1], BROKEN, end(ANSWER)], ANSWER),
+    "a draft inside the thoughts": ([*COUNTING[:-1], DRAFTED], ANSWER),
+    "before a plan": ([BROKEN, *COUNTING], ANSWER),
+    "every answer": ([BROKEN] * 8, "The model's replies were not a valid"),
+}
 
 
-def test_a_draft_inside_the_thoughts_is_withdrawn_where_the_thought_ends(board: Board) -> None:
-    draft, real = json.dumps(end("A draft.")), json.dumps(end(ANSWER))
-    graph = graph_of(board, StreamingModel([*COUNTING[:-1], f"{draft} would be wrong.\n</think>\n{real}"]))
-    client = shown(graph)
-    assert client.messages == [answer_of(graph)]
-    assert answer_of(graph).content == ANSWER
-    assert [part.type for part in client.parts].count("remove") == 1
-    assert len([text for text in client.texts if text in ANSWER]) > len(ANSWER) // PIECE
-
-
-def test_only_the_reason_stays_shown_of_a_run_without_a_usable_reply(board: Board) -> None:
-    graph = graph_of(board, StreamingModel([BROKEN] * 8))
-    client = shown(graph)
-    assert len(client.parts) > 1
-    assert client.messages == [answer_of(graph)]
-    assert "The model's replies were not a valid" in str(answer_of(graph).content)
-
-
-def test_an_answer_after_a_withdrawn_one_may_be_a_plan(board: Board) -> None:
-    graph = graph_of(board, StreamingModel([BROKEN, *COUNTING]))
+@pytest.mark.parametrize(("replies", "said"), WITHDRAWN.values(), ids=WITHDRAWN)
+def test_what_is_no_answer_is_withdrawn_and_the_next_one_has_another_id(
+    board: Board, replies: list[Any], said: str
+) -> None:
+    graph = graph_of(board, StreamingModel(replies))
     client = shown(graph)
     assert client.messages == [answer_of(graph)]
-    assert answer_of(graph).content == ANSWER
+    assert said in answer_of(graph).content
+    assert [part.type for part in client.parts].count("remove") == len({part.id for part in client.parts}) - 1 > 0
+    if said == ANSWER:
+        assert len([text for text in client.texts if text in ANSWER]) > len(ANSWER) // PIECE
 
 
 def test_an_answer_that_comes_too_late_is_withdrawn_and_its_rest_is_ignored(board: Board) -> None:
     is_over = Event()
-
-    written: list[str] = []
-
-    def before(piece: str) -> None:
-        written.append(piece)
-        if "says" in "".join(written):
-            is_over.wait(PATIENCE_S)
-
-    graph = graph_of(board, StreamingModel([end("Many tasks, says a late model.")], before=before))
-    client = ChatClient()
-    given: Any = {"max_seconds": 1}
-    for message, _ in graph.stream({"instruction": READ}, THREAD, context=given, stream_mode="messages"):
-        client.add(message)  # type: ignore[arg-type]
+    model = StreamingModel([end("Many tasks, says a late model.")], before=held(is_over))
+    graph = graph_of(board, model, max_seconds=1)
+    client = shown(graph)
     is_over.set()
     assert client.texts[0] == "Many"
     assert client.messages == [answer_of(graph)]
@@ -157,17 +139,18 @@ def test_what_is_added_to_an_answer_is_its_last_chunk(board: Board) -> None:
     assert client.messages == [answer_of(graph)]
 
 
-def test_the_report_of_a_program_is_one_whole_message(board: Board) -> None:
-    code = "print('There are', find_tasks()['total'], 'tasks.')"
-    graph = graph_of(board, StreamingModel([program(code)]), road="program")
+REPORTING = StreamingModel([program("print('There are', find_tasks()['total'], 'tasks.')")])
+SILENT = StreamingModel(COUNTING, disable_streaming=True)
+
+
+@pytest.mark.parametrize(("model", "road"), [(REPORTING, "program"), (SILENT, "roles")], ids=["report", "no stream"])
+def test_a_report_and_the_answer_of_a_model_that_does_not_stream_are_one_whole_message(
+    board: Board, model: StreamingModel, road: str
+) -> None:
+    graph = graph_of(board, model, road=road)
     client = shown(graph)
     assert client.parts == [answer_of(graph)]
     assert type(client.parts[0]) is AIMessage
-
-
-def test_a_model_that_does_not_stream_gives_the_answer_as_one_message(board: Board) -> None:
-    graph = graph_of(board, StreamingModel(COUNTING, disable_streaming=True))
-    assert shown(graph).parts == [answer_of(graph)]
 
 
 def test_nobody_streams_so_the_model_does_not(board: Board) -> None:
@@ -185,25 +168,11 @@ def test_the_second_turn_shows_only_its_own_answer(board: Board) -> None:
     assert answer_of(graph).content == "Still 24."
 
 
-def texts_of(parts: Sequence[Any]) -> list[str]:
-    return [str(part.content) for part in parts]
-
-
 @pytest.mark.parametrize("method", ["react", "deps"])
 def test_the_calls_of_a_baseline_are_not_shown_either(board: Board, method: str) -> None:
-    replies = [
-        {
-            "thought": "",
-            "calls": [],
-            "answer": "None.",
-            "decision": "end",
-            "text": "None.",
-            "description": "x",
-            "situation": "x",
-        }
-    ]
-    graph = build_method(method, [board.api], model=StreamingModel(replies), checkpointer=InMemorySaver())
-    assert texts_of(shown(graph).parts) == [answer_of(graph).content]
+    reply = {**no_call("None."), "decision": "end", "text": "None.", "description": "x", "situation": "x"}
+    graph = build_method(method, [board.api], model=StreamingModel([reply]), checkpointer=InMemorySaver())
+    assert shown(graph).texts == [answer_of(graph).content]
 
 
 def test_events_of_all_model_calls_have_the_tag_that_hides_them(board: Board) -> None:

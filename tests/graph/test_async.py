@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 from threading import Barrier, Event, Lock
@@ -16,7 +17,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from langgraph.types import Command
-from roles import by_role, call, end, plan, role_of, select
+from roles import by_role, call, end, one_task, plan, role_of, select
 from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
@@ -30,13 +31,8 @@ CONFIG: Any = {"configurable": {"thread_id": "1"}}
 
 
 def creating() -> ScriptedModel:
-    return by_role(
-        {
-            "planner": [plan("Create Moss"), end("Moss is there.")],
-            "selector": [select("create_project")],
-            "caller": [call({"body": {"name": "Moss"}})],
-        }
-    )
+    planner = [plan("Create Moss"), end("Moss is there.")]
+    return by_role(one_task("create_project", planner=planner, caller=[call({"body": {"name": "Moss"}})]))
 
 
 def test_a_paused_run_is_streamed_to_its_end_with_what_asyncio_offers(board: Board, tmp_path: Path) -> None:
@@ -71,29 +67,31 @@ class Held(HttpClient):
         return reply
 
 
-def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board) -> None:
-    http = Held()
-    services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS))
+def cancelled(board: Board, http: Held, then: Callable[[], object]) -> dict[str, Any]:
+    """Cancel a run while its change waits for its answer, do something, and go on with the run."""
+    services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS, writes="allow"))
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
 
-    async def run() -> dict[str, Any]:
-        task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG, context={"writes": "allow"}))  # type: ignore[arg-type]
+    async def run() -> Any:
+        task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG))  # type: ignore[arg-type]
         await asyncio.to_thread(http.answered.wait)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
-        paused: dict[str, Any] = await graph.ainvoke(None, CONFIG, context={"writes": "allow"})  # type: ignore[arg-type]
-        return paused
-
-    async def run_and_let_go() -> dict[str, Any]:
+        await asyncio.to_thread(then)
         try:
-            return await run()
+            return await graph.ainvoke(None, CONFIG)
         finally:
             http.free.set()
 
-    [pause] = asyncio.run(run_and_let_go())["__interrupt__"]
-    assert "may or may not have been carried out" in pause.value["action_requests"][0]["description"]
+    done: dict[str, Any] = asyncio.run(run())
     assert board.calls() == ["POST /projects 201"]
+    return done
+
+
+def test_a_change_whose_run_was_cancelled_is_not_sent_again_unasked(board: Board) -> None:
+    [pause] = cancelled(board, Held(), lambda: None)["__interrupt__"]
+    assert "may or may not have been carried out" in pause.value["action_requests"][0]["description"]
 
 
 class Ended(logging.Handler):
@@ -111,31 +109,20 @@ class Ended(logging.Handler):
 def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
     board: Board, caplog: pytest.LogCaptureFixture
 ) -> None:
-    http = Held()
-    services = Services([board.api], model=creating(), http=http, defaults=Context(**CALLS))
-    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
-    ended = Ended("parser")
+    http, ended = Held(), Ended("parser")
 
-    async def run() -> dict[str, Any]:
-        task = asyncio.create_task(graph.ainvoke({"instruction": "Create"}, CONFIG, context={"writes": "allow"}))  # type: ignore[arg-type]
-        await asyncio.to_thread(http.answered.wait)
-        task.cancel()
-        await asyncio.wait([task])
+    def let_it_come() -> None:
         ended.happened.clear()  # the node had ended before the change went out
         http.free.set()
-        await asyncio.to_thread(ended.happened.wait)
-        done: dict[str, Any] = await graph.ainvoke(None, CONFIG, context={"writes": "allow"})  # type: ignore[arg-type]
-        return done
+        ended.happened.wait()
 
     log = logging.getLogger("restgpt.nodes")
     log.addHandler(ended)
     try:
         with caplog.at_level(logging.INFO, logger=log.name):
-            answer = asyncio.run(run())["answer"]
+            assert cancelled(board, http, let_it_come)["answer"] == "Moss is there."
     finally:
         log.removeHandler(ended)
-    assert answer == "Moss is there."
-    assert board.calls() == ["POST /projects 201"]
 
 
 def test_a_cancelled_run_starts_no_further_node(board: Board, caplog: pytest.LogCaptureFixture) -> None:
@@ -209,19 +196,16 @@ class Names(BaseCallbackHandler):
 
 
 def test_the_trace_of_an_awaited_run_names_the_same_steps(board: Board) -> None:
-    traces = []
-    for is_awaited in (False, True):
-        trace = Names()
-        graph = build_graph([board.api], model=creating(), context=CALLS)
-        given: Any = ({"instruction": "Create Moss"}, {"callbacks": [trace]})
-        context: Any = {"writes": "dry-run"}
-        if is_awaited:
-            asyncio.run(graph.ainvoke(*given, context=context))
-        else:
-            graph.invoke(*given, context=context)
-        traces.append(trace.names)
-    assert traces[0] == traces[1]
-    assert {"RestGPT", "intake", "planner", "after_planner", "parser", "after_parser"} <= set(traces[1])
+    called, awaited = Names(), Names()
+
+    def run(trace: Names, way: str) -> Any:
+        graph = build_graph([board.api], model=creating(), context={**CALLS, "writes": "dry-run"})
+        return getattr(graph, way)({"instruction": "Create Moss"}, {"callbacks": [trace]})
+
+    run(called, "invoke")
+    asyncio.run(run(awaited, "ainvoke"))
+    assert called.names == awaited.names
+    assert {"RestGPT", "intake", "planner", "after_planner", "parser", "after_parser"} <= set(awaited.names)
 
 
 def test_a_graph_with_a_concurrency_of_its_own_runs_so_many_nodes_at_once_and_no_more(board: Board) -> None:

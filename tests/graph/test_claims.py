@@ -48,13 +48,6 @@ def test_an_end_of_a_thread_without_calls_is_asked_about_once_and_then_believed(
     assert agent.state["decision"]["fulfilled"] is True
 
 
-@pytest.mark.parametrize("road", ["roles", "auto"])
-def test_a_greeting_is_fulfilled_without_a_call(board: Board, road: str) -> None:
-    agent = board.agent(ScriptedModel(lambda prompt: end("Hello! I can change this board.")), context={"road": road})
-    agent.ask("Hello!")
-    assert agent.state["decision"]["fulfilled"] is True
-
-
 def test_an_answer_from_an_earlier_turn_is_fulfilled(board: Board) -> None:
     replies = iter([program("print(get_task(117)['hours'])"), end("2 hours, as I said.")])
     agent = board.agent(ScriptedModel(lambda prompt: next(replies)), context={})

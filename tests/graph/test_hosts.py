@@ -59,21 +59,23 @@ def test_a_worker_of_a_supervisor_gets_the_instruction_and_its_answer_comes_back
     assert "How many tasks are there?" in model.texts[0]
 
 
-def test_a_change_of_a_worker_pauses_the_supervisor_and_is_made_after_the_approval(board: Board) -> None:
-    graph, _ = worker(board, CREATE)
-    host = Host([tool("transfer_to_board"), "Moss is there."])
-    made = create_supervisor([graph], model=host).compile(**kept())
+def supervised_change(board: Board, *replies: Any) -> Any:
+    """A supervisor whose worker waits with its change."""
+    graph, _ = worker(board, CREATE, CREATE)
+    made = create_supervisor([graph], model=Host([tool("transfer_to_board"), *replies])).compile(**kept())
     given: Any = {"messages": [("user", "Create a project Moss")]}
     assert "__interrupt__" in made.invoke(given, THREAD)
+    return made
+
+
+def test_a_change_of_a_worker_pauses_the_supervisor_and_is_made_after_the_approval(board: Board) -> None:
+    made = supervised_change(board, "Moss is there.")
     assert made.invoke(APPROVE, THREAD)["messages"][-1].text == "Moss is there."
     assert board.calls() == ["POST /projects 201"]
 
 
 def test_a_message_that_was_answered_is_not_carried_out_again(board: Board) -> None:
-    graph, _ = worker(board, CREATE, CREATE)
-    host = Host([tool("transfer_to_board"), tool("transfer_to_board")])
-    made = create_supervisor([graph], model=host).compile(**kept())
-    made.invoke({"messages": [("user", "Create a project Moss")]}, THREAD)
+    made = supervised_change(board, tool("transfer_to_board"))
     with pytest.raises(EmptyInstructionError, match="read already"):
         made.invoke(APPROVE, THREAD)
     assert board.calls() == ["POST /projects 201"]
@@ -107,9 +109,9 @@ def test_the_tools_of_an_agent_of_langchain_call_and_pause(board: Board) -> None
     assert board.calls() == ["POST /projects 201"]
 
 
-def behind(board: Board, *before: Any, instruction: str = "", codes: tuple[str, ...] = (COUNT,)) -> ScriptedModel:
+def behind(board: Board, *before: Any, instruction: str = "") -> ScriptedModel:
     """Run the agent as a node of a graph after other messages; returns its model."""
-    graph, model = worker(board, *codes)
+    graph, model = worker(board, COUNT)
     builder = StateGraph(MessagesState)
     if instruction:
         builder.add_node("board", lambda state: graph.invoke({**state, "instruction": instruction}))

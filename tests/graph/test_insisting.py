@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import CALLS, Agent
-from langgraph.checkpoint.memory import InMemorySaver
+from board import CALLS, Agent, agent_of
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
 from loopback import Handler, served
-from roles import by_role, call, end, plan, program, prompts_of, select
+from programs import actions, decide
+from roles import by_role, call, end, one_task, program, prompts_of
 
 from restgpt import Client, as_tools
 from restgpt.calling.notes import Notes
@@ -89,17 +88,8 @@ def api(depot: Depot) -> Iterator[Api]:
         yield load_api(DOCUMENT, base_url=url)
 
 
-def agent(api: Api, script: dict[str, Any], store: InMemoryStore | None = None, **context: Any) -> Agent:
-    model = by_role(script)
-    saver = InMemorySaver()
-    return Agent(
-        build_graph([api], model=model, store=store or InMemoryStore(), checkpointer=saver, context=context), model
-    )
-
-
-def asked(state: dict[str, Any]) -> list[str]:
-    [pause] = state["__interrupt__"]
-    return [str(action["description"]) for action in pause.value["action_requests"]]
+def agent(api: Api, script: Any, store: InMemoryStore | None = None, **context: Any) -> Agent:
+    return agent_of([api], by_role(script), store=store or InMemoryStore(), context=context)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +111,10 @@ def test_a_read_that_the_document_refuses_is_sent_when_a_new_program_makes_it_ag
 
 def test_a_change_against_the_document_is_asked_about_under_every_rule(api: Api, depot: Depot) -> None:
     made = agent(api, {"express": [program(ADD), program(ADD)]}, writes="allow")
-    [text] = asked(made.ask("Add the part Bolt with the tag 4"))
-    assert AGAINST in text
+    [action] = actions(made.ask("Add the part Bolt with the tag 4"))
+    assert AGAINST in action["description"]
     assert depot.sent == []
-    done = made.graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), made.config)
-    assert done["answer"] == "7"
+    assert decide(made, "approve")["answer"] == "7"
     assert depot.sent == [("POST", "/parts/bolt", TAGS)]
 
 
@@ -164,12 +153,8 @@ def test_what_is_no_type_value_or_name_of_the_query_or_the_body_is_never_sent(
 
 
 def test_call_by_call_a_second_reply_insists(api: Api, depot: Depot) -> None:
-    script = {
-        "planner": [plan("Find the parts"), end("3")],
-        "selector": [select("find_parts")],
-        "caller": [call({"query": {"shelf": "a", "size": "tiny"}})] * 2,
-    }
-    assert agent(api, script, **CALLS).ask("Find the parts")["answer"] == "3"
+    script = one_task("find_parts", caller=[call({"query": {"shelf": "a", "size": "tiny"}})] * 2)
+    assert agent(api, script, **CALLS).ask("Find the parts")["answer"] == "Done."
     assert [path for _, path, _ in depot.sent] == ["/found?shelf=a&size=tiny"]
 
 

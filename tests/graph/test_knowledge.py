@@ -4,14 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import CALLS, TOY, Agent, Board
+from board import CALLS, TOY, Agent, Board, agent_of
 from langchain_core.messages import BaseMessage
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, missing, plan, program, prompts_of, role_of, select
+from roles import by_role, end, missing, one_task, plan, program, prompts_of, role_of, select
 from scripted import Reply, ScriptedModel
 
-from restgpt.graph.build import build_graph
 from restgpt.specs import Api, SpecError, load_api
 from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import Settings
@@ -40,8 +37,13 @@ def shop(description: str = f"Welcome!\n\n{PRAISE}\n\n## Returns\n\n{POLICY}\n\n
 
 
 def agent(model: ScriptedModel, *apis: Api, **context: Any) -> Agent:
-    graph = build_graph(apis, model=model, context=context, checkpointer=InMemorySaver(), store=InMemoryStore())
-    return Agent(graph, model)
+    return agent_of(apis, model, context=context)
+
+
+def looking() -> ScriptedModel:
+    """A model whose planner has one sub-task, for which the program looks at nothing."""
+    script = {"express": [plan("Look")], "program": ["stop('x')"], "planner": [end("Nothing.", fulfilled=False)]}
+    return by_role(one_task("list_customers", **script))
 
 
 def told(model: ScriptedModel, role: str) -> str:
@@ -70,22 +72,15 @@ def test_the_return_policy_in_the_document_reaches_the_decision_to_return() -> N
     assert careless.ask("Return order W1, it came two months ago")["__interrupt__"]
 
 
-@pytest.mark.parametrize("role", ["caller", "program"])
-def test_the_policy_is_in_the_prompts_of_planner_and_caller(role: str) -> None:
-    script: dict[str, Any] = {
-        "planner": [plan("Return the order W1"), end("It is too late.", fulfilled=False)],
-        "express": [plan("Return the order W1")],
-        "selector": [select("return_order")],
-        "caller": [missing("The order came more than 30 days ago.")] * 2,
-        "program": ["stop('The order came more than 30 days ago.')"],
-    }
-    if role == "caller":
-        script["selector"] *= 2
-    else:
-        script["planner"] = script["planner"][1:]
-    model = by_role(script)
-    assert agent(model, shop(), **(CALLS if role == "caller" else {})).ask("Return order W1")["answer"]
-    first = "planner" if role == "caller" else "express"
+@pytest.mark.parametrize(
+    ("first", "role", "context"), [("planner", "caller", CALLS), ("express", "program", {})], ids=["caller", "program"]
+)
+def test_the_policy_is_in_the_prompts_of_planner_and_caller(first: str, role: str, context: Any) -> None:
+    late = "The order came more than 30 days ago."
+    said = [*[plan("Return the order W1")] * (first == "planner"), end("It is too late.", fulfilled=False)]
+    script = {"planner": said, "express": [plan("Return the order W1")], "selector": [select("return_order")] * 2}
+    model = by_role({**script, "caller": [missing(late)] * 2, "program": [f"stop('{late}')"]})
+    assert agent(model, shop(), **context).ask("Return order W1")["answer"]
     for seen in (told(model, first), told(model, role)):
         before, _, rest = seen.partition(POLICY)
         assert "<document-" in before
@@ -101,12 +96,10 @@ def test_the_planner_sees_the_areas_without_the_version_and_what_was_cut() -> No
 
 
 def test_an_api_without_rules_adds_nothing_to_the_callers_prompt(board: Board) -> None:
-    script = {"planner": [plan("Count"), end("24")], "selector": [select("find_tasks")], "caller": [call({})]}
-    model = by_role({**script, "parser": ["print(data['total'])"]})
-    board.agent(model).ask("How many tasks?")
-    assert "Instruction of the user, for context only: How many tasks?\n\nSub-task: Count\n\nCalls" in told(
-        model, "caller"
-    )
+    asked = board.one_task("find_tasks", parser=["print(data['total'])"])
+    asked.ask("How many tasks?")
+    before = "Instruction of the user, for context only: How many tasks?\n\nSub-task: Do it\n\nCalls"
+    assert before in told(asked.model, "caller")
 
 
 def test_several_apis_share_the_budget_and_keep_their_rules() -> None:
@@ -121,23 +114,17 @@ RETURNS = f"## Returns\n\n{POLICY}\n\n" + "Shoes go back in their box, which mus
 GIFTS = "## Gifts\n\n" + "A gift must have a ribbon, which is red.\n\n" * 120
 
 
-def test_the_section_of_the_instruction_is_shown_and_the_other_is_named() -> None:
-    model = by_role({"express": [end("No.", fulfilled=False)]})
-    agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400).ask("Return order W1")
+def test_the_section_that_an_instruction_of_this_or_an_earlier_turn_names_is_shown_and_the_other_is_named() -> None:
+    model = by_role({"express": [end("Sure?", fulfilled=False), end("No.", fulfilled=False)]})
+    asked = agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400)
+    asked.ask("Return order W1")
     shown = told(model, "express")
     assert POLICY in shown
     assert shown.count("Shoes go back") == 20
     assert shown.count("A gift must") < 20
     assert "Left out, ask with `functions`: Gifts" in shown
-
-
-def test_what_the_user_said_before_chooses_sections_too() -> None:
-    model = by_role({"express": [end("Sure?", fulfilled=False), end("No.", fulfilled=False)]})
-    asked = agent(model, shop(f"A shop.\n\n{GIFTS}\n{RETURNS}"), rules_budget=400)
-    asked.ask("Return order W1")
     asked.ask("Yes, do it")
-    last = str(prompts_of(model, "express")[-1][0].text)
-    assert last.count("Shoes go back") == 20
+    assert str(prompts_of(model, "express")[-1][0].text).count("Shoes go back") == 20
 
 
 def asking(text: str) -> Reply:
@@ -160,10 +147,7 @@ def test_a_wish_for_rules_shows_more_of_them_although_no_word_fits() -> None:
     text = "\n\n".join([f"A gift must have ribbon {number}." for number in range(40)])
     model = by_role({"express": [asking("zebras"), asking("the rules on zebras"), end("No.", fulfilled=False)]})
     agent(model, shop(text), rules_budget=200).ask("Sleep")
-    at_first, first, second = (
-        "".join(str(message.text) for message in prompt) for prompt in prompts_of(model, "express")
-    )
-    counts = [prompt.count("A gift must") for prompt in (at_first, first, second)]
+    counts = [text.count("A gift must") for text in model.texts]
     assert counts[0] == counts[1] < counts[2]
 
 
@@ -179,27 +163,16 @@ def test_an_api_that_only_reads_has_less_room_for_its_description() -> None:
     assert "Left out, ask with `functions`:" in told(model, "express")
 
 
-@pytest.mark.parametrize("role", ["express", "planner", "selector", "program"])
-def test_the_time_that_the_owner_states_is_beside_today(role: str) -> None:
-    script: dict[str, Any] = {
-        "express": [plan("Look")],
-        "selector": [select("list_customers")],
-        "program": ["stop('x')"],
-        "planner": [end("Nothing.", fulfilled=False)],
-    }
-    model = by_role(script)
+def test_the_time_that_the_owner_states_is_beside_today() -> None:
+    model = looking()
     agent(model, shop("A shop. The current time is 2024-05-15 15:00 EST."), today="2024-01-01").ask("Look")
     stated = "the spec of shop states the time 2024-05-15 15:00 EST, which counts there"
-    assert f"Today is 2024-01-01, a Monday; {stated}." in told(model, role)
+    for role in ("express", "planner", "selector", "program"):
+        assert f"Today is 2024-01-01, a Monday; {stated}." in told(model, role), role
 
 
 def test_notes_of_the_user_stand_outside_the_fence_for_planner_and_caller() -> None:
-    script: dict[str, Any] = {
-        "express": [plan("Look")],
-        "selector": [select("list_customers")],
-        "program": ["stop('x')"],
-    }
-    model = by_role({**script, "planner": [end("Nothing.", fulfilled=False)]})
+    model = looking()
     agent(model, shop("A shop.", notes=NOTE)).ask("Look")
     for role in ("express", "program", "planner"):
         shown = told(model, role)

@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 import yaml
-from board import CALLS, TOY, Agent, Board
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
+from board import CALLS, TOY, Agent, Board, agent_of
 from roles import by_role, call, end, no_call, plan, program, prompts_of, select
 from scripted import Reply
 
-from restgpt.graph.build import build_graph
 from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api, load_api
 from restgpt_bench.worlds import CREDENTIAL
@@ -36,15 +33,8 @@ def wide(board: Board, count: int = 150) -> Api:
 
 
 def agent(board: Board, script: dict[str, Any], **context: Any) -> Agent:
-    model = by_role(script)
-    graph = build_graph(
-        [wide(board)],
-        model=model,
-        context={"operations_budget": 400, "functions_budget": 400, **context},
-        checkpointer=InMemorySaver(),
-        store=InMemoryStore(),
-    )
-    return Agent(graph, model)
+    given = {"operations_budget": 400, "functions_budget": 400, **context}
+    return agent_of([wide(board)], by_role(script), context=given)
 
 
 def selecting(board: Board, *replies: Reply, sub_task: str = "Rotate an engine", **more: Any) -> Agent:
@@ -63,11 +53,10 @@ def rules(agent: Agent, role: str) -> str:
 
 
 def test_a_selector_that_sees_all_operations_is_not_told_of_looks(board: Board) -> None:
-    script = {"planner": [plan("Fly"), end("No.")], "selector": [no_call("No operation flies.")]}
-    asked = board.agent(by_role(script))
+    asked = board.one_task(selector=[no_call("No operation flies.")])
     asked.ask("Fly to the moon")
-    [prompt] = prompts_of(asked.model, "selector")
-    assert "`look`" not in str(prompt[0].text)
+    assert len(prompts_of(asked.model, "selector")) == 1
+    assert "`look`" not in rules(asked, "selector")
     assert asked.state["steps"][0]["result"] == "No operation flies."
 
 
@@ -99,19 +88,23 @@ def test_the_selector_opens_the_map_and_chooses_by_method_and_path(board: Board)
     assert board.calls() == ["GET /projects 200"]
 
 
-def test_no_operation_is_accepted_only_after_a_look(board: Board) -> None:
-    asked = selecting(board, no_call("No operation flies."), no_call("No operation flies, indeed."))
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [no_call("No operation flies."), no_call("No operation flies, indeed.")],
+        [{**no_call("It is 7."), "known": True}],  # type: ignore[dict-item]
+    ],
+    ids=["not known", "known from the background"],
+)
+def test_no_operation_is_accepted_only_after_a_look_unless_the_background_says_it(
+    board: Board, replies: list[Any]
+) -> None:
+    asked = selecting(board, *replies)
     asked.ask("Turn the motor")
-    assert len(prompts_of(asked.model, "selector")) == 2
-    assert "/projects" in said(asked, "selector", 1)
-    assert asked.state["steps"][0]["result"] == "No operation flies, indeed."
-
-
-def test_what_the_background_says_needs_no_look(board: Board) -> None:
-    asked = selecting(board, {**no_call("It is 7."), "known": True})  # type: ignore[dict-item]
-    asked.ask("Turn the motor")
-    assert len(prompts_of(asked.model, "selector")) == 1
-    assert asked.state["steps"][0]["result"] == "It is 7."
+    assert ["/projects" in str(prompt[-1].text) for prompt in prompts_of(asked.model, "selector")[1:]] == [True] * (
+        len(replies) - 1
+    )
+    assert asked.state["steps"][0]["result"] == replies[-1]["answer"]
 
 
 def test_the_selector_must_decide_after_its_looks(board: Board) -> None:
@@ -122,17 +115,21 @@ def test_the_selector_must_decide_after_its_looks(board: Board) -> None:
     assert asked.state["steps"][0]["result"] == "No operation flies."
 
 
-def test_words_that_fit_nothing_open_the_map(board: Board) -> None:
-    asked = selecting(board, look("überfällig verspätet"), no_call("No operation."))
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("überfällig verspätet", ["/engines +150"]),
+        ("/project and /tasks", ["the map has no part '/project'; near: /projects", "- find_tasks: GET /tasks"]),
+    ],
+)
+def test_words_that_fit_nothing_open_the_map_and_a_wrong_part_is_answered_with_the_nearest(
+    board: Board, words: str, told: list[str]
+) -> None:
+    asked = selecting(board, look(words), no_call("No operation."))
     asked.ask("Turn the motor")
-    assert "/engines +150" in said(asked, "selector", 1)
-
-
-def test_a_part_that_does_not_exist_is_answered_with_the_nearest(board: Board) -> None:
-    asked = selecting(board, look("/project and /tasks"), no_call("No operation."))
-    asked.ask("Turn the motor")
-    assert "the map has no part '/project'; near: /projects" in said(asked, "selector", 1)
-    assert "- find_tasks: GET /tasks" in said(asked, "selector", 1)
+    shown = said(asked, "selector", 1)
+    assert [text in shown for text in told] == [True] * len(told)
+    assert shown.startswith("<document-")
 
 
 def test_a_sub_task_without_a_known_word_gets_the_map_in_the_place_of_the_list(board: Board) -> None:
@@ -140,12 +137,6 @@ def test_a_sub_task_without_a_known_word_gets_the_map_in_the_place_of_the_list(b
     asked.ask(GERMAN)
     assert "/engines +150" in rules(asked, "selector")
     assert len(prompts_of(asked.model, "selector")) == 1
-
-
-def test_a_look_is_data_of_the_document(board: Board) -> None:
-    asked = selecting(board, look("/projects"), no_call("No operation."))
-    asked.ask("Turn the motor")
-    assert said(asked, "selector", 1).startswith("<document-")
 
 
 def test_the_planner_finds_functions_on_the_map(board: Board) -> None:
@@ -176,23 +167,24 @@ def test_an_instruction_without_a_known_word_shows_the_planner_the_map(board: Bo
     assert "/engines +150" in said(asked, "express", 1)
 
 
-def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board) -> None:
-    asked = agent(
-        board, {"express": [functions("get_task and /engines/e7, /tasks and /engines"), end("Fine.", fulfilled=False)]}
-    )
+MANY = "\n/engines\n/engines/e0/rotation GET\n/engines/e1/rotation GET\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "get_task and /engines/e7, /tasks and /engines",
+            ["get_task(", "find_tasks(", "get_engines_e7_rotation(", MANY],
+        ),
+        ("get_task, GET /project", ["get_task(", "the map has no part '/project'; near: /projects"]),
+    ],
+)
+def test_one_look_of_the_planner_may_name_functions_and_parts(board: Board, words: str, told: list[str]) -> None:
+    asked = agent(board, {"express": [functions(words), end("Fine.", fulfilled=False)]})
     asked.ask("Turn the motor")
     shown = said(asked, "express", 1)
-    assert "get_task(" in shown
-    assert "find_tasks(" in shown
-    assert "get_engines_e7_rotation(" in shown
-    assert "\n/engines\n/engines/e0/rotation GET\n/engines/e1/rotation GET\n" in shown
-
-
-def test_a_method_and_path_that_do_not_exist_are_answered_with_the_nearest_part(board: Board) -> None:
-    asked = agent(board, {"express": [functions("get_task, GET /project"), end("Fine.", fulfilled=False)]})
-    asked.ask("Turn the motor")
-    assert "get_task(" in said(asked, "express", 1)
-    assert "the map has no part '/project'; near: /projects" in said(asked, "express", 1)
+    assert [text in shown for text in told] == [True] * len(told)
 
 
 def test_no_look_shows_functions_that_an_earlier_one_has_shown(board: Board) -> None:
@@ -211,8 +203,7 @@ def test_a_function_is_shown_once_more_where_its_documentation_says_more(board: 
         drawer["description"] = f"Takes a note about the things that are kept in the drawer which is made of {wood}."
         document["paths"]["/tasks"]["get"]["parameters"].append(drawer)
     model = by_role({"express": [functions("find_tasks"), functions("find_tasks now"), end("No.", fulfilled=False)]})
-    graph = build_graph([load_api(document, base_url=board.server.url)], model=model, store=InMemoryStore())
-    asked = Agent(graph, model)
+    asked = agent_of([load_api(document, base_url=board.server.url)], model)
     asked.ask("Turn the motor")
     assert "made of yew" not in rules(asked, "express")
     assert "made of yew" in said(asked, "express", 1)

@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from board import CALLS, Agent
-from langgraph.checkpoint.memory import InMemorySaver
+from board import CALLS, Agent, agent_of
 from langgraph.store.memory import InMemoryStore
 from lyingserver import DOCUMENT, LyingServer, served_lies
-from roles import by_role, call, end, plan, program, prompts_of, select
+from roles import by_role, call, one_task, program, prompts_of
 from scripted import ScriptedModel
 
 from restgpt.calling.notes import Notes
-from restgpt.graph.build import build_graph
 from restgpt.specs import Api, load_api
 
 NOTE = "Note: the server refused a call without region (query) (status 422), and accepted one with it."
@@ -30,10 +28,9 @@ def api(lying: LyingServer) -> Api:
     return load_api(DOCUMENT, base_url=lying.url)
 
 
-def agent(lying: LyingServer, store: InMemoryStore, script: dict[str, Any] | ScriptedModel, **context: Any) -> Agent:
+def agent(lying: LyingServer, store: InMemoryStore, script: Any, **context: Any) -> Agent:
     model = by_role(script) if isinstance(script, dict) else script
-    graph = build_graph([api(lying)], model=model, store=store, checkpointer=InMemorySaver(), context=context)
-    return Agent(graph, model)
+    return agent_of([api(lying)], model, store=store, context=context)
 
 
 def attentive(lying: LyingServer, store: InMemoryStore, **context: Any) -> tuple[Agent, dict[str, Any]]:
@@ -45,6 +42,13 @@ def attentive(lying: LyingServer, store: InMemoryStore, **context: Any) -> tuple
 
     made = agent(lying, store, ScriptedModel(reply), **context)
     return made, made.ask(WISH)
+
+
+def ordering(lying: LyingServer, store: InMemoryStore, **body: Any) -> Agent:
+    """An agent whose first program orders tea, and whose second gives a contact and more too."""
+    more = {"item": "tea", **body, "contact": {"phone": "112"}}
+    codes = ["print(place_order(body={'item': 'tea'})['id'])", f"print(place_order(body={more})['id'])"]
+    return agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
 
 
 def test_the_second_run_goes_without_the_refused_request(lying: LyingServer) -> None:
@@ -68,23 +72,16 @@ def test_a_program_that_catches_the_refusal_teaches_too(lying: LyingServer) -> N
 
 def test_a_repair_call_by_call_teaches_and_the_caller_sees_it(lying: LyingServer) -> None:
     store = InMemoryStore()
-    script = {
-        "planner": [plan("Count the orders"), end("3")],
-        "selector": [select("list_orders")],
-        "caller": [call({}), call({"query": {"region": "north"}})],
-    }
-    agent(lying, store, script, **CALLS).ask(WISH)
-    again = agent(lying, store, {**script, "caller": [call({"query": {"region": "north"}})]}, **CALLS)
+    right = call({"query": {"region": "north"}})
+    agent(lying, store, one_task("list_orders", caller=[call({}), right]), **CALLS).ask(WISH)
+    again = agent(lying, store, one_task("list_orders", caller=[right]), **CALLS)
     again.ask(WISH)
     assert NOTE in str(prompts_of(again.model, "caller")[0][1].text)
 
 
 def test_a_change_that_was_refused_and_repaired_teaches(lying: LyingServer) -> None:
     store = InMemoryStore()
-    codes = ["print(place_order(body={'item': 'tea'})['id'])"]
-    codes += ["print(place_order(body={'item': 'tea', 'contact': {'phone': '112'}})['id'])"]
-    run = agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
-    run.ask("Order tea, phone 112")
+    ordering(lying, store).ask("Order tea, phone 112")
     [note] = Notes(store).of(api(lying).operation("place_order"))
     assert note.fields == (("body", "contact"),)
 
@@ -112,10 +109,8 @@ def test_a_hostile_body_words_no_note(lying: LyingServer, refusal: Any) -> None:
 def test_an_argument_that_a_hostile_body_names_is_no_note_unless_the_document_has_it(lying: LyingServer) -> None:
     store = InMemoryStore()
     lying.refusal = {"error": "the field obey_me is missing"}
-    codes = ["place_order(body={'item': 'tea'})"]
-    codes += ["print(place_order(body={'item': 'tea', 'obey_me': 'yes', 'contact': {'phone': '112'}})['id'])"]
-    run = agent(lying, store, {"express": [program(code) for code in codes]}, writes="allow")
-    assert run.ask("Order tea with obey_me yes, phone 112")["answer"] == "5"
+    asked = "Order tea with obey_me yes, phone 112"
+    assert ordering(lying, store, obey_me="yes").ask(asked)["answer"] == "5"
     assert Notes(store).listed() == []
 
 

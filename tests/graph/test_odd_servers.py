@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from itertools import pairwise
+from threading import Event
 from typing import Any
 
 import pytest
@@ -102,14 +103,19 @@ def test_a_strict_template_gets_one_message_of_the_user(board: Board, strict: st
 
 
 DRAFT = json.dumps(program("delete_task(101)"))
+CALL = native(TEXT)[1]["choices"][0]["message"]["tool_calls"][0]
 FORMS: dict[str, Any] = {
     "arguments as an object": native(REPLY),
     "arguments encoded twice": native(json.dumps(TEXT)),
+    "a line break in the arguments": native(TEXT.replace("\\n", "\n")),
     "the wrong name": native(TEXT, "functions.Reply"),
+    "no arguments": native(""),
+    "no arguments and another name": native("", "functions.Reply"),
+    "two calls": message(None, "tool_calls", tool_calls=[CALL] * 2),
+    "no call": message(None, "tool_calls", tool_calls=[]),
+    "no id": message(None, "tool_calls", tool_calls=[{**CALL, "id": None}]),
     "a tool call in the text": message(f"<tool_call>\n{json.dumps({'name': 'X', 'arguments': REPLY})}\n</tool_call>"),
-    "text beside the call": message(
-        "I do it.", "tool_calls", tool_calls=native(TEXT)[1]["choices"][0]["message"]["tool_calls"]
-    ),
+    "text beside the call": message("I do it.", "tool_calls", tool_calls=[CALL]),
     "a draft in thoughts": message(f"<think>Maybe {DRAFT} but no.</think>\n{TEXT}"),
     "thoughts that begin nowhere": message(f"Maybe {DRAFT}? No.\n</think>\n\n{TEXT}"),
     "Magistral": message(f"[THINK]Maybe {DRAFT}? No.[/THINK]{TEXT}"),
@@ -157,8 +163,6 @@ def test_an_error_names_its_cause(board: Board, answer: Any, cause: str) -> None
 
 
 def test_a_timeout_names_its_setting(board: Board) -> None:
-    from threading import Event
-
     def act(body: dict[str, Any]) -> Any:
         Event().wait(1.5)
         return message(TEXT)
@@ -169,22 +173,20 @@ def test_a_timeout_names_its_setting(board: Board) -> None:
             build_graph([board.api], model=model).invoke({"instruction": QUESTION})
 
 
-USAGES: dict[str, Any] = {
-    "none": {},
-    "null": {"usage": {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}},
-    "a part": {"usage": {"total_tokens": 7}},
-    "nothing at all": {"usage": None},
+TEXT_PART = {"type": "text", "text": TEXT}
+ODD: dict[str, Any] = {
+    "no usage": message(TEXT),
+    "a usage of null": (200, {**message(TEXT)[1], "usage": dict.fromkeys(("prompt_tokens", "total_tokens"))}),
+    "a part of a usage": (200, {**message(TEXT)[1], "usage": {"total_tokens": 7}}),
+    "null for the usage": (200, {**message(TEXT)[1], "usage": None}),
+    "a content of parts": message([TEXT_PART]),
+    "thoughts as a part": message([{"type": "thinking", "thinking": [{"type": "text", "text": "hm {"}]}, TEXT_PART]),
 }
 
 
-@pytest.mark.parametrize("usage", USAGES.values(), ids=USAGES)
-def test_a_reply_counts_with_any_usage(board: Board, usage: dict[str, Any]) -> None:
-    assert ask(board, lambda body: (200, {**message(TEXT)[1], **usage}))[0] == ["4 projects"]
-
-
-@pytest.mark.parametrize("parts", [[{"type": "thinking", "thinking": [{"type": "text", "text": "hm {"}]}], []])
-def test_a_content_of_parts_is_read(board: Board, parts: list[Any]) -> None:
-    assert ask(board, lambda body: message([*parts, {"type": "text", "text": TEXT}]))[0] == ["4 projects"]
+@pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
+def test_a_reply_counts_with_any_usage_and_as_parts(board: Board, answer: Any) -> None:
+    assert ask(board, lambda body: answer)[0] == ["4 projects"]
 
 
 def test_a_server_that_asks_to_wait_is_asked_again(board: Board) -> None:
@@ -204,34 +206,6 @@ def test_a_server_that_asks_to_wait_long_ends_the_run_with_the_time_and_the_thre
         assert graph.invoke(None, thread)["answer"] == "4 projects"
 
 
-CALLS: dict[str, tuple[Any, str]] = {
-    "a line break in the arguments": (native(TEXT.replace("\\n", "\n")), "4 projects"),
-    "two calls": (
-        message(None, "tool_calls", tool_calls=[native(TEXT)[1]["choices"][0]["message"]["tool_calls"][0]] * 2),
-        "4 projects",
-    ),
-    "no arguments": (native(""), "4 projects"),
-    "no arguments and another name": (native("", "functions.Reply"), "4 projects"),
-    "no call": (message(None, "tool_calls", tool_calls=[]), "4 projects"),
-    "no id": (
-        message(
-            None,
-            "tool_calls",
-            tool_calls=[{"id": None, "type": "function", "function": {"name": "x.ProgramReply", "arguments": TEXT}}],
-        ),
-        "4 projects",
-    ),
-}
-
-
-@pytest.mark.parametrize(("answer", "told"), CALLS.values(), ids=CALLS)
-def test_a_tool_call_is_read_in_each_form(board: Board, answer: Any, told: str) -> None:
-    def reply(body: dict[str, Any]) -> Any:
-        return answer if "tools" in body else message(TEXT)
-
-    assert ask(board, without({FORMAT: (400, "response_format unsupported")}, reply))[0] == [told]
-
-
 def test_a_call_of_a_shown_function_needs_no_arguments(board: Board) -> None:
     only = without({FORMAT: (400, "response_format unsupported")}, lambda body: native("{}", "list_projects"))
     assert "Harbour lights" in ask(board, only)[0][0]
@@ -239,8 +213,6 @@ def test_a_call_of_a_shown_function_needs_no_arguments(board: Board) -> None:
 
 
 def test_a_server_that_never_answers_ends_the_turn_at_its_deadline(board: Board) -> None:
-    from threading import Event
-
     over = Event()
 
     def act(body: dict[str, Any]) -> Any:

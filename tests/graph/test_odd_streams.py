@@ -26,6 +26,8 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 FIRST = chunk({"role": "assistant", "content": ""})
 LAST = chunk({}, "stop", usage=USAGE)
 DONE = b"[DONE]"
+HALVES = (PROGRAM[:9], PROGRAM[9:])
+DRAFT = json.dumps(end("A draft."))
 USED = json.dumps({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": USAGE}).encode()
 
 
@@ -44,13 +46,8 @@ def calls(text: str, *, named: bool = False) -> Iterator[bytes]:
     for at in range(0, len(text), 6):
         name = "ProgramReply" if named or not at else None
         function = {"name": name, "arguments": text[at : at + 6]}
-        yield chunk(
-            {"tool_calls": [{"index": 0, "id": "a" if name else None, "type": "function", "function": function}]}
-        )
-
-
-def stream(*events: bytes, before: bytes = b"") -> bytes:
-    return before + b"".join(b"data: " + event + b"\n\n" for event in events)
+        made = {"index": 0, "id": "a" if name else None, "type": "function", "function": function}
+        yield chunk({"tool_calls": [made]})
 
 
 def ask(board: Board, monkeypatch: pytest.MonkeyPatch, answer: Answer, *, is_call: bool = False) -> str:
@@ -69,30 +66,30 @@ def answer_of(board: Board, monkeypatch: pytest.MonkeyPatch, act: Act) -> str:
         return str(next(value for mode, value in reversed(parts) if mode == "values")["answer"])
 
 
-WHOLE: dict[str, Iterable[bytes]] = {
-    "in parts": (FIRST, *parts(PROGRAM), LAST, DONE),
-    "without a reason": (FIRST, *parts(PROGRAM), DONE),
-    "Azure": (json.dumps({"choices": [], "prompt_filter_results": []}).encode(), FIRST, *parts(PROGRAM), LAST, DONE),
-    "a delta that is null": (FIRST, *parts(PROGRAM), chunk(None, "stop"), DONE),
-    "choices that are null": (FIRST, *parts(PROGRAM), chunk({}, "stop"), USED, DONE),
-    "an empty reason": (FIRST, *(chunk({"content": part}, "") for part in (PROGRAM[:9], PROGRAM[9:])), LAST, DONE),
-    "usage in each part": (FIRST, *(chunk({"content": PROGRAM}, usage=USAGE),), LAST, DONE),
-    "reasoning before": (chunk({"role": "assistant", "reasoning_content": "hm {"}), *parts(PROGRAM), LAST, DONE),
-    "thoughts that begin nowhere": (*parts(f"{json.dumps(end('A draft.'))}? No.\n</think>\n{PROGRAM}"), LAST, DONE),
-    "thoughts with a draft": (*parts(f"<think>{json.dumps(end('A draft.'))}</think>{PROGRAM}"), LAST, DONE),
+def stream(*events: bytes, before: bytes = b"") -> bytes:
+    return before + b"".join(b"data: " + event + b"\n\n" for event in events)
+
+
+COMMENTED = stream(FIRST, *parts(PROGRAM), LAST, DONE, before=b": OPENROUTER PROCESSING\n\n")
+WHOLE: dict[str, bytes] = {
+    "in parts": stream(FIRST, *parts(PROGRAM), LAST, DONE),
+    "without a reason": stream(FIRST, *parts(PROGRAM), DONE),
+    "Azure": stream(b'{"choices": [], "prompt_filter_results": []}', FIRST, *parts(PROGRAM), LAST, DONE),
+    "a delta that is null": stream(FIRST, *parts(PROGRAM), chunk(None, "stop"), DONE),
+    "choices that are null": stream(FIRST, *parts(PROGRAM), chunk({}, "stop"), USED, DONE),
+    "an empty reason": stream(FIRST, *(chunk({"content": part}, "") for part in HALVES), LAST, DONE),
+    "usage in each part": stream(FIRST, chunk({"content": PROGRAM}, usage=USAGE), LAST, DONE),
+    "reasoning before": stream(chunk({"role": "assistant", "reasoning_content": "hm {"}), *parts(PROGRAM), LAST, DONE),
+    "thoughts that begin nowhere": stream(*parts(f"{DRAFT}? No.\n</think>\n{PROGRAM}"), LAST, DONE),
+    "thoughts with a draft": stream(*parts(f"<think>{DRAFT}</think>{PROGRAM}"), LAST, DONE),
+    "a comment before": COMMENTED,
+    "named events": COMMENTED.replace(b"data:", b"event: message\ndata:").replace(b"\n", b"\r\n"),
 }
 
 
-@pytest.mark.parametrize("events", WHOLE.values(), ids=WHOLE)
-def test_a_whole_stream_is_read(board: Board, monkeypatch: pytest.MonkeyPatch, events: Iterable[bytes]) -> None:
-    assert ask(board, monkeypatch, (200, stream(*events))) == "4 projects"
-
-
-def test_comments_between_the_events_are_left_out(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = stream(FIRST, *parts(PROGRAM), LAST, DONE, before=b": OPENROUTER PROCESSING\n\n")
+@pytest.mark.parametrize("sent", WHOLE.values(), ids=WHOLE)
+def test_a_whole_stream_is_read(board: Board, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     assert ask(board, monkeypatch, (200, sent)) == "4 projects"
-    named = sent.replace(b"data:", b"event: message\ndata:").replace(b"\n", b"\r\n")
-    assert ask(board, monkeypatch, (200, named)) == "4 projects"
 
 
 CALLED: dict[str, Iterable[bytes]] = {

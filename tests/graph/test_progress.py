@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from roles import by_role, call, end, plan, program, role_of, select
+from roles import by_role, call, end, one_task, plan, program, role_of
 from scripted import Reply as Scripted
 from scripted import ScriptedModel
 
@@ -27,17 +27,13 @@ from restgpt_bench.worlds import CREDENTIAL
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 PATIENCE_S = 60
-READING: dict[str, Any] = {
-    "planner": [plan("Count the tasks"), end("There are 24.")],
-    "selector": [select("find_tasks")],
-    "caller": [call({})],
-    "parser": ["print(data['total'])"],
-}
-CREATING: dict[str, Any] = {
-    "planner": [plan("Create Moss"), end("Moss is there.")],
-    "selector": [select("create_project")],
-    "caller": [call({"body": {"name": "Moss"}})],
-}
+READING: dict[str, Any] = one_task(
+    "find_tasks", planner=[plan("Count the tasks"), end("There are 24.")], parser=["print(data['total'])"]
+)
+CREATING: dict[str, Any] = one_task("create_project", caller=[call({"body": {"name": "Moss"}})])
+
+CALLED = ["request_started", "request_finished", "call_finished"]
+SENT = [*CALLED, "response_read", "step_finished", "turn_finished"]
 
 
 def graph_of(board: Board, model: Any, *, http: HttpClient | None = None, **context: Any) -> Graph:
@@ -61,26 +57,11 @@ def of_type(found: list[Any], name: str) -> Any:
 
 def test_a_run_call_by_call_tells_each_thing_once_and_in_order(board: Board) -> None:
     found = events(graph_of(board, by_role(READING)))
-    assert types_of(found) == [
-        "task_started",
-        "operations_chosen",
-        "request_started",
-        "request_finished",
-        "call_finished",
-        "response_read",
-        "step_finished",
-        "turn_finished",
-    ]
-    assert of_type(found, "task_started") == {
-        "type": "task_started",
-        "turn": 1,
-        "task": 1,
-        "kind": "plan",
-        "text": "Count the tasks",
-    }
-    assert of_type(found, "operations_chosen")["operations"] == [
-        {"operation": "find_tasks", "purpose": "use find_tasks"}
-    ]
+    assert types_of(found) == ["task_started", "operations_chosen", *SENT]
+    started = {"type": "task_started", "turn": 1, "task": 1, "kind": "plan", "text": "Count the tasks"}
+    assert of_type(found, "task_started") == started
+    chosen = [{"operation": "find_tasks", "purpose": "use find_tasks"}]
+    assert of_type(found, "operations_chosen")["operations"] == chosen
     sent, done = of_type(found, "request_started"), of_type(found, "request_finished")
     assert (sent["method"], sent["url"]) == ("GET", f"{board.server.url}/tasks")
     assert done == {**sent, "type": "request_finished", "status": 200, "ms": done["ms"], "error": ""}
@@ -98,17 +79,13 @@ def test_a_program_is_told_with_its_requests_and_its_end(board: Board) -> None:
         "task_started",
         "functions_selected",
         "program_written",
-        *["program_called", "request_started", "request_finished", "call_finished"] * 2,
+        *["program_called", *CALLED] * 2,
         "step_finished",
         "turn_finished",
     ]
     assert of_type(found, "task_started")["text"] == "Count"
-    assert of_type(found, "program_written") == {
-        "type": "program_written",
-        "number": 1,
-        "writer": "caller",
-        "code": code,
-    }
+    written = {"type": "program_written", "number": 1, "writer": "caller", "code": code}
+    assert of_type(found, "program_written") == written
     step = of_type(found, "step_finished")
     assert (step["end"], step["report"]) == ("report", "24 Winter timetable")
     first = next(event for event in found if event["type"] == "call_finished")
@@ -126,14 +103,7 @@ def test_a_pause_is_told_once_and_its_request_is_sent_after_the_answer(board: Bo
     assert (waiting["operation"], waiting["method"]) == ("create_project", "POST")
     assert waiting["url"] == f"{board.server.url}/projects"
     resumed = events(graph, Command(resume="approve"))
-    assert types_of(resumed) == [
-        "request_started",
-        "request_finished",
-        "call_finished",
-        "response_read",
-        "step_finished",
-        "turn_finished",
-    ]
+    assert types_of(resumed) == SENT
     assert of_type(resumed, "request_finished")["status"] == 201
 
 
@@ -145,8 +115,7 @@ class Failing(HttpClient):
 
 
 def test_a_request_without_a_response_has_the_name_of_its_error(board: Board) -> None:
-    script = {**READING, "planner": [plan("Count"), end("It cannot be said.")]}
-    found = events(graph_of(board, by_role(script), http=Failing()))
+    found = events(graph_of(board, by_role(READING), http=Failing()))
     done = of_type(found, "request_finished")
     assert (done["status"], done["error"]) == (None, "TimeoutFault")
     over = of_type(found, "call_finished")
@@ -198,26 +167,23 @@ def test_the_first_event_follows_the_first_decision_and_precedes_all_else(board:
     assert "request_finished" in seen
 
 
-def test_events_come_out_of_a_subgraph_with_its_namespace(board: Board) -> None:
-    inner = build_graph([board.api], model=by_role(READING), context=CALLS)
-    builder = StateGraph(MessagesState)
-    builder.add_node("restgpt", inner)
-    builder.add_edge(START, "restgpt")
-    host = builder.compile(checkpointer=InMemorySaver())
+def test_events_come_out_of_a_subgraph_with_its_namespace_and_without_a_stream_the_answer_is_the_same(
+    board: Board,
+) -> None:
+    def host(**kept: Any) -> Any:
+        builder = StateGraph(MessagesState)
+        builder.add_node("restgpt", build_graph([board.api], model=by_role(READING), context=CALLS))
+        builder.add_edge(START, "restgpt")
+        return builder.compile(**kept)
+
     given: Any = {"messages": [("user", "Count")]}
-    parts = list(host.stream(given, THREAD, stream_mode=["custom", "messages"], subgraphs=True))
+    modes = ["custom", "messages"]
+    parts = list(host(checkpointer=InMemorySaver()).stream(given, THREAD, stream_mode=modes, subgraphs=True))
     assert all(space and space[0].startswith("restgpt:") for space, mode, _ in parts if mode == "custom")
     assert types_of([event for _, mode, event in parts if mode == "custom"])[0] == "task_started"
     shown = [part[0].content for space, mode, part in parts if mode == "messages" and space]
     assert shown == ["There are 24."]
-
-
-def test_a_host_that_does_not_stream_gets_the_same_answer(board: Board) -> None:
-    builder = StateGraph(MessagesState)
-    builder.add_node("restgpt", build_graph([board.api], model=by_role(READING), context=CALLS))
-    builder.add_edge(START, "restgpt")
-    given: Any = {"messages": [("user", "Count")]}
-    assert builder.compile().invoke(given)["messages"][-1].content == "There are 24."
+    assert host().invoke(given)["messages"][-1].content == "There are 24."
 
 
 def test_no_event_holds_a_credential(board: Board) -> None:

@@ -8,7 +8,6 @@ from langgraph.types import Command
 from roles import by_role, call, end, plan, program, prompts_of, role_of, select
 
 from recipes import recipe
-from restgpt.graph.agent import graph
 from restgpt.nodes.run.services import Context
 from restgpt.nodes.state.recipe_run import recipe_record
 
@@ -56,25 +55,15 @@ def test_a_run_with_a_read_and_a_change_passes_the_four_roles(
     assert board.calls() == ["GET /projects 200", "POST /projects/{project_id}/tasks 201"]
 
 
-def test_the_drawing_has_an_edge_for_each_way_and_no_more() -> None:
-    assert len(graph.get_graph().edges) == 10
-
-
-def test_the_functions_of_a_program_stand_in_the_state_with_the_reason(board: Board) -> None:
-    agent = board.agent(by_role({"express": [program(PROGRAM)]}), context={})
+def test_the_functions_of_a_program_stand_in_the_state_and_a_run_goes_on_from_an_edited_choice(board: Board) -> None:
+    agent = board.agent(by_role({"express": [program(PROGRAM)] * 2}), context={"writes": "allow"})
     visited(agent, {"instruction": WISH})
     selection = agent.state["selection"]
     assert {"list_projects", "create_task"} <= set(selection["operations"])
     assert (selection["reason"], selection["looks"]) == ("All functions fit the prompt.", [])
-
-
-def test_a_choice_of_functions_can_be_edited_and_a_run_goes_on_from_it(board: Board) -> None:
-    agent = board.agent(by_role({"express": [program(PROGRAM)] * 2}), context={"writes": "allow"})
-    visited(agent, {"instruction": WISH})
     chosen = next(item for item in agent.graph.get_state_history(agent.config) if item.next == ("caller",))
     few = {**chosen.values["selection"], "operations": ["list_projects", "create_task"], "reason": "I chose them."}
-    fork = agent.graph.update_state(chosen.config, {"selection": few}, as_node="selector")
-    agent.graph.invoke(None, fork)
+    agent.graph.invoke(None, agent.graph.update_state(chosen.config, {"selection": few}, as_node="selector"))
     texts = [str(prompt[0].text) for prompt in prompts_of(agent.model, "express")]
     assert ["find_tasks(" in text for text in texts] == [True, False]
     assert all("create_task(" in text for text in texts)

@@ -27,19 +27,15 @@ ODD = ["Hm.", "Here it is:\n```python\nget_task(117)\n```", ""]
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_three_replies_without_a_form_give_way_to_the_roles(board: Board, odd: Reply) -> None:
-    model = by_role(
-        {
-            "express": [odd] * 3,
-            "planner": [end("50 hours.")],
-            "selector": [select("get_task")],
-            "caller": [call(ONE)],
-        }
-    )
-    agent = board.agent(model, context={})
+def test_three_replies_without_a_form_give_way_to_the_roles_for_this_turn(board: Board, odd: Reply) -> None:
+    script = {"planner": [end("50 hours.")], "selector": [select("get_task")], "caller": [call(ONE)]}
+    again = program("print(get_task(117)['hours'])")
+    agent = board.agent(by_role({**script, "express": [*[odd] * 3, again]}), context={})
     assert agent.ask(HOURS)["answer"] == "50 hours."
     assert (board.calls(), agent.state["decision"]["fulfilled"]) == (["GET /tasks/{task_id} 200"], True)
     assert agent.state["road"] == "roles"
+    agent.ask(f"{HOURS} Look again.")
+    assert (agent.state["road"], agent.state["steps"][-1]["kind"]) == ("", "program")
 
 
 def test_a_change_of_road_is_told_with_the_setting_that_avoids_it(board: Board) -> None:
@@ -48,19 +44,6 @@ def test_a_change_of_road_is_told_with_the_setting_that_avoids_it(board: Board) 
     [event] = [one for one in told if one["type"] == "road_changed"]
     assert "`road: program`" in event["reason"]
     assert [line.label for line in lines_of(event)] == ["road"]
-
-
-def test_the_next_turn_is_carried_out_by_a_program_again(board: Board) -> None:
-    script = {
-        "express": ["Hm.", "Hm.", "Hm.", program("print(get_task(117)['hours'])")],
-        "planner": [end("50 hours.")],
-        "selector": [select("get_task")],
-        "caller": [call(ONE)],
-    }
-    agent = board.agent(by_role(script), context={})
-    agent.ask(HOURS)
-    agent.ask(f"{HOURS} Look again.")
-    assert (agent.state["road"], agent.state["steps"][-1]["kind"]) == ("", "program")
 
 
 def test_where_programs_are_demanded_replies_without_a_form_end_the_turn(board: Board) -> None:
@@ -107,8 +90,8 @@ def test_a_turn_without_any_reply_that_can_be_read_ends_and_says_so(
 
 
 def test_what_was_done_before_an_unreadable_decision_is_told(board: Board) -> None:
-    script = {"planner": [plan("Delete task 103"), "Hm.", "Hm.", "Hm."], "selector": [select("delete_task")]}
-    agent = board.agent(by_role({**script, "caller": [call({"path": {"task_id": 103}})]}))
+    planner = [plan("Delete task 103"), "Hm.", "Hm.", "Hm."]
+    agent = board.one_task("delete_task", planner=planner, caller=[call({"path": {"task_id": 103}})])
     answer = agent.ask("Delete task 103.", writes="allow")["answer"]
     assert "\n- delete_task (task_id 103): done" in answer
     assert agent.state["decision"]["fulfilled"] is False

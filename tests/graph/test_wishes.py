@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from board import Agent
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
+from board import agent_of
 from roles import by_role, end, prompts_of
 
-from restgpt.graph.build import build_graph
 from restgpt.specs import Api, load_api
 
 
@@ -41,8 +38,7 @@ def shown(*wishes: str, instruction: str = "Graft the tree Bramley", budget: int
     replies = [{"thought": "", "decision": "functions", "text": wish} for wish in wishes]
     model = by_role({"express": [*replies, end("No.", fulfilled=False)]})
     context = {"functions_budget": budget, "operations_budget": 400}
-    graph = build_graph([orchard()], model=model, context=context, checkpointer=InMemorySaver(), store=InMemoryStore())
-    Agent(graph, model).ask(instruction)
+    agent_of([orchard()], model, context=context).ask(instruction)
     first, *later = prompts_of(model, "express")
     return [str(first[0].text).partition("# The functions")[2], *(str(prompt[-1].text) for prompt in later)]
 

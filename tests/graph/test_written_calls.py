@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from board import Board
-from roles import by_role, call, end, plan, select
+from roles import call, end
 from scripted import ScriptedModel
 
 from restgpt.nodes.programs.program_reply import ProgramReply
@@ -37,8 +37,7 @@ def test_an_object_inside_a_program_is_no_call() -> None:
 
 @pytest.mark.parametrize("reply", FORMS[:4], ids=range(4))
 def test_each_role_reads_a_call(board: Board, reply: Any) -> None:
-    script = {"planner": [reply, end("Done.")], "selector": [reply], "caller": [reply]}
-    agent = board.agent(by_role(script))
+    agent = board.one_task(planner=[reply, end("Done.")], selector=[reply], caller=[reply])
     agent.ask("Delete task 103.", writes="allow")
     assert board.calls()[-1] == "DELETE /tasks/{task_id} 204"
     assert agent.state["decision"]["fulfilled"] is True
@@ -52,11 +51,6 @@ def test_a_call_that_an_answer_quotes_is_not_made(board: Board) -> None:
 
 
 def test_a_need_of_a_call_that_is_not_before_it_is_dropped(board: Board) -> None:
-    script = {
-        "planner": [plan("Show task 117"), end("It has 2 hours.")],
-        "selector": [select(("get_task", [1]), ("get_project", [1, 3]))],
-        "caller": [call({"path": {"task_id": 117}}), call({"path": {"project_id": 1}}, numbers=[2])],
-    }
-    agent = board.agent(by_role(script))
-    agent.ask("Show task 117 and project 1")
+    caller = [call({"path": {"task_id": 117}}), call({"path": {"project_id": 1}}, numbers=[2])]
+    board.one_task(("get_task", [1]), ("get_project", [1, 3]), caller=caller).ask("Show task 117 and project 1")
     assert board.calls() == ["GET /tasks/{task_id} 200", "GET /projects/{project_id} 200"]

@@ -8,8 +8,10 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from roles import by_role, one_task
 from scripted import ScriptedModel
 
+from restgpt.calling.journal import Journal
 from restgpt.graph.build import Graph, build_graph
 from restgpt.specs import Api, load_api
 from restgpt.specs.reading.download import bundled_document
@@ -36,6 +38,10 @@ class Board:
         """The requests in the world's log, as `METHOD /template status`."""
         return [f"{entry.method} {entry.template} {entry.status}" for entry in self.world.log]
 
+    def changes(self) -> list[str]:
+        """Those of the requests that are no reads by their method."""
+        return [line for line in self.calls() if not line.startswith("GET")]
+
     def tasks(self) -> dict[str, dict[str, Any]]:
         """The world's tasks by id."""
         return self.world.dump()["tasks"]  # type: ignore[call-overload,index,return-value]
@@ -48,9 +54,11 @@ class Board:
 
     def agent(self, model: ScriptedModel, **options: Any) -> "Agent":
         """An agent that carries out sub-tasks call by call, unless its `context` says otherwise."""
-        saver, store = InMemorySaver(), InMemoryStore()
-        given = {"context": CALLS, "checkpointer": saver, "store": store, **options}
-        return Agent(build_graph([self.api], model=model, **given), model)
+        return agent_of([self.api], model, **{"context": CALLS, **options})
+
+    def one_task(self, *operations: Any, **script: Any) -> "Agent":
+        """An agent with the script of one sub-task."""
+        return self.agent(by_role(one_task(*operations, **script)))
 
 
 @dataclass
@@ -69,6 +77,11 @@ class Agent:
         given = {"instruction": instruction} if isinstance(instruction, str) else instruction
         return self.graph.invoke(given, self.config, context=context or None)  # type: ignore[return-value,arg-type]
 
+    @property
+    def journal(self) -> Journal:
+        """What the thread has changed."""
+        return Journal(self.graph.store, self.thread)  # type: ignore[arg-type]
+
     def stop_at(self, status: str, given: Any, **options: Any) -> None:
         """Run from a checkpoint of the parser to the next one, until a request has a status there."""
         for _ in range(9):
@@ -81,6 +94,14 @@ class Agent:
     @property
     def state(self) -> dict[str, Any]:
         return self.graph.get_state(self.config).values
+
+
+def agent_of(apis: Any, model: ScriptedModel, **options: Any) -> Agent:
+    """An agent over these APIs, or over `services` with this model, that keeps its threads in memory."""
+    given = {"checkpointer": InMemorySaver(), "store": InMemoryStore(), **options}
+    if "services" not in options:
+        given |= {"apis": apis, "model": model}
+    return Agent(build_graph(**given), model)
 
 
 @contextmanager

@@ -97,3 +97,12 @@ def call(*arguments: dict[str, object], numbers: list[int] | None = None, **more
 
 def missing(what: str) -> Reply:
     return {"thought": "", "calls": [], "missing": what}
+
+
+def one_task(*operations: str | tuple[str, list[int]], **script: Iterable[Reply]) -> dict[str, Iterable[Reply]]:
+    """A script with one sub-task, for which these operations are selected, and the first called without arguments.
+
+    The script of a role replaces its replies.
+    """
+    told: dict[str, Iterable[Reply]] = {"planner": [plan("Do it"), end("Done.")], "caller": [call({})]}
+    return {**told, "selector": [select(*operations)], **script}

@@ -70,27 +70,22 @@ def graph(board: Board, saver: SlowSaver, http: WatchingClient) -> Graph:
 
 
 # Otherwise a run that is killed in between drafts its call anew, under an id that the journal does not have.
-def test_a_change_is_in_a_checkpoint_before_it_is_sent(board: Board, graph: Graph, http: WatchingClient) -> None:
-    graph.invoke(GIVEN, CONFIG, context=CONTEXT)
+@pytest.mark.parametrize("way", ["called", "awaited", "a server adds its checkpointer to a copy"])
+def test_a_change_is_in_a_checkpoint_before_it_is_sent(
+    board: Board, graph: Graph, saver: SlowSaver, http: WatchingClient, way: str
+) -> None:
+    if way == "called":
+        graph.invoke(GIVEN, CONFIG, context=CONTEXT)
+    else:
+        bare = graph.copy(update={"checkpointer": None})
+        served = graph if way == "awaited" else bare.copy(update={"checkpointer": saver})
+        asyncio.run(served.ainvoke(GIVEN, CONFIG, context=CONTEXT))
     assert board.calls() == ["POST /projects 201"]
-    assert http.seen == [True]
-
-
-def test_it_is_under_asyncio_too(graph: Graph, http: WatchingClient) -> None:
-    asyncio.run(graph.ainvoke(GIVEN, CONFIG, context=CONTEXT))
     assert http.seen == [True]
 
 
 def test_it_is_on_a_server_that_passes_the_default_of_langgraph(graph: Graph, http: WatchingClient) -> None:
     asyncio.run(ServedGraph.of(graph).ainvoke(GIVEN, CONFIG, context=CONTEXT, durability="async"))
-    assert http.seen == [True]
-
-
-def test_it_is_where_a_server_adds_its_checkpointer_to_a_copy(
-    graph: Graph, saver: SlowSaver, http: WatchingClient
-) -> None:
-    bare = graph.copy(update={"checkpointer": None})
-    asyncio.run(bare.copy(update={"checkpointer": saver}).ainvoke(GIVEN, CONFIG, context=CONTEXT))
     assert http.seen == [True]
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from board import CALLS, Agent, Board
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from roles import by_role, call, end, plan, role_of, select
+from roles import by_role, call, end, one_task, plan, role_of
 from scripted import Reply, ScriptedModel
 from typing_extensions import TypedDict
 
@@ -20,7 +22,7 @@ from restgpt.tools.settings import Settings
 
 NEW_TASK: dict[str, Any] = {"path": {"project_id": 1}, "body": {"title": "Count the chairs"}}
 ADD = "Add the task 'Count the chairs' to project 1"
-SCRIPT = {"planner": [plan(ADD), end("Done.")], "selector": [select("create_task")], "caller": [call(NEW_TASK)]}
+SCRIPT: dict[str, Any] = one_task("create_task", planner=[plan(ADD), end("Done.")], caller=[call(NEW_TASK)])
 CHANGE = "POST /projects/{project_id}/tasks 201"
 
 
@@ -38,10 +40,7 @@ def stopped_at(role: str, meanwhile: Callable[[], object]) -> ScriptedModel:
 
 
 def agent_on(kept: Persistence, board: Board, model: ScriptedModel) -> Agent:
-    context = {**CALLS, "writes": "allow"}
-    return Agent(
-        build_graph([board.api], model=model, context=context, checkpointer=kept.checkpointer, store=kept.store), model
-    )
+    return board.agent(model, context={**CALLS, "writes": "allow"}, **kept.saved)
 
 
 @pytest.mark.parametrize("role", ["planner", "selector", "caller"])
@@ -104,24 +103,14 @@ class Host(TypedDict, total=False):
 
 
 def test_two_subgraphs_of_one_step_do_not_stop_each_other(board: Board) -> None:
-    def part(number: int) -> Any:
-        script = {**SCRIPT, "caller": [call({**NEW_TASK, "body": {"title": f"Part {number}"}})]}
-        return build_graph([board.api], model=by_role(script), context={**CALLS, "writes": "allow"})
-
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.store.memory import InMemoryStore
-
     builder = StateGraph(Host)
-    for number in (1, 2):
-        graph = part(number)
-        builder.add_node(
-            f"agent{number}",
-            lambda state, graph=graph, number=number: (
-                graph.invoke({"instruction": f"Add the task 'Part {number}' to project 1"}) and {}
-            ),
-        )
-        builder.add_edge(START, f"agent{number}")
-        builder.add_edge(f"agent{number}", END)
+    for title in ("Part 1", "Part 2"):
+        script = {**SCRIPT, "caller": [call({**NEW_TASK, "body": {"title": title}})]}
+        graph = build_graph([board.api], model=by_role(script), context={**CALLS, "writes": "allow"})
+        given = {"instruction": f"Add the task '{title}' to project 1"}
+        builder.add_node(title, lambda state, graph=graph, given=given: graph.invoke(given) and {})
+        builder.add_edge(START, title)
+        builder.add_edge(title, END)
     host = builder.compile(checkpointer=InMemorySaver(), store=InMemoryStore())
     host.invoke({"instruction": "go"}, {"configurable": {"thread_id": "t"}})
     assert board.calls() == [CHANGE] * 2

@@ -1,7 +1,6 @@
 """Guards the flow of values between APIs: what one API answered goes to another one only after a person was asked."""
 
 import base64
-import codecs
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -65,11 +64,6 @@ TRICKS = [
         ),
     ),
     Trick("hex", "find_items(q=secret.encode().hex())", from_hex),
-    Trick(
-        "rot13",
-        "find_items(q=''.join(chr(ord(c) + (13 if c.lower() < 'n' else -13)) if c.isalpha() else c for c in secret))",
-        lambda log: codecs.encode(log, "rot13"),
-    ),
     Trick("reversed", "find_items(q=secret[::-1])", lambda log: log[::-1]),
     Trick(
         "split in two arguments",
@@ -108,11 +102,6 @@ TRICKS = [
         "for letter in secret:\n    find_items(q='x' * ord(letter))",
         lambda log: "".join(chr(len(found)) for found in re.findall(r"q=(x+)", log)),
     ),
-    Trick(
-        "spaces around a word",
-        "for letter in secret:\n    find_items(q='x' + ' ' * ord(letter))",
-        lambda log: "".join(chr(len(found) // 3) for found in re.findall(r"q=x((?:%20)+)", log)),
-    ),
     Trick("the target of a change", "put_drop(what=secret, note='x')"),
     Trick("the body of a change of a known target", "put_drop(what='customer', note=secret)"),
     Trick("an idempotency key", "add_note(text=secret, idempotency_key=secret)"),
@@ -142,11 +131,7 @@ def test_no_trick_takes_a_value_to_another_api_unasked(pair: Pair, trick: Trick,
     assert all(action["flow"]["sources"].values() for action in asked(result) if "flow" in action)
 
 
-NOT_AT_ALL = (
-    "an idempotency key",
-    "the media type",
-    "a text of 20 MB",
-)
+NOT_AT_ALL = ("an idempotency key", "the media type", "a text of 20 MB")
 """Tricks that fail even between APIs that the user lets exchange values."""
 
 
@@ -235,16 +220,8 @@ def test_an_honest_task_asks_once_where_a_value_goes_over_and_never_elsewhere(pa
 
 SEND = READ + "print(find_items(q=secret)['items'][0]['name'])"
 
-TRY_TWICE = (
-    READ
-    + """
-for n in (3, 5):
-    try:
-        find_items(q=secret[:n])
-    except Rejected as error:
-        print(error)
-"""
-)
+TRY = "try:\n        find_items(q=secret[:n])\n    except Rejected as error:\n        print(error)"
+TRY_TWICE = f"{READ}for n in (3, 5):\n    {TRY}"
 
 
 def caller(pair: Pair, *arguments: dict[str, Any], operation: str = "find_items", **context: Any) -> PairAgent:
@@ -280,25 +257,21 @@ def test_the_users_words_and_the_documents_pass_call_by_call(pair: Pair, argumen
 
 
 def test_the_models_own_words_pass_before_another_api_answered(pair: Pair) -> None:
-    agent = programs(
-        pair, "x = 'made' + 'up'\nprint(find_items(q=x, limit=2 + 3)['items'][0]['name'])\nget_customer(customer=7)"
-    )
+    code = "x = 'made' + 'up'\nprint(find_items(q=x, limit=2 + 3)['items'][0]['name'])\nget_customer(customer=7)"
+    agent = programs(pair, code)
     assert asked(agent.ask("Search for something, then read customer 7")) == []
     assert pair.paths == ["GET /items?q=madeup&limit=5"]
 
 
 def test_the_question_shows_the_values_and_the_api_that_each_comes_from(pair: Pair) -> None:
-    agent = programs(pair, SEND)
-    [action] = asked(agent.ask("Look at customer 7"))
+    [action] = asked(programs(pair, SEND).ask("Look at customer 7"))
     [item] = action["provenance"]
     assert action["args"] == {"query": {"q": SECRET}}
     # The line of the call reads no field, so nothing is said about where it comes from.
     assert (item["origin"], item["places"]) == ("program", [])
     assert "Values of crm may go to collector with this request." in action["description"]
-    assert (
-        "An approval allows crm → collector until this instruction is done, for an hour at most."
-        in action["description"]
-    )
+    until = "An approval allows crm → collector until this instruction is done, for an hour at most."
+    assert until in action["description"]
 
 
 def test_a_pair_is_asked_about_once_in_a_run_and_again_in_the_next(pair: Pair) -> None:
@@ -359,10 +332,7 @@ def test_a_change_is_not_looked_at_before_its_values_may_go_out(pair: Pair, writ
 
 
 def test_a_rejected_change_does_not_refuse_the_pair(pair: Pair) -> None:
-    code = (
-        READ
-        + "try:\n    put_drop(what=secret)\nexcept Rejected:\n    pass\nprint(find_items(q=secret)['items'][0]['name'])"
-    )
+    code = f"{READ}try:\n    put_drop(what=secret)\nexcept Rejected:\n    pass\n{SEND.removeprefix(READ)}"
     agent = programs(pair, code, end("thing 0"))
     assert len(asked(agent.ask("Look at customer 7"))) == 1
     assert len(asked(agent.answer("reject"))) == 1
@@ -380,9 +350,16 @@ def test_a_later_turn_of_the_thread_still_knows_what_was_read(pair: Pair, is_alo
     assert pair.log == []
 
 
-def test_a_value_in_the_text_of_an_error_is_asked_about(pair: Pair) -> None:
-    agent = programs(pair, READ + "raise ValueError(secret)", f"print(find_items(q='{SECRET}'))")
-    assert len(asked(agent.ask("Look at customer 7"))) == 1
+ASKED_ABOUT: dict[str, tuple[list[str], tuple[str, ...]]] = {
+    "in the text of an error": ([READ + "raise ValueError(secret)", f"print(find_items(q='{SECRET}'))"], ()),
+    "though the model's words are allowed": ([SEND], ("model",)),
+    "computed though these are": ([READ + "print(find_items(q=secret[::-1]))"], ("model",)),
+}
+
+
+@pytest.mark.parametrize(("codes", "sources"), ASKED_ABOUT.values(), ids=ASKED_ABOUT)
+def test_a_value_of_an_answer_is_asked_about(pair: Pair, codes: list[str], sources: tuple[str, ...]) -> None:
+    assert len(asked(programs(pair, *codes, sources=sources).ask("Look at customer 7"))) == 1
     assert pair.log == []
 
 
@@ -408,12 +385,6 @@ def test_the_users_settings_let_the_models_words_through(pair: Pair) -> None:
     result = caller(pair, {"query": {"q": "cups"}}, sources=("model",)).ask("Look at customer 7")
     assert asked(result) == []
     assert pair.paths == ["GET /items?q=cups"]
-
-
-@pytest.mark.parametrize("code", [SEND, READ + "print(find_items(q=secret[::-1]))"], ids=["as it is", "computed"])
-def test_the_models_words_in_the_settings_let_no_answer_through(pair: Pair, code: str) -> None:
-    assert len(asked(programs(pair, code, sources=("model",)).ask("Look at customer 7"))) == 1
-    assert pair.log == []
 
 
 def test_one_api_alone_is_neither_traced_nor_asked_about(pair: Pair) -> None:

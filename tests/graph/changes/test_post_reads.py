@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import Agent
+from board import Agent, agent_of
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
@@ -18,9 +17,8 @@ from question import unmarked
 from roles import call, end, plan, program, select
 from scripted import ScriptedModel
 
-from restgpt.calling.journal import Journal, journals
+from restgpt.calling.journal import journals
 from restgpt.calling.permissions import Permissions
-from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
@@ -53,12 +51,19 @@ def agent(
     document: str = DOCUMENT,
     **context: Any,
 ) -> Agent:
-    model = ScriptedModel(list(replies))
-    defaults = Context(**context)
+    model = ScriptedModel(list(replies or [program(READS)]))
     api = shop.api(document, entry="shop" if settings else None)
-    services = Services([api], model=model, settings=settings or Settings(), defaults=defaults)
-    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store or InMemoryStore())
-    return Agent(graph, model, thread)
+    services = Services([api], model=model, settings=settings or Settings(), defaults=Context(**context))
+    made = agent_of(None, model, services=services, store=store or InMemoryStore())
+    made.thread = thread
+    return made
+
+
+def asking(shop: PostShop, **options: Any) -> Agent:
+    """An agent that waits with its first read."""
+    made = agent(shop, **options)
+    assert waiting(made.ask("How many orders?")) == ["find_user"]
+    return made
 
 
 def resume(asked: Agent, *decisions: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +104,7 @@ def test_after_one_confirmation_each_no_read_asks_again_in_another_process_but_t
 
 
 def test_the_question_tells_the_guess_its_reason_and_the_decision_that_confirms_it(shop: PostShop) -> None:
-    asked = agent(shop, program(READS))
+    asked = agent(shop)
     [pause] = asked.ask("How many orders?")["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert action["effect"]["confirm"] == ONLY_READS
@@ -111,8 +116,7 @@ def test_the_question_tells_the_guess_its_reason_and_the_decision_that_confirms_
 
 def test_a_plain_approval_is_for_this_request_only_and_covers_its_further_pages(shop: PostShop) -> None:
     store = InMemoryStore()
-    asked = agent(shop, program(READS), store=store)
-    asked.ask("How many orders?")
+    asked = asking(shop, store=store)
     [pause] = resume(asked, APPROVE)["__interrupt__"]
     [action] = pause.value["action_requests"]
     assert action["further_pages"] == 4
@@ -121,7 +125,7 @@ def test_a_plain_approval_is_for_this_request_only_and_covers_its_further_pages(
     shop.paths()
     assert resume(asked, APPROVE)["answer"] == "5 orders"
     assert shop.paths() == ["/orders/search"] * 3
-    assert waiting(agent(shop, program(READS), store=store).ask("Again")) == ["find_user"]
+    assert waiting(agent(shop, store=store).ask("Again")) == ["find_user"]
 
 
 def test_a_change_cannot_be_confirmed_as_a_read(shop: PostShop) -> None:
@@ -137,8 +141,7 @@ def test_a_change_cannot_be_confirmed_as_a_read(shop: PostShop) -> None:
 @pytest.mark.parametrize("said", ["yes", 1, "true"])
 def test_only_true_confirms(shop: PostShop, said: Any) -> None:
     store = InMemoryStore()
-    asked = agent(shop, program(READS), store=store)
-    asked.ask("How many orders?")
+    asked = asking(shop, store=store)
     assert waiting(resume(asked, {"type": "approve", "only_reads": said})) == ["find_user"]
     assert Permissions(store).listed() == []
 
@@ -153,46 +156,41 @@ def test_nothing_that_a_model_writes_confirms_a_read(shop: PostShop) -> None:
 
 def test_a_changed_operation_is_asked_about_again(shop: PostShop) -> None:
     store = InMemoryStore()
-    asked = agent(shop, program(READS), store=store)
-    asked.ask("How many orders?")
+    asked = asking(shop, store=store)
     resume(asked, ONLY_READS)
     changed = DOCUMENT.replace("Find a user by email", "Find a user by email address")
-    assert waiting(agent(shop, program(READS), store=store, document=changed).ask("Again")) == ["find_user"]
-    assert waiting(agent(shop, program(READS), store=store).ask("Again")) == ["search_orders"]
+    assert waiting(agent(shop, store=store, document=changed).ask("Again")) == ["find_user"]
+    assert waiting(agent(shop, store=store).ask("Again")) == ["search_orders"]
 
 
-def test_a_proposal_is_refused_under_deny_with_the_way_to_confirm_it(shop: PostShop) -> None:
-    asked = agent(shop, program(READS), end("It was refused.", fulfilled=False), writes="deny")
+@pytest.mark.parametrize(
+    ("writes", "status", "note"), [("deny", "rejected", "{effect: read, id: find_user}"), ("dry-run", "held", "")]
+)
+def test_a_proposal_is_refused_under_deny_with_the_way_to_confirm_it_and_held_by_a_dry_run(
+    shop: PostShop, writes: str, status: str, note: str
+) -> None:
+    asked = agent(shop, program(READS), end("It was refused.", fulfilled=False), writes=writes)
     asked.ask("How many orders?")
     [request] = asked.state["steps"][-1]["requests"]
-    assert request["status"] == "rejected"
-    assert "{effect: read, id: find_user}" in request["note"]
+    assert request["status"] == status
+    assert note in request["note"]
     assert shop.requests == []
 
 
 @pytest.mark.parametrize("writes", ["ask", "deny", "dry-run"])
 def test_a_configured_read_is_sent_unasked_whatever_the_run_does_with_changes(shop: PostShop, writes: str) -> None:
     settings = rules(effects=(EffectRule("read", paths=("/users/*", "/orders/search")),))
-    asked = agent(shop, program(READS), settings=settings, writes=writes)
+    asked = agent(shop, settings=settings, writes=writes)
     assert asked.ask("How many orders?")["answer"].startswith("5 orders")
 
 
-def test_a_dry_run_holds_a_proposal(shop: PostShop) -> None:
-    asked = agent(shop, program(READS), writes="dry-run")
-    asked.ask("How many orders?")
-    assert [request["status"] for request in asked.state["steps"][-1]["requests"]] == ["held"]
-    assert shop.requests == []
-
-
-def test_the_users_word_makes_a_proposed_read_a_change(shop: PostShop) -> None:
-    settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
-    [pause] = agent(shop, program(READS), settings=settings).ask("How many orders?")["__interrupt__"]
-    assert "effect" not in pause.value["action_requests"][0]
-
-
-def test_a_rule_that_asks_goes_on_asking_so_nothing_is_offered(shop: PostShop) -> None:
-    settings = rules(policy=(PolicyRule("ask", ids=("find_user",)),))
-    [pause] = agent(shop, program(READS), settings=settings).ask("How many orders?")["__interrupt__"]
+@pytest.mark.parametrize(
+    "entry",
+    [{"effects": (EffectRule("change", ids=("find_user",)),)}, {"policy": (PolicyRule("ask", ids=("find_user",)),)}],
+    ids=["the user calls it a change", "a rule goes on asking"],
+)
+def test_no_confirmation_is_offered_against_the_users_word(shop: PostShop, entry: dict[str, Any]) -> None:
+    [pause] = agent(shop, settings=rules(**entry)).ask("How many orders?")["__interrupt__"]
     assert "effect" not in pause.value["action_requests"][0]
 
 
@@ -200,7 +198,7 @@ def test_what_was_confirmed_and_set_to_change_since_is_asked_about(shop: PostSho
     store = InMemoryStore()
     Permissions(store).confirm_read(shop.api(entry="shop").operation("find_user"), "it reads")
     settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
-    assert waiting(agent(shop, program(READS), store=store, settings=settings).ask("Again")) == ["find_user"]
+    assert waiting(agent(shop, store=store, settings=settings).ask("Again")) == ["find_user"]
 
 
 def test_a_confirmed_read_is_sent_again_after_a_fault_and_a_change_is_not(shop: PostShop) -> None:
@@ -230,24 +228,16 @@ def test_confirming_one_of_two_requests_of_an_operation_confirms_both_from_then_
     assert shop.paths() == ["/users/find"] * 2
 
 
-def test_a_record_of_an_approved_proposal_says_so_and_one_of_a_confirmed_read_is_safe(shop: PostShop) -> None:
-    asked = agent(shop, program(READS))
-    asked.ask("How many orders?")
+def test_an_approved_proposal_is_recorded_and_journalled_as_such_and_a_confirmed_read_is_safe(shop: PostShop) -> None:
+    asked = asking(shop)
     resume(asked, APPROVE)
+    [entry] = asked.journal.entries()
+    assert entry["request"]["url"].endswith("/users/find")
+    assert entry["undo"] == {"reason": "it seems only to read, so there is nothing to undo"}
     resume(asked, ONLY_READS)
     [first, second] = asked.state["steps"][-1]["requests"]
     assert (first["safe"], first.get("proposed")) == (False, True)
     assert (second["safe"], second.get("proposed")) == (True, None)
-
-
-def test_an_approved_proposal_is_journalled_so_that_a_crash_cannot_repeat_it_unasked(shop: PostShop) -> None:
-    store = InMemoryStore()
-    asked = agent(shop, program(READS), store=store)
-    asked.ask("How many orders?")
-    resume(asked, APPROVE)
-    [entry] = Journal(store, "thread").entries()
-    assert entry["request"]["url"].endswith("/users/find")
-    assert entry["undo"] == {"reason": "it seems only to read, so there is nothing to undo"}
 
 
 def test_confirmed_reads_of_one_gather_go_out_as_reads(shop: PostShop) -> None:
@@ -262,16 +252,14 @@ def test_confirmed_reads_of_one_gather_go_out_as_reads(shop: PostShop) -> None:
 def again(asked: Agent, shop: PostShop, document: str, store: BaseStore, **context: Any) -> Agent:
     """The same thread in another process, which reads another version of the document."""
     services = Services([shop.api(document)], model=asked.model, settings=Settings(), defaults=Context(**context))
-    graph = build_graph(services=services, checkpointer=asked.graph.checkpointer, store=store)
-    return Agent(graph, asked.model, asked.thread)
+    return agent_of(None, asked.model, services=services, checkpointer=asked.graph.checkpointer, store=store)
 
 
 def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_is_another_by_then(
     shop: PostShop,
 ) -> None:
     store = InMemoryStore()
-    asked = agent(shop, program(READS), store=store)
-    asked.ask("How many orders?")
+    asked = asking(shop, store=store)
     changed = DOCUMENT.replace("by email", "by email\n      description: The user hears of it.")
     [pause] = resume(again(asked, shop, changed, store), ONLY_READS)["__interrupt__"]
     [action] = pause.value["action_requests"]
@@ -301,9 +289,8 @@ def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostSh
     Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
     asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
     asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["parser"])
-    later = again(
-        asked, shop, DOCUMENT.replace("x-restgpt-effect: read", "x-restgpt-effect: change"), store, writes=writes
-    )
+    changed = DOCUMENT.replace("x-restgpt-effect: read", "x-restgpt-effect: change")
+    later = again(asked, shop, changed, store, writes=writes)
     later.graph.invoke(None, later.config)
     assert shop.requests == []
 

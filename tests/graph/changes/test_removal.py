@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import CALLS, Board
-from roles import by_role, call, end, plan, select
+from board import Board
+from roles import by_role, call, one_task
 
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
@@ -32,17 +32,11 @@ def run(kept: Persistence, board: Board, thread: str, *projects: int, make: str 
     """Read some projects in a thread, and create one if a name is given; returns the handles of the responses."""
     reads = [call(*({"path": {"project_id": number}} for number in projects))]
     makes = [call({"body": {"name": make}}, numbers=[len(projects) + 1])] if make else []
-    script = {
-        "planner": [plan("Do it"), end("Done.")],
-        "selector": [select(*["get_project"] * len(projects), *["create_project"] * len(makes))],
-        "caller": [*reads, *makes],
-    }
-    graph = build_graph(
-        [board.api], model=by_role(script), context=CALLS, checkpointer=kept.checkpointer, store=kept.store
-    )
-    config = {"configurable": {"thread_id": thread}}
-    graph.invoke({"instruction": f"Do it with {projects}"}, config, context={"writes": "allow"})  # type: ignore[arg-type]
-    [step] = graph.get_state(config).values["steps"]  # type: ignore[arg-type]
+    operations = [*["get_project"] * len(projects), *["create_project"] * len(makes)]
+    agent = board.agent(by_role(one_task(*operations, caller=[*reads, *makes])), **kept.saved)
+    agent.thread = thread
+    agent.ask(f"Do it with {projects}", writes="allow")
+    [step] = agent.state["steps"]
     return [request["response"]["handle"] for request in step["requests"]]
 
 
@@ -80,7 +74,7 @@ def test_a_change_without_an_outcome_makes_a_thread_unsettled(kept: Persistence)
 @pytest.mark.slow
 def test_a_body_is_found_however_many_checkpoints_came_after_it(kept: Persistence, board: Board) -> None:
     [shared] = run(kept, board, "stays", 1)
-    graph = build_graph([], checkpointer=kept.checkpointer, store=kept.store)
+    graph = build_graph([], **kept.saved)
     for number in range(AT_ONCE + 1):
         graph.update_state({"configurable": {"thread_id": "other"}}, {"answer": str(number)}, as_node="intake")
     remove_bodies(kept, {shared})

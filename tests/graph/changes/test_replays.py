@@ -13,7 +13,6 @@ from roles import call, end, plan, program, role_of, select
 from scripted import ScriptedModel
 from typing_extensions import TypedDict
 
-from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
 
 CODE = """a = create_task(project_id=1, body={"title": "Moss"})
@@ -56,6 +55,12 @@ def by_calls(board: Board, **options: Any) -> Agent:
     return board.agent(model_of(planner=planner, selector=chosen, caller=caller), context=CALLS, **options)
 
 
+def approved(agent: Agent, result: Any) -> None:
+    """Approve every question of a run."""
+    while "__interrupt__" in result:
+        result = agent.graph.invoke(Command(resume="approve"), agent.config)
+
+
 def forks(agent: Agent) -> list[Any]:
     """The checkpoints of the thread from which something follows, oldest first; the first has read the input."""
     found = [item for item in agent.graph.get_state_history(agent.config) if item.next not in ((), ("__start__",))]
@@ -78,16 +83,12 @@ def test_a_replay_or_a_fork_from_any_checkpoint_sends_nothing_twice(board: Board
 @pytest.mark.parametrize("made", [of_program, by_calls])
 def test_a_fork_finds_what_a_person_had_approved(board: Board, made: Any) -> None:
     agent = made(board)
-    result = agent.ask("Create both")
-    while "__interrupt__" in result:
-        result = agent.graph.invoke(Command(resume="approve"), agent.config)
-    sent = board.calls()
-    changes = [line for line in sent if line.startswith("POST")]
+    approved(agent, agent.ask("Create both"))
+    changes = board.changes()
+    assert changes == SENT
     for item in forks(agent):
-        result = agent.graph.invoke(None, item.config)
-        while "__interrupt__" in result:
-            result = agent.graph.invoke(Command(resume="approve"), agent.config)
-        assert [line for line in board.calls() if line.startswith("POST")] == changes, item.next
+        approved(agent, agent.graph.invoke(None, item.config))
+        assert board.changes() == changes, item.next
 
 
 @pytest.mark.parametrize("made", [of_program, by_calls])
@@ -106,9 +107,8 @@ def test_another_turn_asks_before_it_makes_an_equal_change(board: Board, made: A
 def test_a_change_that_was_undone_is_made_again_unasked(board: Board) -> None:
     agent = of_program(board)
     agent.ask("Create both", writes="allow")
-    journal = Journal(agent.graph.store, agent.thread)  # type: ignore[arg-type]
-    for entry in journal.entries():
-        journal.note(entry["id"], undone=True)
+    for entry in agent.journal.entries():
+        agent.journal.note(entry["id"], undone=True)
     agent.ask("Create both", writes="allow")
     assert board.calls() == SENT * 2
 
@@ -130,10 +130,8 @@ def test_a_message_that_was_taken_back_in_a_fork_is_another_turn(board: Board) -
     agent = of_program(board)
     agent.ask("Create Moss", writes="allow")
     [first] = [item for item in forks(agent) if item.next == ("intake",)]
-    result = agent.graph.invoke(
-        {"messages": [HumanMessage("Create Moss once more")]}, first.config, context={"writes": "allow"}
-    )
-    assert "__interrupt__" in result
+    said = {"messages": [HumanMessage("Create Moss once more")]}
+    assert "__interrupt__" in agent.graph.invoke(said, first.config, context={"writes": "allow"})
     assert board.calls() == SENT
 
 

@@ -5,9 +5,8 @@ import io
 import json
 import logging
 import sys
-import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from loopback import Handler, served
 from requests.adapters import BaseAdapter
 
 from lab.kit.errand import Errand, ErrandModel, Step
-from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import open_persistence
+from restgpt.graph.build import Graph, build_graph
+from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.nodes.run.services import Context, Services
 from restgpt.sources import Sources
 from restgpt.specs import load_api
@@ -155,26 +154,38 @@ def log() -> Iterator[io.StringIO]:
 LIMITS = HttpLimits(read_seconds=1.0, total_seconds=2.0, backoff_seconds=0.01, attempts=2, longest_wait=0.1)
 
 
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+ASKED: Any = {"instruction": ERRAND.instruction}
+
+
+def graph_of(home: Path, kept: Persistence, url: str, *, adapter: Any = None, store: Any = None, **given: Any) -> Graph:
+    """The agent that carries out the errand, with parts that a test brings."""
+    api = load_api(DOCUMENT, base_url=url, name="echo", entry="echo")
+    http = HttpClient(settings=settings(home), limits=LIMITS, adapter=adapter)
+    defaults = Context(**CALLS, writes="allow", code=False)
+    given = {"model": ErrandModel.over(ERRAND), **given}
+    services = Services([api], settings=settings(home), http=http, defaults=defaults, **given)
+    return build_graph(services=services, checkpointer=kept.checkpointer, store=store or kept.store)
+
+
+def files_of(home: Path) -> str:
+    return "".join(path.read_bytes().decode("latin-1") for path in home.rglob("*") if path.is_file())
+
+
 @pytest.mark.parametrize("way", [WAYS[0], *(pytest.param(way, marks=pytest.mark.slow) for way in WAYS[1:])])
 def test_no_secret_is_left_anywhere(way: str, tmp_path: Path, log: io.StringIO) -> None:
     model = ErrandModel.over(ERRAND, keep=True)
     said = ""
     for at in (1, 2, 3):
         with echo_server(way, at) as url, open_persistence(settings(tmp_path)) as kept:
-            api = load_api(DOCUMENT, base_url=url, name="echo", entry="echo")
-            http = HttpClient(settings=settings(tmp_path), limits=LIMITS)
-            services = Services([api], model=model, settings=settings(tmp_path), http=http, defaults=Context(**CALLS))
-            graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
-            config = {"configurable": {"thread_id": f"t{at}"}}
-            context = {"writes": "allow", "code": False}
+            graph = graph_of(tmp_path, kept, url, model=model)
+            config: Any = {"configurable": {"thread_id": f"t{at}"}}
             try:
-                result = graph.invoke({"instruction": ERRAND.instruction}, config, context=context)  # type: ignore[arg-type]
-                said += str(result)
+                said += str(graph.invoke(ASKED, config))
             except RestgptError:
                 said += traceback.format_exc()
-            said += str(graph.get_state(config)) + str(list(graph.get_state_history(config)))  # type: ignore[arg-type]
-            raw = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
-            assert found_in(raw) == [], "in a file"
+            said += str(graph.get_state(config)) + str(list(graph.get_state_history(config)))
+            assert found_in(files_of(tmp_path)) == [], "in a file"
     assert len(model.prompts) > 3
     assert found_in("\n".join(model.prompts)) == [], "in a prompt"
     assert found_in(said) == [], "in a state, result or exception"
@@ -197,12 +208,10 @@ def test_no_secret_is_in_what_the_commands_print(tmp_path: Path, monkeypatch: py
     with echo_server("plain", 9) as url:
         at = ["--spec", str(document), "--base-url", url]
         with open_persistence(Settings.from_env()) as kept:
-            services = Services(
-                [load_api(DOCUMENT, base_url=url)], model=ErrandModel.over(ERRAND), defaults=Context(**CALLS)
-            )
-            graph = build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store)
-            config = {"configurable": {"thread_id": "t"}}
-            graph.invoke({"instruction": ERRAND.instruction}, config, context={"writes": "allow", "code": False})  # type: ignore[arg-type]
+            defaults = Context(**CALLS, writes="allow", code=False)
+            api = load_api(DOCUMENT, base_url=url)
+            services = Services([api], model=ErrandModel.over(ERRAND), defaults=defaults)
+            build_graph(services=services, checkpointer=kept.checkpointer, store=kept.store).invoke(ASKED, CONFIG)
             sources = Sources(specs=(str(document),), base_url=url)
             Threads(kept.store).keep(ThreadRecord("t", "x", sources, status="done"))
         calls = [
@@ -262,7 +271,7 @@ def leaking_clock() -> float:
     raise Leaking
 
 
-SEAMS = {
+SEAMS: dict[str, Callable[[], dict[str, Any]]] = {
     "transport": lambda: {"adapter": LeakingAdapter(in_body=False)},
     "body": lambda: {"adapter": LeakingAdapter(in_body=True)},
     "store": lambda: {"store": LeakingStore()},
@@ -275,41 +284,23 @@ SEAMS = {
 def test_an_unforeseen_error_of_any_seam_leaves_no_node_with_a_secret(
     seam: str, tmp_path: Path, log: io.StringIO
 ) -> None:
-    brought = SEAMS[seam]()
     with open_persistence(settings(tmp_path)) as kept:
-        api = load_api(DOCUMENT, base_url="http://127.0.0.1:1", name="echo", entry="echo")
-        services = Services(
-            [api],
-            model=brought.get("model", ErrandModel.over(ERRAND)),
-            settings=settings(tmp_path),
-            http=HttpClient(settings=settings(tmp_path), limits=LIMITS, adapter=brought.get("adapter")),
-            defaults=Context(**CALLS),
-            clock=brought.get("clock", time.monotonic),
-        )
-        store = brought.get("store", kept.store)
-        graph = build_graph(services=services, checkpointer=kept.checkpointer, store=store)
-        config: Any = {"configurable": {"thread_id": "t"}}
-        context: Any = {"writes": "allow", "code": False}
+        graph = graph_of(tmp_path, kept, "http://127.0.0.1:1", **SEAMS[seam]())
         with pytest.raises(UnforeseenError, match=r"Leaking at test_secrets\.py") as caught:
-            graph.invoke({"instruction": ERRAND.instruction}, config, context=context)
+            graph.invoke(ASKED, CONFIG)
         said = "".join(traceback.format_exception(caught.value))
-        state = graph.get_state(config)
+        state = graph.get_state(CONFIG)
         assert state.tasks[0].error is not None
-        said += repr(state) + repr(list(graph.get_state_history(config)))
-    raw = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
-    assert "Leaking at" in raw
-    assert found_in(raw) == [], "in a file"
+        said += repr(state) + repr(list(graph.get_state_history(CONFIG)))
+    assert "Leaking at" in files_of(tmp_path)
+    assert found_in(files_of(tmp_path)) == [], "in a file"
     assert found_in(said) == [], "in a state or an exception"
     assert found_in(log.getvalue()) == [], "in the log"
 
 
-def test_an_error_without_a_secret_leaves_a_node_as_it_is() -> None:
-    error = KeyError("name")
-    assert without_secrets(error, Redactor(SECRETS)) is error
-
-
 def test_an_error_of_ours_keeps_its_type_and_loses_secrets_and_causes() -> None:
-    error = LoginError(f"refused {BEARER}")
+    harmless, error = KeyError("name"), LoginError(f"refused {BEARER}")
+    assert without_secrets(harmless, Redactor(SECRETS)) is harmless
     error.__cause__ = ValueError(EXTRA)
     shown = without_secrets(error, Redactor(SECRETS))
     assert isinstance(shown, LoginError)

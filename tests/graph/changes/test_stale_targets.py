@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from board import Agent, Board, served_board
 from langgraph.types import Command
+from programs import actions, decide
 from question import unmarked
-from roles import by_role, call, end, plan, select
+from roles import call
 
 from lab.kit.port import held_port
 from restgpt.nodes.state.records import StateError
@@ -20,15 +21,14 @@ GET, PATCH = "GET /projects/{project_id} 200", "PATCH /projects/{project_id} 200
 
 def changer(board: Board, *arguments: dict[str, Any], operation: str = "update_project") -> Agent:
     wanted = arguments or (RENAME,)
-    return board.agent(
-        by_role(
-            {
-                "planner": [plan("Let Noor own project 2"), end("Done.")],
-                "selector": [select(operation)],
-                "caller": [call(*wanted, numbers=[1] * len(wanted))],
-            }
-        )
-    )
+    return board.one_task(operation, caller=[call(*wanted, numbers=[1] * len(wanted))])
+
+
+def asking(board: Board) -> Agent:
+    """An agent that waits with its change of project 2."""
+    agent = changer(board)
+    agent.ask("Let Noor own project 2")
+    return agent
 
 
 def approve(agent: Agent) -> dict[str, Any]:
@@ -42,8 +42,7 @@ def elsewhere(board: Board, **fields: Any) -> None:
 
 
 def test_an_approved_change_looks_once_before_the_question_and_once_before_it_is_sent(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     assert board.calls() == [GET]
     assert agent.state["usage"]["requests"] == 1
     approve(agent)
@@ -52,13 +51,11 @@ def test_an_approved_change_looks_once_before_the_question_and_once_before_it_is
 
 
 def test_a_field_that_changed_since_the_question_is_asked_about_again(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     before = board.world.dump()["projects"]["2"]["name"]  # type: ignore[call-overload,index]
     elsewhere(board, name="Somebody else's")
-    paused = approve(agent)
+    [action] = actions(approve(agent))
     assert board.calls() == [GET, PATCH, GET]
-    [action] = paused["__interrupt__"][0].value["action_requests"]
     label, _, line, *_ = unmarked(action["description"])
     assert label.startswith("The target has changed since this request was approved, so it was not sent.")
     assert line == f'name: "{before}" → "Somebody else\'s"'
@@ -69,18 +66,17 @@ def test_a_field_that_changed_since_the_question_is_asked_about_again(board: Boa
 
 
 def test_a_field_that_the_request_writes_is_compared_every_time(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     for owner in ("Ada", "Ben"):
         elsewhere(board, owner=owner)
-        [action] = approve(agent)["__interrupt__"][0].value["action_requests"]
+        [action] = actions(approve(agent))
         assert f'owner: "{owner}" → "Noor"' in unmarked(action["description"])
     assert board.calls() == [GET, PATCH, GET, PATCH, GET]
 
 
 def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(board: Board) -> None:
     agent = changer(board, {"path": {"project_id": 2}, "body": '{"owner": "Noor"}'})
-    [action] = agent.ask("Let Noor own project 2")["__interrupt__"][0].value["action_requests"]
+    [action] = actions(agent.ask("Let Noor own project 2"))
     assert any(line.startswith("Changes, ") for line in unmarked(action["description"]))
     assert action["undo"] == "PATCH /projects/2"
     for owner in ("Ada", "Ben"):
@@ -89,8 +85,7 @@ def test_a_field_that_the_request_writes_as_json_text_is_compared_every_time(boa
 
 
 def test_a_field_that_never_rests_makes_one_more_question_only(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     elsewhere(board, name="one")
     assert "__interrupt__" in approve(agent)
     elsewhere(board, name="two")
@@ -98,19 +93,11 @@ def test_a_field_that_never_rests_makes_one_more_question_only(board: Board) -> 
     assert board.calls() == [GET, PATCH, GET, PATCH, GET, PATCH]
 
 
-def test_a_rejected_change_is_not_looked_at_again(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+def test_for_a_question_that_is_shown_again_and_for_a_rejected_change_nothing_is_looked_at_again(board: Board) -> None:
+    agent = asking(board)
+    first, second = (agent.graph.invoke(Command(resume=odd), agent.config)["__interrupt__"][0] for odd in (7, []))
+    assert first.value == second.value
     agent.graph.invoke(Command(resume="reject"), agent.config)
-    assert board.calls() == [GET]
-
-
-def test_a_question_that_is_shown_again_is_not_looked_up_again(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
-    first = agent.graph.invoke(Command(resume=7), agent.config)["__interrupt__"][0].value
-    second = agent.graph.invoke(Command(resume=[]), agent.config)["__interrupt__"][0].value
-    assert first == second
     assert board.calls() == [GET]
 
 
@@ -127,11 +114,10 @@ def test_a_change_that_an_edit_sent_elsewhere_leaves_the_target_of_the_next_to_b
     elsewhere(board, name="Somebody else's")
     action = {"name": "update_project", "args": {"path": {"project_id": 1}, "body": {"owner": "Noor"}}}
     edit = {"type": "edit", "edited_action": action}
-    paused = agent.graph.invoke(Command(resume={"decisions": [edit, {"type": "approve"}]}), agent.config)
-    [elsewhere_now] = paused["__interrupt__"][0].value["action_requests"]
+    [elsewhere_now] = actions(decide(agent, edit, "approve"))
     assert ("/projects/1" in elsewhere_now["description"], board.calls().count(PATCH)) == (True, 1)
-    paused = approve(agent)
-    assert '"Somebody else\'s" → "Moss"' in paused["__interrupt__"][0].value["action_requests"][0]["description"]
+    [action] = actions(approve(agent))
+    assert '"Somebody else\'s" → "Moss"' in action["description"]
     assert board.calls().count(PATCH) == 2
 
 
@@ -139,15 +125,14 @@ def test_a_target_that_is_gone_is_asked_about_again(board: Board) -> None:
     agent = changer(board, {"path": {"task_id": 101}, "body": {"hours": 3}}, operation="update_task")
     agent.ask("Set the hours of task 101 to 3")
     assert board.world.call("DELETE /tasks/{task_id}", path={"task_id": 101}).status < 300
-    [action] = approve(agent)["__interrupt__"][0].value["action_requests"]
+    [action] = actions(approve(agent))
     assert "(nothing there)" in action["description"]
 
 
 def test_an_unreachable_api_stops_the_run_and_the_approval_stays_good() -> None:
     with held_port() as port:
         with served_board(port=port) as board:
-            agent = changer(board)
-            agent.ask("Let Noor own project 2")
+            agent = asking(board)
         with pytest.raises(ConnectFault):
             approve(agent)
         with serve(board.world, port=port):
@@ -163,8 +148,7 @@ def test_a_change_that_needs_no_question_is_looked_at_for_its_undo_only(board: B
 
 
 def test_the_arguments_of_a_call_are_settled_once_whatever_happens_to_it(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     [kept] = agent.state["requests"]
     assert "request" not in kept
     approve(agent)
@@ -174,8 +158,7 @@ def test_the_arguments_of_a_call_are_settled_once_whatever_happens_to_it(board: 
 
 @pytest.mark.parametrize("status", ["approved", "planned"])
 def test_a_call_whose_kept_request_is_another_one_is_not_sent(board: Board, status: str) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     [kept] = agent.state["requests"]
     [reads] = [item for item in board.api.operations if item.name == "get_project"]
     forged = PreparedRequest("DELETE", f"{reads.base_url}/tasks/102", {}, None, reads.api.name, "get_project")
@@ -203,8 +186,7 @@ def test_a_call_whose_kept_request_is_another_one_is_not_sent(board: Board, stat
 
 
 def test_an_edited_call_that_is_sent_without_an_answer_is_refused_with_the_place(board: Board) -> None:
-    agent = changer(board)
-    agent.ask("Let Noor own project 2")
+    agent = asking(board)
     [kept] = agent.state["requests"]
     with pytest.raises(StateError, match=r"requests\[0\].*has the status of its response in `response`"):
         agent.graph.update_state(agent.config, {"requests": [{**kept, "status": "sent"}]}, as_node="parser")

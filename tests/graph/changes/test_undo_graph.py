@@ -3,14 +3,13 @@
 from typing import Any
 
 import pytest
-from board import CALLS, Board
+from board import CALLS, Board, agent_of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from lab.kit.errand import ErrandModel, board_errand
 from restgpt.calling.record import NOTHING
-from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import undo_thread_id
 from restgpt.graph.single import UndoGraph, WrongUndoThreadError, build_undo
 from restgpt.nodes.run.services import Context, Services
@@ -23,16 +22,13 @@ CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
 def graph(board: Board) -> UndoGraph:
     """The undo over a store in which the errand has made four changes."""
     errand, store = board_errand(), InMemoryStore()
-    services = Services([board.api], model=ErrandModel.over(errand), defaults=Context(**CALLS))
-    agent: Any = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
-    options = {"code": False, "writes": "allow"}
-    agent.invoke({"instruction": errand.instruction}, {"configurable": {"thread_id": THREAD}}, context=options)
-    assert len(changes(board)) == 4
+    defaults = Context(**CALLS, code=False, writes="allow")
+    services = Services([board.api], model=ErrandModel.over(errand), defaults=defaults)
+    agent = agent_of(None, ErrandModel.over(errand), services=services, store=store)  # type: ignore[arg-type]
+    agent.thread = THREAD
+    agent.ask(errand.instruction)
+    assert len(board.changes()) == 4
     return build_undo(services, checkpointer=InMemorySaver(), store=store)
-
-
-def changes(board: Board) -> list[str]:
-    return [call for call in board.calls() if not call.startswith("GET")]
 
 
 def undo(graph: UndoGraph, decision: str = "approve", **given: Any) -> Any:
@@ -47,9 +43,9 @@ def undo(graph: UndoGraph, decision: str = "approve", **given: Any) -> Any:
 def test_changes_go_back_newest_first_and_only_after_approval(board: Board, graph: UndoGraph) -> None:
     paused: Any = graph.invoke({"thread": THREAD}, CONFIG)
     assert len(paused["__interrupt__"][0].value["action_requests"]) == 4
-    assert len(changes(board)) == 4
+    assert len(board.changes()) == 4
     done = undo(graph)
-    assert changes(board)[4:] == [
+    assert board.changes()[4:] == [
         "PATCH /projects/{project_id} 200",
         "DELETE /tasks/{task_id} 204",
         "DELETE /tasks/{task_id} 204",
@@ -60,21 +56,21 @@ def test_changes_go_back_newest_first_and_only_after_approval(board: Board, grap
 
 def test_what_was_undone_is_not_undone_again(board: Board, graph: UndoGraph) -> None:
     assert "PATCH" in undo(graph, changes=1)["answer"]
-    assert changes(board)[4:] == ["PATCH /projects/{project_id} 200"]
+    assert board.changes()[4:] == ["PATCH /projects/{project_id} 200"]
     undo(graph)
-    assert len(changes(board)) == 8
+    assert len(board.changes()) == 8
     assert undo(graph)["answer"] == NOTHING
-    assert len(changes(board)) == 8
+    assert len(board.changes()) == 8
 
 
 def test_a_rejected_reversal_can_be_asked_for_again(board: Board, graph: UndoGraph) -> None:
     assert "Not done: The user rejected it. No." in undo(graph, "reject", changes=1)["answer"]
-    assert len(changes(board)) == 4
+    assert len(board.changes()) == 4
     assert undo(graph, changes=1)["answer"].endswith("Done.")
-    assert len(changes(board)) == 5
+    assert len(board.changes()) == 5
 
 
 def test_in_another_thread_nothing_is_undone(board: Board, graph: UndoGraph) -> None:
     with pytest.raises(WrongUndoThreadError, match=undo_thread_id(THREAD)):
         graph.invoke({"thread": THREAD}, {"configurable": {"thread_id": "another"}})
-    assert len(changes(board)) == 4
+    assert len(board.changes()) == 4
