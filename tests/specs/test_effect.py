@@ -32,11 +32,6 @@ def test_a_document_makes_a_get_a_change_but_a_post_only_a_proposal() -> None:
     assert marked.reason == "it is a POST, but the document marks it with x-restgpt-effect: read"
 
 
-@pytest.mark.parametrize("method", ["put", "patch", "delete"])
-def test_only_a_post_is_proposed_as_a_read(method: str) -> None:
-    assert effect_of(operation(method=method, **READ)).kind == "change"
-
-
 @pytest.mark.parametrize("home", ["paths", "components"])
 def test_a_mark_that_the_document_writes_with_escapes_counts(home: str) -> None:
     marked = '{"get": {"\\u0078-restgpt-effect": "change", "responses": {}}}'
@@ -45,13 +40,14 @@ def test_a_mark_that_the_document_writes_with_escapes_counts(home: str) -> None:
     assert effect_of(load_api(text).operations[0]).reason == "the document marks it with x-restgpt-effect: change"
 
 
+def test_only_a_post_is_proposed_as_a_read_and_safe_methods_read_for_certain() -> None:
+    assert [effect_of(operation(method=method, **READ)).kind for method in ("put", "patch", "delete")] == ["change"] * 3
+    assert effect_of(operation(method="get")).is_read
+    assert effect_of(operation("/delete", operationId="deleteAll", method="get")).is_read
+
+
 def test_the_effects_of_all_operations_leave_none_of_them_decoded() -> None:
     for method in ("get", "post", "delete"):
         found = operation("/things/search", method=method)
         assert effect_of(found).reason
         assert not found.is_decoded
-
-
-def test_safe_methods_read_for_certain() -> None:
-    assert effect_of(operation(method="get")).is_read
-    assert effect_of(operation("/delete", operationId="deleteAll", method="get")).is_read

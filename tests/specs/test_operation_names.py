@@ -110,22 +110,14 @@ def test_a_direct_tool_has_a_short_name_that_is_cut_after_a_word() -> None:
 
     def tools(*wanted: str) -> Mapping[str, str]:
         chosen = [item for item in api.operations if not wanted or item.name in wanted]
-        return dict(
-            zip(
-                [item.name for item in chosen],
-                (d.name for d in direct_definitions(Catalogue([api]), chosen)),
-                strict=False,
-            )
-        )
+        made = direct_definitions(Catalogue([api]), chosen)
+        return {item.name: definition.name for item, definition in zip(chosen, made, strict=False)}
 
-    found = list(tools().values())
-    assert found[0] == "exchange_delivered_order_items"
-    assert [re.sub(r"_[0-9a-f]{6}$", "", name) for name in found[1:]] == [
-        "list_a_of_the_authenticated_user",
-        "list_b_of_the_authenticated_user",
-        "listAllRepositoriesOfThe",
-        "x" * 33,
-    ]
+    first, *found = tools().values()
+    assert first == "exchange_delivered_order_items"
+    words = [re.sub(r"_[0-9a-f]{6}$", "", name) for name in found]
+    assert words[:2] == ["list_a_of_the_authenticated_user", "list_b_of_the_authenticated_user"]
+    assert words[2:] == ["listAllRepositoriesOfThe", "x" * 33]
     # The name is the same whatever other operations have tools.
     for name, tool in tools().items():
         assert tools(name) == {name: tool}

@@ -56,12 +56,9 @@ def test_every_operation_has_docs_and_a_valid_example(data_folder: Path, name: s
 
 @pytest.mark.parametrize(("world", "floor"), [("tmdb", 0.75), ("spotify", 0.80)])
 def test_search_finds_every_step_of_an_instruction_among_ten(data_folder: Path, world: str, floor: float) -> None:
-    api = load_api(data_folder / "restbench" / f"{world}_oas.json")
-    tasks = [
-        task
-        for task in json.loads((data_folder / "restbench" / "sim_checks.json").read_text())
-        if task["scenario"] == world
-    ]
+    folder = data_folder / "restbench"
+    api = load_api(folder / f"{world}_oas.json")
+    tasks = [task for task in json.loads((folder / "sim_checks.json").read_text()) if task["scenario"] == world]
     complete = 0
     for task in tasks:
         found = {f"{operation.method} {operation.path}" for operation in api.search(task["query"], 10)}

@@ -1,13 +1,13 @@
 """A server that demands more than its document says, and the document; its refusals hold whatever a test gives."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import Handler, served
 
 DOCUMENT = """
 openapi: 3.1.0
@@ -22,30 +22,22 @@ paths:
         - {name: region, in: query, schema: {type: string}}
         - {name: sort, in: query, schema: {type: string, enum: [oldest, newest]}}
         - {name: X-Trace, in: header, schema: {type: string}}
-      responses:
-        "200":
-          description: ok
-          content:
-            application/json: {schema: {type: object, properties: {count: {type: integer}}}}
+      responses: {"200": {description: ok, content: {application/json: {schema: {$ref: "#/components/schemas/Count"}}}}}
     post:
       operationId: place_order
       summary: Place an order
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema:
-              type: object
-              required: [item]
-              additionalProperties: true
-              properties:
-                item: {type: string}
-                contact: {type: object, properties: {phone: {type: string}, email: {type: string}}}
-      responses:
-        "201":
-          description: ok
-          content:
-            application/json: {schema: {type: object, properties: {id: {type: integer}}}}
+      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
+      responses: {"201": {description: ok, content: {application/json: {schema: {$ref: "#/components/schemas/Made"}}}}}
+components:
+  schemas:
+    Count: {type: object, properties: {count: {type: integer}}}
+    Contact: {type: object, properties: {phone: {type: string}, email: {type: string}}}
+    Order:
+      type: object
+      required: [item]
+      additionalProperties: true
+      properties: {item: {type: string}, contact: {$ref: "#/components/schemas/Contact"}}
+    Made: {type: object, properties: {id: {type: integer}}}
 """
 
 
@@ -71,35 +63,14 @@ class LyingServer:
 @contextmanager
 def served_lies() -> Iterator[LyingServer]:
     """Serve one on loopback."""
-    lying = LyingServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    class Depot(Handler):
+        def do_POST(self) -> None:
+            status, answer = lying.answer(self.command, self.path, json.loads(self.body() or b"null"))
+            self.answer(answer, status)
 
-        def _answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length) or b"null")
-            status, answer = lying.answer(self.command, self.path, body)
-            raw = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+        do_GET = do_POST
 
-        do_GET = do_POST = _answer
-
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    lying.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with served(Depot) as url:
+        lying = LyingServer(url)
         yield lying
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

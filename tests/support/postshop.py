@@ -29,24 +29,8 @@ paths:
       operationId: search_orders
       x-restgpt-effect: read
       summary: Search orders
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema:
-              type: object
-              properties:
-                user_id: {type: integer}
-                limit: {type: integer, default: 2}
-                offset: {type: integer, default: 0}
-      responses:
-        "200":
-          description: ok
-          content:
-            application/json:
-              schema:
-                type: array
-                items: {type: object, properties: {id: {type: integer}, item: {type: string}}}
+      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Wish"}}}}
+      responses: {"200": {description: ok, content: {application/json: {schema: {$ref: "#/components/schemas/List"}}}}}
   /orders/cancel:
     post:
       operationId: cancel_order
@@ -55,6 +39,12 @@ paths:
         required: true
         content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: integer}}}}}
       responses: {"200": {description: ok, content: {application/json: {schema: {}}}}}
+components:
+  schemas:
+    Wish:
+      type: object
+      properties: {user_id: {type: integer}, limit: {type: integer, default: 2}, offset: {type: integer, default: 0}}
+    List: {type: array, items: {type: object, properties: {id: {type: integer}, item: {type: string}}}}
 """
 ORDERS = [
     {"id": number, "user_id": 7, "item": item} for number, item in enumerate(("tea", "cup", "pot", "tin", "jug"), 1)

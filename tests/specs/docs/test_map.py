@@ -174,25 +174,18 @@ def test_several_apis_share_a_map_by_their_labels() -> None:
     assert lines[1:] == ["/shop/v1 +7", "/store +2"]
     assert both.map.open("/stock").path == "/store/stock"
     assert both.operation("GET /store/v1/orders").api.name == "store"
+    assert both.lookup("store.get_stock") is not None
+    assert both.lookup("shop.get_stock") is None
     with pytest.raises(UnknownPartError, match=r"/shop/v1/orders, /store/v1/orders"):
         both.map.open("/v1/orders")
     with pytest.raises(UnknownOperationError):
         both.operation("PUT /store/v1/orders")
 
 
-def test_the_map_decodes_no_operation() -> None:
+def test_the_map_decodes_no_operation_and_may_have_one_or_none() -> None:
     broken = api({"/v1/orders": "get post", "/v1/people/{id}": "get"}, parameters=[{"$ref": "#/nowhere"}])
     assert "/v1 +3" in catalogue(broken).map.open().text(30)
     assert "get_v1_orders" in catalogue(broken).map.open().text(1000)
     assert all("parameters" not in vars(operation) for operation in broken.operations)
-
-
-def test_a_document_of_one_operation_and_one_of_none_have_a_map() -> None:
     assert catalogue(api({"/only": "get"})).map.open().text(50) == "- get_only: GET /only  get it"
     assert catalogue(api({})).map.open().text(50) == ""
-
-
-def test_a_name_of_one_api_is_not_found_under_the_label_of_another() -> None:
-    both = catalogue(api(SHOP), api({"/stock": "get"}, title="Store"))
-    assert both.lookup("store.get_stock") is not None
-    assert both.lookup("shop.get_stock") is None

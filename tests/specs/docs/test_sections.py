@@ -28,14 +28,19 @@ def ruled(description: str, budget: int = 400) -> list[str]:
     return sections.lines(sections.chosen(Subject(""), budget, rules_only=True))
 
 
-def test_a_short_description_comes_whole_without_marks() -> None:
-    assert described("**Films** and [shows](https://x.example).\nUse `id`s such as `#W_0`.") == (
-        "Films and shows. Use ids such as #W_0."
-    )
+LINKED = "**Films** and [shows](https://x.example).\nUse `id`s such as `#W_0`."
 
 
-def test_an_empty_description_has_no_lines() -> None:
-    assert described("") == ""
+@pytest.mark.parametrize(
+    ("description", "lines"),
+    [
+        (LINKED, "Films and shows. Use ids such as #W_0."),
+        ("", ""),
+        ("Intro.\n\n```\nIt must be paid.", "Intro.\n``` It must be paid."),
+    ],
+)
+def test_a_short_description_comes_whole_without_marks(description: str, lines: str) -> None:
+    assert described(description) == lines
     assert ruled("") == []
 
 
@@ -54,11 +59,13 @@ def test_an_empty_description_has_no_lines() -> None:
         "Los pedidos nunca se borran.",
         "订单必须在30天内退回。",
         "注文は一度だけ変更できます。変更は必ず確認してください。",
+        "## Return policy\n\n- 30 days, unopened.\n- Shoes: 14 days.\n\n## Other",
     ],
 )
 def test_a_rule_is_kept_where_the_description_is_cut(rule: str) -> None:
     text = described(f"{PADDING}\n\n{rule}\n\n{PADDING}", 200)
-    assert rule in text
+    kept = rule.replace("## Return policy\n\n", "Return policy:\n").partition("\n\n")[0]
+    assert kept in text
     assert "more paragraphs" in text
     assert len(text) < 200 * 4 + 100
 
@@ -66,13 +73,6 @@ def test_a_rule_is_kept_where_the_description_is_cut(rule: str) -> None:
 def test_a_rule_in_the_middle_of_a_long_paragraph_is_kept_as_it_is() -> None:
     text = described(f"{'Nice words about us. ' * 40}Refunds are never paid in cash. {'More of them. ' * 400}", 150)
     assert "… Refunds are never paid in cash." in text
-
-
-def test_the_passages_below_a_heading_of_rules_are_rules() -> None:
-    text = described(
-        f"{PADDING}\n\n## Return policy\n\n- 30 days, unopened.\n- Shoes: 14 days.\n\n## Other\n\n{PADDING}", 200
-    )
-    assert "Return policy:\n- 30 days, unopened.\n- Shoes: 14 days." in text
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,11 @@ def test_a_rule_about_whom_to_serve_is_not_taken_for_signing_in() -> None:
     assert rule in "\n".join(ruled(f"{PADDING}\n\n## Authentication\n\n{rule}", 400))
 
 
-def test_a_fence_that_nobody_closes_hides_nothing() -> None:
-    assert "It must be paid." in described("Intro.\n\n```\nIt must be paid.")
-
-
-def test_only_the_rules_of_tag_descriptions_are_read() -> None:
+def test_of_the_descriptions_of_tags_and_paths_only_the_rules_are_read() -> None:
     tags = [{"name": "orders", "description": "All about orders."}, {"name": "pay", "description": "Only once a day."}]
     assert described("A shop.", tags=tags) == "A shop.\npay: Only once a day."
+    paths = {"/orders": {"description": "Orders cannot be changed once they are sent.", "get": {"responses": {}}}}
+    assert described("A shop.", paths=paths) == "A shop.\n/orders: Orders cannot be changed once they are sent."
 
 
 def test_rules_that_do_not_fit_are_counted() -> None:
@@ -119,20 +117,10 @@ def test_odd_tags_and_descriptions_are_no_error(tags: Any) -> None:
 
 
 def test_html_lists_tables_and_headings_are_read() -> None:
-    found = [
-        (passage.heading, passage.text)
-        for passage in passages(
-            "<h2>Rules</h2><ul><li>First<li>Second</ul>\n\n"
-            "| plan | calls |\n|---|---|\n| free | 10 |\n\nEnd\n---\nLast."
-        )
-    ]
-    assert found == [
-        ("Rules", "- First"),
-        ("Rules", "- Second"),
-        ("Rules", "plan | calls"),
-        ("Rules", "free | 10"),
-        ("End", "Last."),
-    ]
+    table = "| plan | calls |\n|---|---|\n| free | 10 |\n\nEnd\n---\nLast."
+    found = passages(f"<h2>Rules</h2><ul><li>First<li>Second</ul>\n\n{table}")
+    rules = ("- First", "- Second", "plan | calls", "free | 10")
+    assert [(item.heading, item.text) for item in found] == [*(("Rules", rule) for rule in rules), ("End", "Last.")]
 
 
 @pytest.mark.sampled(4)
@@ -176,8 +164,9 @@ def test_the_section_of_the_instruction_is_whole_and_others_are_named(about: str
     assert "Clause 11" in section
     left_out = text.splitlines()[-1]
     assert left_out.startswith("Left out: ")
-    assert "Wheelchairs" in left_out
-    assert heading not in left_out
+    assert ("Wheelchairs" in left_out, heading in left_out) == (True, False)
+    whole = described(handbook(*HEADINGS), 2000)
+    assert ("Left out" in whole, whole.count("Clause 11")) == (False, len(HEADINGS))
 
 
 def test_the_words_of_functions_choose_sections_too() -> None:
@@ -206,22 +195,12 @@ def test_paragraphs_without_a_heading_fill_the_room_with_those_of_the_instructio
     assert text.splitlines()[-1].startswith("… ")
 
 
-def test_a_policy_that_fits_is_whole_and_nothing_is_left_out() -> None:
-    assert "Left out" not in (text := described(handbook(*HEADINGS), 2000))
-    assert text.count("Clause 11") == len(HEADINGS)
-
-
 def test_passages_shown_before_are_not_chosen_again() -> None:
     sections = Sections(handbook(*HEADINGS))
     shown = sections.chosen(Subject("Refund Ann"), 350)
     more = sections.chosen(Subject("the rules on wheelchairs"), 350, fitting_only=True, shown=shown)
     assert sections.lines(more)[0] == "Wheelchairs:"
     assert not shown & more
-
-
-def test_sections_of_paths_are_read_as_those_of_tags() -> None:
-    paths = {"/orders": {"description": "Orders cannot be changed once they are sent.", "get": {"responses": {}}}}
-    assert described("A shop.", paths=paths) == "A shop.\n/orders: Orders cannot be changed once they are sent."
 
 
 def test_very_many_sections_are_named_in_bounds() -> None:

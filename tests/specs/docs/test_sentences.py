@@ -1,11 +1,9 @@
 """Guards that sentences which state a rule keep their room in the texts of operations."""
 
-from pathlib import Path
-
 import pytest
-from paths import operation_of
+from paths import api_of, operation_of
 
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api, Operation, load_api
 from restgpt.specs.docs.documentation import documentation
 from restgpt.specs.docs.prose import beyond, chosen, docstring, is_common_rule, is_rule, sentences
 from restgpt.specs.docs.signature import signature
@@ -39,67 +37,49 @@ DATES = ("start_date", "end_date", "logical_date", "updated_at", "queued_at", "c
 
 
 @pytest.fixture(scope="module")
-def filtered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A document with an operation that has more than thirty filters."""
-    filters = "\n".join(
-        f"        - {{name: {date}{ending}, in: query, schema: {{type: string, format: date-time}}}}"
-        for date in DATES
-        for ending in ENDINGS
-    )
-    path = tmp_path_factory.mktemp("runs") / "runs.yaml"
-    path.write_text(FILTERED.replace("FILTERS", filters))
-    return path
+def filtered() -> Operation:
+    """An operation that has more than thirty filters."""
+    names = [f"{date}{ending}" for date in DATES for ending in ENDINGS]
+    lines = [f"        - {{name: {name}, in: query, schema: {{type: string, format: date-time}}}}" for name in names]
+    return load_api(FILTERED.replace("FILTERS", "\n".join(lines))).operation("list_runs")
 
 
-def test_rules_come_before_the_tail_of_filters(filtered: Path) -> None:
-    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=150)
+def test_rules_come_before_the_tail_of_filters_and_what_filters_share_is_written_once(filtered: Operation) -> None:
+    text = signature(filtered, "list_runs", budget=150)
     assert "Pass ~ as the flow to get the runs of all flows." in text
     assert "sorted by id unless order_by is given" in text
     assert "limit=50 ≤100" in text
     assert "is_manual: bool" in text
-
-
-def test_filters_that_differ_in_an_ending_are_folded_into_one_line(filtered: Path) -> None:
-    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=150)
     assert f"\n  {', '.join(DATES)}: each also _gte, _gt, _lte, _lt" in text
-    assert "start_date_gte" not in text
-    assert "start_date: datetime" in text
-
-
-def test_a_description_that_several_parameters_share_is_written_once(filtered: Path) -> None:
-    text = signature(load_api(filtered).operation("list_runs"), "list_runs", budget=200)
+    assert ("start_date_gte" in text, "start_date: datetime" in text) == (False, True)
+    text = signature(filtered, "list_runs", budget=200)
     assert text.count("Regular expressions are not supported") == 1
     assert "name_pattern, kind_pattern: " in text
 
 
-def test_the_documentation_folds_the_same_filters_and_keeps_the_rules(filtered: Path) -> None:
-    text = documentation(load_api(filtered).operation("list_runs"), budget=300)
+def test_the_documentation_folds_the_same_filters_and_keeps_the_rules(filtered: Operation) -> None:
+    text = documentation(filtered, budget=300)
     assert "Pass ~ as the flow" in text
     assert "each also _gte, _gt, _lte, _lt" in text
     assert "is_manual" in text
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "rule"),
     [
-        "Use `~` for all.",
-        "The date must lie in the future.",
-        "Defaults to 50.",
-        "At most 100 ids.",
-        "Leave it out to keep the old value.",
-        "An empty list means no restriction.",
+        ("Use `~` for all.", True),
+        ("The date must lie in the future.", True),
+        ("Defaults to 50.", True),
+        ("At most 100 ids.", True),
+        ("Leave it out to keep the old value.", True),
+        ("An empty list means no restriction.", True),
+        ("You must use an access token with the repo scope.", False),
+        ("Returns the list of pets.", False),
+        ("Requires admin permissions.", False),
     ],
 )
-def test_a_sentence_that_tells_how_to_call_is_a_rule(text: str) -> None:
-    assert is_rule(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["You must use an access token with the repo scope.", "Returns the list of pets.", "Requires admin permissions."],
-)
-def test_sign_in_and_purpose_are_no_rules(text: str) -> None:
-    assert not is_rule(text)
+def test_a_sentence_that_tells_how_to_call_is_a_rule_but_not_sign_in_and_purpose(text: str, rule: bool) -> None:
+    assert is_rule(text) is rule
 
 
 def test_rules_that_do_not_fit_are_counted() -> None:
@@ -123,10 +103,8 @@ Returns:
 
 
 def tools(count: int, trailer: str = TRAILER) -> Api:
-    tool = {
-        f"/t{n}": {"post": {"description": f"Tool {n} opens door {n}.{trailer}", "responses": {}}} for n in range(count)
-    }
-    return load_api({"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": tool})
+    told = [{"description": f"Tool {n} opens door {n}.{trailer}", "responses": {}} for n in range(count)]
+    return api_of({f"/t{n}": {"post": operation} for n, operation in enumerate(told)})
 
 
 def test_sentences_of_most_operations_are_common_and_left_out_of_each() -> None:
@@ -139,13 +117,9 @@ def test_sentences_of_most_operations_are_common_and_left_out_of_each() -> None:
     assert list(filter(is_common_rule, api.common_sentences)) == ["- Every key must be kept."]
 
 
-def test_what_two_operations_share_is_not_common() -> None:
-    assert tools(2).common_sentences == ()
-    assert tools(10, "").common_sentences == ()
-
-
-def test_common_sentences_of_very_many_operations_are_found_in_a_part_of_them() -> None:
+def test_common_sentences_are_found_in_a_part_of_very_many_operations_but_not_in_two() -> None:
     assert "- Returns 400 if the tool fails" in tools(3000).common_sentences
+    assert tools(2).common_sentences == tools(10, "").common_sentences == ()
 
 
 def test_a_list_whose_answer_nobody_describes_has_pages() -> None:

@@ -21,21 +21,15 @@ LOANS = """
         loans: {type: array, items: {$ref: '#/components/schemas/Loan'}}}}}}
     responses: {204: {description: done}}
 """
-READER: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        **{f"habit_{n}": {"type": "string", "maxLength": 50} for n in range(30)},
-        "readerId": {"type": "string"},
-        "name": {"type": "string"},
-        "street": {"type": "string"},
-    },
-}
+TEXT = {"type": "string"}
+HABITS = {f"habit_{n}": {**TEXT, "maxLength": 50} for n in range(30)}
+READER: dict[str, Any] = {"type": "object", "properties": {**HABITS, "readerId": TEXT, "name": TEXT, "street": TEXT}}
 LOAN = {
     "type": "object",
     "properties": {
         "reader": {"$ref": "#/components/schemas/Reader"},
         "days": {"type": "integer"},
-        "shelf": {"type": "string", "enum": ["north", "south"]},
+        "shelf": {**TEXT, "enum": ["north", "south"]},
     },
 }
 
@@ -45,18 +39,14 @@ def function(paths: str, focus: str = "", budget: int = 150, **schemas: Any) -> 
     return signature(operation, operation.name, budget=budget, focus=focus)
 
 
-def test_a_record_inside_of_what_a_body_is_about_has_its_id_and_name_first() -> None:
+def test_a_record_inside_of_a_body_has_its_id_and_name_first_or_what_the_instruction_names_or_all_in_much_room() -> (
+    None
+):
     text = function(LOANS, Loan=LOAN, Reader=READER)
     assert "loans: [{reader: {readerId: str, name: str, habit_0: str" in text
     assert "…}, days: int, shelf: 'north'|'south'}]" in text
     assert "habit_9" not in text
-
-
-def test_a_record_inside_of_a_body_has_the_fields_that_the_instruction_names() -> None:
     assert "reader: {street: str, " in function(LOANS, "Lend it to the street of Ada", Loan=LOAN, Reader=READER)
-
-
-def test_a_record_inside_of_a_body_has_all_its_fields_where_there_is_room() -> None:
     assert "habit_29: str" in function(LOANS, Loan=LOAN, Reader=READER, budget=2500)
 
 
@@ -65,20 +55,13 @@ SHARES = """
   post:
     operationId: share
     parameters:
-      - name: role
-        in: query
-        schema: {type: string}
-        description: "The role. Possible values are: 'none', 'reader', 'writer'."
+      - {name: role, in: query, schema: {type: string},
+         description: "The role. Possible values are: 'none', 'reader', 'writer'."}
       - {name: kind, in: query, schema: {type: string}, description: "The kind, one of `user` or `group`."}
       - {name: mood, in: query, schema: {type: string}, description: "One of: glad, sad, or whatever you feel."}
       - {name: tone, in: query, schema: {type: string}, description: "Valid values are 'low', 'high', and others."}
-      - name: view
-        in: query
-        schema: {type: string}
-        description: |
-          What is seen.
-          - "whole": All of it.
-          - "part": A part of it.
+      - {name: view, in: query, schema: {type: string},
+         description: "What is seen.\\n- \\"whole\\": All of it.\\n- \\"part\\": A part of it."}
     requestBody:
       content: {application/json: {schema: {type: object, properties: {
         place: {type: string, description: 'Allowed values: "here", "there"'}}}}}
@@ -86,15 +69,12 @@ SHARES = """
 """
 
 
-def test_values_that_prose_lists_in_quotes_or_bullets_are_shown_as_values() -> None:
+def test_values_that_prose_lists_in_quotes_or_bullets_are_shown_as_values_and_refuse_nothing() -> None:
     text = function(SHARES)
     assert "role: 'none'|'reader'|'writer', kind: 'user'|'group', mood: str, tone: str, view: 'whole'|'part'" in text
     assert "body: {place: 'here'|'there'}" in text
     assert "Possible values" not in text
     assert "mood: One of: glad, sad, or whatever you feel." in text
-
-
-def test_values_that_prose_lists_refuse_nothing() -> None:
     operation = api_of(yaml.safe_load(SHARES), base_url="http://localhost").operation("share")
     request = build_request(operation, {"query": {"role": "owner"}, "body": {"place": "elsewhere"}})
     assert request.url.endswith("/shares?role=owner")
@@ -106,11 +86,8 @@ MANY = """
     operationId: paint
     summary: Paint
     parameters:
-      - name: colour
-        in: query
-        required: true
-        description: The colour of the wall. Valid values are listed here.
-        schema: {type: string, enum: [VALUES]}
+      - {name: colour, in: query, required: true, schema: {type: string, enum: [VALUES]},
+         description: The colour of the wall. Valid values are listed here.}
     responses: {204: {description: done}}
 """
 

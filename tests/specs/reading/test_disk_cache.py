@@ -42,20 +42,17 @@ def source(tmp_path: Path) -> Path:
 
 
 def everything(api: Api) -> list[Any]:
-    return [
-        api.title,
-        [str(problem) for problem in api.problems],
-        [
-            (item.name, summary_line(item), documentation(item), minimal_arguments(item), item.base_url)
-            for item in api.operations
-        ],
-        [item.name for item in api.search("list things")],
-    ]
+    told = [(it.name, summary_line(it), documentation(it), minimal_arguments(it), it.base_url) for it in api.operations]
+    return [api.title, [*map(str, api.problems)], told, [item.name for item in api.search("list things")]]
 
 
-def test_the_index_on_disk_answers_like_the_document(source: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def test_the_index_on_disk_answers_like_the_document(source: Path, cache: Path) -> None:
     plain = everything(load_api(source))
-    cache = tmp_path / "cache"
     for _ in range(3):
         api = load_api(source, cache=cache)
         assert isinstance(api.document.slices, DiskSlices)
@@ -63,29 +60,22 @@ def test_the_index_on_disk_answers_like_the_document(source: Path, tmp_path: Pat
     assert len(list(cache.glob("*.sqlite"))) == 1
 
 
-def test_an_unchanged_file_is_not_read_again(source: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
+def test_an_unchanged_file_is_not_read_again_and_a_changed_one_is(source: Path, cache: Path) -> None:
     load_api(source, cache=cache)
     (stamp,) = cache.glob("*.stamp")
     line, _ = stamp.read_text().split("\n")
-    other = load_api(
-        json.dumps({"openapi": "3.0.0", "info": {"title": "Other"}, "paths": {}}) + " " * 500_000, cache=cache
-    )
+    empty = json.dumps({"openapi": "3.0.0", "info": {"title": "Other"}, "paths": {}})
+    other = load_api(empty + " " * 500_000, cache=cache)
     assert isinstance(other.document.slices, DiskSlices)
     stamp.write_text(f"{line}\n{other.document.slices.path.name.partition('-')[0]}")
     assert load_api(source, cache=cache).title == "Other"
-
-
-def test_a_changed_file_is_read_again(source: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    load_api(source, cache=cache)
     source.write_text(YAML.replace("Stored", "Change"))
     assert load_api(str(source), cache=cache).title == "Change"
 
 
-def test_the_journal_of_a_file_that_was_replaced_is_not_read(source: Path, tmp_path: Path) -> None:
+def test_the_journal_of_a_file_that_was_replaced_is_not_read(source: Path, cache: Path, tmp_path: Path) -> None:
     """Two processes make the same fresh index at once: one replaces the file of the other, which writes its own."""
-    plain, cache, other = everything(load_api(source)), tmp_path / "cache", tmp_path / "other"
+    plain, other = everything(load_api(source)), tmp_path / "other"
     load_api(source, cache=cache)
     (stored,) = cache.glob("*.sqlite")
     shutil.copy(stored, other)
@@ -100,18 +90,18 @@ def test_the_journal_of_a_file_that_was_replaced_is_not_read(source: Path, tmp_p
     assert isinstance(api.document.slices, DiskSlices)
 
 
-def test_the_search_index_is_kept_and_built_again_if_it_is_damaged(source: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
+def test_an_index_is_kept_and_built_again_if_it_is_damaged(source: Path, cache: Path) -> None:
     found = [item.name for item in load_api(source, cache=cache).search("list things")]
-    (kept,) = cache.glob("*.search")
+    (kept,), (stored,) = cache.glob("*.search"), cache.glob("*.sqlite")
     built = kept.read_bytes()
     kept.write_bytes(built[:-5])
     assert [item.name for item in load_api(source, cache=cache).search("list things")] == found
     assert kept.read_bytes() == built
+    stored.write_bytes(b"damaged" * 100)
+    assert load_api(source, cache=cache).title == "Stored"
 
 
-def test_the_search_index_of_fewer_operations_is_another_one(source: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
+def test_the_search_index_of_fewer_operations_is_another_one(source: Path, cache: Path) -> None:
     whole = load_api(source, cache=cache)
     found = [item.name for item in whole.search("linked")]
     for _ in range(2):
@@ -121,23 +111,12 @@ def test_the_search_index_of_fewer_operations_is_another_one(source: Path, tmp_p
     assert len([*cache.glob("*.search")]) == 2
 
 
-def test_a_damaged_index_is_built_again(source: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    load_api(source, cache=cache)
-    (stored,) = cache.glob("*.sqlite")
-    stored.write_bytes(b"damaged" * 100)
-    assert load_api(source, cache=cache).title == "Stored"
-
-
 def test_a_folder_that_cannot_be_written_is_no_reason_to_fail(source: Path, tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    api = load_api(source, cache=blocked / "cache")
-    assert api.title == "Stored"
+    (tmp_path / "file").write_text("in the way")
+    assert load_api(source, cache=tmp_path / "file" / "cache").title == "Stored"
 
 
-def test_what_is_no_document_leaves_nothing_behind(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
+def test_what_is_no_document_leaves_nothing_behind(cache: Path) -> None:
     with pytest.raises(ValueError, match="no OpenAPI document"):
         load_api("name: package\nversion: '1'\n", cache=cache)
     assert not list(cache.glob("*"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from loopback import Server
-from paths import operation_of
+from paths import openapi, operation_of
 
 from restgpt.specs import Api, BrokenReference, load_api
 from restgpt.specs.docs.documentation import documentation
@@ -25,37 +25,33 @@ def document(**parts: Any) -> Document:
     return Document.from_json(json.dumps({"openapi": "3.1.0", **parts}).encode())
 
 
-def test_a_pointer_into_a_path_is_decoded_twice() -> None:
-    schema = {"type": "integer"}
-    found = document(paths={"/a/{b c}~x": {"get": {"parameters": [{"schema": schema}]}}})
-    assert resolve(found, "#/paths/~1a~1%7Bb%20c%7D~0x/get/parameters/0/schema") == schema
+INTEGER, HERE = {"type": "integer"}, {"$anchor": "here"}
+IN_PATH = "#/paths/~1a~1%7Bb%20c%7D~0x/get/parameters/0/schema"
 
 
-def test_a_key_that_holds_a_percent_sign_is_found_as_it_stands() -> None:
-    found = document(components={"schemas": {"a%20b": {"type": "null"}}})
-    assert resolve(found, "#/components/schemas/a%20b")
+@pytest.mark.parametrize(
+    ("parts", "reference", "found"),
+    [
+        ({"paths": {"/a/{b c}~x": {"get": {"parameters": [{"schema": INTEGER}]}}}}, IN_PATH, INTEGER),
+        ({"components": {"schemas": {"a%20b": INTEGER}}}, "#/components/schemas/a%20b", INTEGER),
+        ({"components": {"schemas": {"A": {"$defs": {"inner": HERE}}}}}, "#here", HERE),
+    ],
+    ids=["decoded twice", "with a percent sign of its own", "an anchor"],
+)
+def test_a_pointer_is_decoded_and_an_anchor_is_found(parts: Any, reference: str, found: Any) -> None:
+    assert resolve(document(**parts), reference) == found
 
 
 def test_a_circle_of_references_ends() -> None:
-    found = document(
-        components={"schemas": {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}}
-    )
+    schemas = {name: {"$ref": f"#/components/schemas/{other}"} for name, other in ("AB", "BA")}
     with pytest.raises(BrokenReference, match="circle"):
-        follow(found, {"$ref": "#/components/schemas/A"})
+        follow(document(components={"schemas": schemas}), {"$ref": "#/components/schemas/A"})
 
 
-def test_a_description_beside_a_reference_overrides() -> None:
+def test_a_description_beside_a_reference_overrides_and_a_bare_name_is_one_of_a_schema() -> None:
     found = document(components={"parameters": {"P": {"name": "p", "description": "theirs"}}})
     node = follow(found, {"$ref": "#/components/parameters/P", "description": "ours"})
     assert node == {"name": "p", "description": "ours"}
-
-
-def test_an_anchor_is_found() -> None:
-    found = document(components={"schemas": {"A": {"$defs": {"inner": {"$anchor": "here", "type": "string"}}}}})
-    assert resolve(found, "#here")["type"] == "string"
-
-
-def test_a_bare_schema_name_is_read_as_a_reference_to_it() -> None:
     found = Document.from_json(b'{"swagger": "2.0", "definitions": {"Pet": {"type": "object"}}}')
     assert follow(found, {"$ref": "Pet"}) == {"type": "object"}
 
@@ -113,34 +109,22 @@ def test_path_items_may_be_references() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    main = {
-        "openapi": "3.0.0",
-        "info": {"title": "t", "version": "1"},
-        "paths": {
-            "/a": {"get": {"parameters": [{"$ref": "parts/limit.yaml#/limit"}], "responses": {}}},
-            "/b": {"get": {"parameters": [{"$ref": "../outside.yaml#/limit"}], "responses": {}}},
-        },
-    }
+    kept = {"/a": "parts/limit.yaml#/limit", "/b": "../outside.yaml#/limit"}
+    paths = {path: {"get": {"parameters": [{"$ref": to}], "responses": {}}} for path, to in kept.items()}
     inner = tmp_path / "inner"
     (inner / "parts").mkdir(parents=True)
-    (inner / "api.json").write_text(json.dumps(main))
-    (inner / "parts" / "limit.yaml").write_text(
-        "limit: {name: limit, in: query, schema: {$ref: '#/size'}}\nsize: {type: integer}"
-    )
+    (inner / "api.json").write_text(json.dumps(openapi(paths, openapi="3.0.0")))
+    limit = "limit: {name: limit, in: query, schema: {$ref: '#/size'}}\nsize: {type: integer}"
+    (inner / "parts" / "limit.yaml").write_text(limit)
     (tmp_path / "outside.yaml").write_text("limit: {name: outside, in: query}")
     return inner
 
 
-def test_external_references_are_off_unless_allowed(folder: Path) -> None:
+def test_external_references_are_off_unless_allowed_and_stay_in_the_folder_with_their_own(folder: Path) -> None:
     api = load_api(folder / "api.json")
     assert api.operations[0].parameters == ()
-    assert (
-        "not read unless allowed: set RESTGPT_ALLOW_EXTERNAL=1, or give --external, or allow_external in apis.yaml"
-        in str(api.problems)
-    )
-
-
-def test_external_references_stay_in_the_folder_and_keep_their_own_references(folder: Path) -> None:
+    ways = "set RESTGPT_ALLOW_EXTERNAL=1, or give --external, or allow_external in apis.yaml"
+    assert f"not read unless allowed: {ways}" in str(api.problems)
     api = load_api(folder / "api.json", allow_external=True)
     limit = api.operations[0].parameters[0]
     assert api.operations[0].json_schema(limit.schema)["$defs"]["size"] == {"type": "integer"}

@@ -147,22 +147,19 @@ def test_large_documents_of_odd_yaml_are_read_in_seconds() -> None:
     assert last["parameters"] == [{"name": "i", "in": "query"}]
 
 
-@pytest.mark.parametrize("before", ["// generated\n", "/* by\n hand */ "])
-def test_json_with_comments_of_javascript_is_read(before: str) -> None:
-    text = '{"openapi": "3.0.0", /* a */ "info": {"title": "http://t // no", "version": "1"}, // b\n "paths": {}}'
-    assert load_api(before + text).title == "http://t // no"
+MARKED = '{"openapi": "3.0.0", /* a */ "info": {"title": "http://t // no", "version": "1"}, // b\n "paths": {}}'
+HASHED = (
+    '{\n  # a comment\n  "openapi": "3.0.0",\n  "info": {"title": "http://t // no", "version": "1"},\n  "paths": {},\n}'
+)
+
+
+@pytest.mark.parametrize("text", [MARKED, f"// generated\n{MARKED}", f"/* by\n hand */ {MARKED}", HASHED])
+def test_json_with_comments_of_javascript_or_yaml_is_read(text: str) -> None:
     assert load_api(text).title == "http://t // no"
 
 
-def test_json_with_comments_is_read_as_yaml() -> None:
-    text = (
-        '{\n  # a comment\n  "openapi": "3.0.0",\n  "info": {"title": "Commented", "version": "1"},\n  "paths": {},\n}'
-    )
-    assert load_api(text).title == "Commented"
-
-
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("source", "named"),
     [
         ("<!DOCTYPE html><html></html>\n", "web page"),
         ("<?xml version='1.0'?>\n<wsdl/>", "XML"),
@@ -177,34 +174,20 @@ def test_json_with_comments_is_read_as_yaml() -> None:
         ("just words\nand more", "not an object"),
         ('{"openapi": "3.0.0", "paths": {\n', "JSON"),
         ("a: [1\nb: 2", "YAML"),
-    ],
-)
-def test_what_is_no_openapi_document_is_named(text: str, named: str) -> None:
-    with pytest.raises(SpecError, match=named):
-        load_api(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
         ('{"openapi": "3.1.0",\n "info": {"title": "x",},\n', "line 2 column"),
         ("openapi: 3.1.0\ninfo:\n  title: x\n paths: {\n", "in line 4, column 2"),
         ("openapi: 3.1.0\ninfo:\n\ttitle: x\n", "in line 3, column 1"),
+        (b"", "empty"),
+        ("http://127.0.0.1:0/openapi.json", "check the address"),
+        ("http://[x/openapi.json", "its URL cannot be read"),
+        ("~nobody-has-this-name/api.json", "cannot read"),
+        ("a\0b", "cannot read"),
+        (Path("absent.yaml"), r"absent\.yaml"),
     ],
 )
-def test_what_cannot_be_read_is_named_by_its_line(text: str, place: str) -> None:
-    with pytest.raises(SpecError, match=place):
-        load_api(text)
-
-
-def test_an_address_where_nothing_answers_is_told_with_a_remedy() -> None:
-    with pytest.raises(SpecError, match="check the address"):
-        load_api("http://127.0.0.1:0/openapi.json")
-
-
-def test_an_empty_document_says_so() -> None:
-    with pytest.raises(SpecError, match="empty"):
-        load_api(b"")
+def test_what_is_no_openapi_document_is_named_with_the_line_or_a_remedy(source: Any, named: str) -> None:
+    with pytest.raises(SpecError, match=named):
+        load_api(source)
 
 
 @pytest.mark.parametrize("source", [None, 5, ["openapi.yaml"]])
@@ -214,40 +197,19 @@ def test_what_cannot_be_a_document_is_named_by_its_kind(source: object, cached: 
         load_api(source, cache=tmp_path if cached else None)  # type: ignore[arg-type]
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"absent\.yaml"):
-        load_api(tmp_path / "absent.yaml")
-
-
-@pytest.mark.parametrize("source", ["~nobody-has-this-name/api.json", "a\0b"])
-def test_an_impossible_path_is_no_document(source: str) -> None:
-    with pytest.raises(SpecError, match="cannot read"):
-        load_api(source)
-
-
 class Pages(Handler):
-    protocol_version = "HTTP/1.0"
+    """Serves one document, and redirects: `/to/ADDRESS` leads to that address; `/@` shows who asked."""
 
-    """Serves one document, and redirects: `/to/ADDRESS` leads to that address."""
+    protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
         if self.path.startswith("/to/"):
-            self.send_response(302)
-            self.send_header("Location", self.path.removeprefix("/to/"))
-            self.end_headers()
-            return
-        found = self.path.startswith("/docs/api.json")
+            return self.answer(b"", 302, Location=self.path.removeprefix("/to/"))
         if self.path.startswith("/@"):
-            # Shows who asked.
-            asked_by = str(self.headers["Authorization"])
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps({**MINIMAL, "info": {"title": asked_by, "version": "1"}}).encode())
-            return
-        body = json.dumps({**MINIMAL, "servers": [{"url": "../v2"}]}).encode() if found else b"no"
-        self.send_response(200 if found else 404)
-        self.end_headers()
-        self.wfile.write(body)
+            return self.answer({**MINIMAL, "info": {"title": str(self.headers["Authorization"]), "version": "1"}})
+        if self.path.startswith("/docs/api.json"):
+            return self.answer({**MINIMAL, "servers": [{"url": "../v2"}]})
+        return self.answer(b"no", 404)
 
 
 @pytest.fixture
@@ -296,8 +258,6 @@ def test_the_time_of_a_download_counts_its_redirects() -> None:
 def test_a_proxy_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with raw_server(drip(DRIPPED["headers"])) as url:
         monkeypatch.setenv("http_proxy", url)
-        monkeypatch.delenv("no_proxy", raising=False)
-        monkeypatch.delenv("NO_PROXY", raising=False)
         with pytest.raises(SpecError, match="it took more than"):
             fetch_url("http://documents.test/openapi.json", seconds=0.3)
 
@@ -309,15 +269,11 @@ def test_a_document_from_an_address_resolves_relative_servers_against_it(site: s
 
 
 @pytest.mark.parametrize(
-    ("version", "more", "path"),
-    [
-        ({"openapi": "3.1.0"}, {}, ""),
-        ({"swagger": "2.0"}, {}, ""),
-        ({"swagger": "2.0"}, {"basePath": "/v1"}, "/v1"),
-    ],
+    ("parts", "path"),
+    [({"openapi": "3.1.0"}, ""), ({"swagger": "2.0"}, ""), ({"swagger": "2.0", "basePath": "/v1"}, "/v1")],
 )
-def test_a_document_from_an_address_that_names_no_server_is_about_its_host(version: Any, more: Any, path: str) -> None:
-    text = json.dumps({**version, **more, "info": {"title": "t"}, "paths": {"/a": {"get": {}}}}).encode()
+def test_a_document_from_an_address_that_names_no_server_is_about_its_host(parts: Any, path: str) -> None:
+    text = json.dumps({**parts, "info": {"title": "t"}, "paths": {"/a": {"get": {}}}}).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n".encode()
     with raw_server(lambda connection: connection.sendall(head + text)) as url:
         assert load_api(f"{url}/docs/api.json").operations[0].base_url == url + path
@@ -347,8 +303,6 @@ def test_a_redirect_to_another_host_is_not_followed(site: str, target: str) -> N
 def test_a_redirect_to_what_cannot_be_read_is_named(site: str) -> None:
     with pytest.raises(SpecError, match="an address that cannot be read"):
         load_api(f"http://{site}/to/http://127.0.0.1:x/y")
-    with pytest.raises(SpecError, match="its URL cannot be read"):
-        load_api("http://[x/openapi.json")
 
 
 def test_only_a_change_to_https_leaves_the_origin() -> None:
@@ -358,15 +312,10 @@ def test_only_a_change_to_https_leaves_the_origin() -> None:
         assert not _is_same_host("https://a.example/x", target)
 
 
-def test_no_secret_of_an_address_is_said(site: str) -> None:
+def test_no_secret_of_an_address_or_of_a_user_is_said(site: str) -> None:
     with pytest.raises(SpecError) as failed:
         load_api(f"http://user:geheim@{site}/absent.json?key=geheim#geheim")
     assert "404" in str(failed.value)
-    assert "geheim" not in str(failed.value)
-
-
-def test_credentials_never_show() -> None:
     api = load_api(MINIMAL, auth={"key": "geheim"})
-    assert "geheim" not in repr(api)
-    assert "geheim" not in repr(api.operations[0])
+    assert "geheim" not in f"{failed.value} {api!r} {api.operations[0]!r}"
     assert api.auth == {"key": "geheim"}

@@ -27,13 +27,9 @@ def test_a_body_parameter_becomes_the_request_body() -> None:
         """,
         definitions={"Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
     )
-    body = api.operations[0].body
+    body, kinds = api.operations[0].body, ["application/json", "application/xml"]
     assert body is not None
-    assert (body.required, body.description, list(body.content)) == (
-        True,
-        "A pet",
-        ["application/json", "application/xml"],
-    )
+    assert (body.required, body.description, list(body.content)) == (True, "A pet", kinds)
     assert minimal_arguments(api.operations[0]) == {"body": {"name": "string"}}
 
 
@@ -61,11 +57,8 @@ def test_a_file_parameter_makes_the_form_multipart() -> None:
     body = read(text, consumes=["application/json"]).operations[0].body
     assert body is not None
     assert body.preferred.media_type == "multipart/form-data"
-    assert body.preferred.schema == {
-        "type": "object",
-        "properties": {"f": {"type": "string", "format": "binary"}},
-        "required": ["f"],
-    }
+    fields = {"f": {"type": "string", "format": "binary"}}
+    assert body.preferred.schema == {"type": "object", "properties": fields, "required": ["f"]}
 
 
 @pytest.mark.parametrize(
@@ -82,16 +75,11 @@ def test_host_base_path_and_schemes_make_the_server(root: dict[str, Any], url: s
 
 
 def test_security_definitions_are_read_as_schemes() -> None:
+    urls = {"authorizationUrl": "https://a", "tokenUrl": "https://t"}
     definitions = {
         "b": {"type": "basic"},
         "k": {"type": "apiKey", "in": "query", "name": "key"},
-        "o": {
-            "type": "oauth2",
-            "flow": "accessCode",
-            "authorizationUrl": "https://a",
-            "tokenUrl": "https://t",
-            "scopes": {"r": ""},
-        },
+        "o": {"type": "oauth2", "flow": "accessCode", **urls, "scopes": {"r": ""}},
     }
     api = read("/a: {get: {security: [{b: []}], responses: {}}}", securityDefinitions=definitions)
     schemes = api.security_schemes

@@ -8,14 +8,10 @@ TREE: Any = {"a": [1, {"b": None}], "c": "x"}
 
 
 def test_every_place_is_found_in_the_order_of_the_value() -> None:
-    assert [(tuple(path), value) for path, value in places_in(TREE)] == [
-        ((), TREE),
-        (("a",), TREE["a"]),
-        (("a", 0), 1),
-        (("a", 1), {"b": None}),
-        (("a", 1, "b"), None),
-        (("c",), "x"),
-    ]
+    paths = [(), ("a",), ("a", 0), ("a", 1), ("a", 1, "b"), ("c",)]
+    values = [TREE, TREE["a"], 1, {"b": None}, None, "x"]
+    assert [(tuple(path), value) for path, value in places_in(TREE)] == [*zip(paths, values, strict=True)]
+    assert [*places_in(5)] == [([], 5)]
 
 
 def test_every_value_is_found_behind_the_one_that_holds_it() -> None:
@@ -23,11 +19,7 @@ def test_every_value_is_found_behind_the_one_that_holds_it() -> None:
     assert found[0] is TREE
     assert len(found) == 6
     assert found.index(TREE["a"]) < found.index(1)
-
-
-def test_a_scalar_is_its_only_value() -> None:
     assert [*values_in("abc")] == ["abc"]
-    assert [*places_in(5)] == [([], 5)]
 
 
 def test_deep_nesting_is_walked() -> None:

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from paths import operation_of
 
-from restgpt.specs import load_api
+from restgpt.specs import Operation
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request import build_request
 
@@ -15,57 +16,42 @@ OF_MAP = {"properties": {"data": {"type": "object", "additionalProperties": {"ty
 MAP_OVERLAY = {"properties": {"data": {"additionalProperties": {"$ref": "#/components/schemas/User"}}}}
 
 
-def document(schema: Any) -> dict[str, Any]:
-    content = {"application/json": {"schema": schema}}
-    operation = {
-        "operationId": "put_users",
-        "requestBody": {"required": True, "content": content},
-        "responses": {"200": {"description": "ok", "content": content}},
-    }
-    return {
-        "openapi": "3.0.3",
-        "info": {"title": "t", "version": "1"},
-        "servers": [{"url": "https://users.example"}],
-        "paths": {"/users": {"put": operation}},
-        "components": {"schemas": {"User": USER, "Envelope": ENVELOPE}},
-    }
+def operation(*members: Any) -> Operation:
+    """An operation whose body and whose answer are all of these members."""
+    content = {"content": {"application/json": {"schema": {"allOf": [*members]}}}}
+    fields = {"requestBody": {"required": True, **content}, "responses": {"200": {"description": "ok", **content}}}
+    return operation_of(fields, "put", schemas={"User": USER, "Envelope": ENVELOPE}, base_url="https://users.example")
 
 
 ORDERS = [[ENVELOPE, OVERLAY], [OVERLAY, ENVELOPE], [{"$ref": "#/components/schemas/Envelope"}, OVERLAY]]
 
 
 @pytest.mark.parametrize("members", ORDERS)
-def test_answers_and_bodies_have_the_fields_of_the_overlay(members: list[Any]) -> None:
-    operation = load_api(document({"allOf": members})).operation("put_users")
-    for shape in (operation.sent, operation.received):
+def test_answers_and_bodies_have_the_fields_of_the_overlay_and_are_checked_by_both(members: list[Any]) -> None:
+    found = operation(*members)
+    for shape in (found.sent, found.received):
         assert shape is not None
         items = shape.fields["data"].items
         assert items is not None
         assert list(items.fields) == ["id", "name"]
         assert "more" in shape.fields
-
-
-@pytest.mark.parametrize("members", ORDERS)
-def test_a_body_is_checked_by_both(members: list[Any]) -> None:
-    operation = load_api(document({"allOf": members})).operation("put_users")
-    build_request(operation, {"body": {"data": [{"id": 1}]}})
+    build_request(found, {"body": {"data": [{"id": 1}]}})
     for wrong in ({"data": [{"name": "Ann"}]}, {"data": [{"id": "x"}]}, {"data": {}}):
         with pytest.raises(ArgumentError):
-            build_request(operation, {"body": wrong})
+            build_request(found, {"body": wrong})
 
 
 def test_the_values_of_a_map_are_combined_too() -> None:
-    received = load_api(document({"allOf": [OF_MAP, MAP_OVERLAY]})).operation("put_users").received
+    received = operation(OF_MAP, MAP_OVERLAY).received
     assert received is not None
-    assert received.fields["data"].flat["additionalProperties"] == {
-        "allOf": [{"type": "object"}, {"$ref": "#/components/schemas/User"}]
-    }
+    both = {"allOf": [{"type": "object"}, {"$ref": "#/components/schemas/User"}]}
+    assert received.fields["data"].flat["additionalProperties"] == both
 
 
 def test_three_levels_are_combined() -> None:
     inner = {"properties": {"page": {"properties": {"data": {"type": "array", "items": {"type": "object"}}}}}}
     over = {"properties": {"page": {"properties": {"data": {"items": {"$ref": "#/components/schemas/User"}}}}}}
-    received = load_api(document({"allOf": [inner, over]})).operation("put_users").received
+    received = operation(inner, over).received
     assert received is not None
     items = received.fields["page"].fields["data"].items
     assert items is not None

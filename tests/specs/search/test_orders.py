@@ -59,15 +59,7 @@ def names(api: Api, text: str) -> list[str]:
         ("send an invoice", "email-invoice"),
         ("upload a photo", "post-photo"),
         ("list invoices", "list-invoices"),
-    ],
-)
-def test_a_verb_and_a_noun_find_what_does_it_first(hotel: Api, text: str, name: str) -> None:
-    assert names(hotel, text)[0] == name
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
+        # Words of business, which documents call otherwise
         ("make a reservation", "create-booking"),
         ("void my reservation", "delete-booking"),
         ("relocate an appointment", "move-booking"),
@@ -77,34 +69,31 @@ def test_a_verb_and_a_noun_find_what_does_it_first(hotel: Api, text: str, name: 
         ("list the clients", "list-customers"),
     ],
 )
-def test_words_of_business_find_what_documents_call_otherwise(hotel: Api, text: str, name: str) -> None:
+def test_a_verb_and_a_noun_find_what_does_it_first(hotel: Api, text: str, name: str) -> None:
     assert names(hotel, text)[0] == name
 
 
-def test_a_precise_query_lists_few_operations(hotel: Api) -> None:
-    assert names(hotel, "upload a photo")[0] == "post-photo"
+def test_a_precise_query_lists_few_operations_and_a_vague_one_all_that_tie(hotel: Api) -> None:
     assert len(names(hotel, "upload a photo")) < 4
     assert len(names(hotel, "send an invoice")) < 5
-
-
-def test_a_vague_query_lists_all_that_tie() -> None:
-    api = read(
-        "\n".join(f"/{kind}s: {{get: {{summary: Show {kind}s of a lamp, responses: {{}}}}}}" for kind in "abcdefgh")
-    )
-    assert len(names(api, "lamp")) == 8
-
-
-@pytest.mark.parametrize("text", ["book a room", "delete songs from a playlist", "open tasks of a person"])
-def test_a_verb_with_nouns_is_bare(text: str) -> None:
-    assert read_query(text).is_bare
+    lamps = [f"/{kind}s: {{get: {{summary: Show {kind}s of a lamp, responses: {{}}}}}}" for kind in "abcdefgh"]
+    assert len(names(read("\n".join(lamps)), "lamp")) == 8
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Which rooms are free?", "give me a room", "book the room of Ana", "book a room. Then pay the bill of the guest"],
+    ("text", "bare"),
+    [
+        ("book a room", True),
+        ("delete songs from a playlist", True),
+        ("open tasks of a person", True),
+        ("Which rooms are free?", False),
+        ("give me a room", False),
+        ("book the room of Ana", False),
+        ("book a room. Then pay the bill of the guest", False),
+    ],
 )
-def test_a_sentence_is_not_bare(text: str) -> None:
-    assert not read_query(text).is_bare
+def test_a_verb_with_nouns_is_bare_and_a_sentence_is_not(text: str, bare: bool) -> None:
+    assert read_query(text).is_bare is bare
 
 
 @pytest.mark.parametrize(
@@ -114,15 +103,12 @@ def test_a_sentence_is_not_bare(text: str) -> None:
         ("createProjectMember", Act("creat", "member")),
         ("could you please cancel my order 7", Act("cancel", "order")),
         ("sign up a customer", Act("sign up", "custom")),
+        ("add Petra to the group", Act("add", "")),
         ("", Act("", "")),
     ],
 )
-def test_an_order_is_a_verb_and_what_it_acts_on(text: str, act: Act) -> None:
-    assert act_of(text) == act
-
-
-def test_a_name_is_not_what_an_order_acts_on() -> None:
-    assert act_of("add Petra to the group", ["petra"]) == Act("add", "")
+def test_an_order_is_a_verb_and_what_it_acts_on_which_is_no_name(text: str, act: Act) -> None:
+    assert act_of(text, ["petra"]) == act
 
 
 def test_a_path_says_what_an_operation_does() -> None:

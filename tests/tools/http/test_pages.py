@@ -82,9 +82,10 @@ def test_undeclared_values_of_a_next_address_reach_the_query_escaped() -> None:
     assert build_request(found, result).url == "http://127.0.0.1:1/base/things/1?$skiptoken=a%26b%23"
 
 
-def test_credentials_in_a_next_address_are_left_out() -> None:
-    address = "/base/things/a%2Fb?page=2&subscription=k&api_key=[redacted]&token=t"
-    assert following(operation("page"), reply({"next": address})) == {"query": {"page": "2"}}
+def test_credentials_in_a_next_address_are_left_out_and_unchanged_arguments_keep_their_values() -> None:
+    address = "/base/things/a%2Fb?size=5&page=2&subscription=k&api_key=[redacted]&token=t"
+    found = following(operation("page", "size"), reply({"next": address}), page=1, size=5)
+    assert found == {"query": {"page": "2", "size": 5}}
 
 
 def test_a_declared_cursor_with_the_name_of_a_secret_is_followed() -> None:
@@ -97,12 +98,6 @@ def test_a_declared_cursor_with_the_name_of_a_secret_is_followed() -> None:
     }
     # Without the cursor, the next page would be the first one again.
     assert following(operation("_limit"), reply([1], **{"next-page": address})) is None
-
-
-def test_unchanged_arguments_keep_their_values() -> None:
-    address = "/base/things/a%2Fb?size=5&page=2"
-    found = following(operation("page", "size"), reply({"next": address}), page=1, size=5)
-    assert found == {"query": {"page": "2", "size": 5}}
 
 
 GIVEN = {"account": "me", "q": "a b", "page": 1, "limit": 5}
@@ -146,18 +141,6 @@ def test_what_a_next_address_adds_is_sent_with_it(added: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        {"link": [{"relation": "self", "url": "?page=1"}, {"relation": "next", "url": "?page=2"}], "entry": [{}]},
-        {"links": [{"rel": ["next"], "href": "?page=2"}], "items": [{}]},
-        {"_links": {"next": {"href": "?page=2{&sort,filter*}", "templated": True}}, "items": [{}]},
-    ],
-)
-def test_links_of_hypermedia_are_followed(value: Any) -> None:
-    assert following(operation("page"), reply(value), page=1) == {"query": {"page": "2"}}
-
-
-@pytest.mark.parametrize(
     ("name", "header", "text", "sent"),
     [
         ("continuationToken", "x-ms-continuationtoken", "n", "n"),
@@ -177,25 +160,11 @@ def test_a_header_of_the_answer_leads_to_the_next_page(name: str, header: str, t
 
 
 def test_the_parts_of_a_cursor_in_headers_go_into_the_parameters_that_have_their_names() -> None:
-    names = ("NextPartitionKey", "NextRowKey", "filter")
-    both = {"x-ms-continuation-NextPartitionKey": "1!8!a=", "x-ms-continuation-NextRowKey": "b"}
-    found = following(operation(*names), reply({"value": [1]}, **both), filter="f", NextRowKey="old")
-    assert found == {"query": {"NextPartitionKey": "1!8!a=", "NextRowKey": "b", "filter": "f"}}
-    del both["x-ms-continuation-NextRowKey"]
-    found = following(operation(*names), reply({"value": [1]}, **both), NextRowKey="old")
-    assert found == {"query": {"NextPartitionKey": "1!8!a="}}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sent"),
-    [
-        ("startIndex", {"totalResults": 3, "startIndex": 1, "itemsPerPage": 1, "Resources": [1]}, 2),
-        ("startIndex", {"total": 3, "startIndex": 0, "items": [1]}, 1),
-        ("$skip", {"@odata.count": 2, "value": [1]}, 1),
-    ],
-)
-def test_the_base_of_an_offset_is_read_from_the_answer(name: str, value: Any, sent: int) -> None:
-    assert following(operation(name), reply(value)) == {"query": {name: sent}}
+    found = operation("NextPartitionKey", "NextRowKey", "filter")
+    one, two = {"x-ms-continuation-NextPartitionKey": "1!8!a="}, {"x-ms-continuation-NextRowKey": "b"}
+    sent = {"NextPartitionKey": "1!8!a=", "NextRowKey": "b", "filter": "f"}
+    assert following(found, reply([1], **one, **two), filter="f", NextRowKey="old") == {"query": sent}
+    assert following(found, reply([1], **one), NextRowKey="old") == {"query": {"NextPartitionKey": "1!8!a="}}
 
 
 def test_a_token_may_be_sent_as_a_header() -> None:
@@ -356,6 +325,10 @@ def test_a_next_address_in_a_header_that_leads_elsewhere_is_noticed(address: str
     assert "another server or path" in unfollowed(operation("page"), {"path": {"id": "1"}}, answer)
 
 
+NEXT = {"relation": "next", "url": "?page=2"}
+SCIM = {"totalResults": 3, "startIndex": 1, "itemsPerPage": 1, "Resources": [1]}
+
+
 @pytest.mark.parametrize(
     ("names", "query", "value", "expected"),
     [
@@ -371,18 +344,30 @@ def test_a_next_address_in_a_header_that_leads_elsewhere_is_noticed(address: str
         (["iterator"], {}, {"data": [{"id": "z"}], "has_more": True}, {"iterator": "z"}),
         (["iterator", "limit"], {"limit": 1}, [{"id": "z", "cursor": "n"}], {"limit": 1, "iterator": "n"}),
         (["offset"], {}, {"items": [1, 2], "total": 5}, {"offset": 2}),
+        (["offset"], {}, {"facets": [{"name": "a"}] * 9, "items": [1, 2], "total": 9}, {"offset": 2}),
         (["offset"], {"offset": 2}, {"tracks": {"items": [1, 2], "total": 5}}, {"offset": 4}),
         (["offset", "limit"], {"limit": 2}, [1, 2], {"limit": 2, "offset": 2}),
         (["startIndex"], {}, {"Services": [1, 2], "totalResults": 5}, {"startIndex": 3}),
+        (["startIndex"], {}, SCIM, {"startIndex": 2}),
+        (["startIndex"], {}, {"total": 3, "startIndex": 0, "items": [1]}, {"startIndex": 1}),
+        (["$skip"], {}, {"@odata.count": 2, "value": [1]}, {"$skip": 1}),
         (["page"], {}, {"page": 1, "total_pages": 4, "results": [1]}, {"page": 2}),
         (["page"], {"page": 3}, {"total_pages": 4, "results": [1]}, {"page": 4}),
         (["page", "per_page"], {"per_page": 2}, [1, 2], {"per_page": 2, "page": 1}),
         (["page"], {}, {"results": [1], "next_page": 2}, {"page": 2}),
         (["page"], {}, {"results": [1], "hasMore": True}, {"page": 1}),
+        (["page"], {"page": 1}, {"link": [{"relation": "self", "url": "?page=1"}, NEXT]}, {"page": "2"}),
+        (["page"], {"page": 1}, {"links": [{"rel": ["next"], "href": "?page=2"}], "items": [{}]}, {"page": "2"}),
+        (["page"], {}, {"_links": {"next": {"href": "?page=2{&sort,filter*}", "templated": True}}}, {"page": "2"}),
     ],
 )
-def test_cursors_offsets_and_page_numbers_are_found(names: list[str], query: Any, value: Any, expected: Any) -> None:
+def test_cursors_offsets_page_numbers_and_links_of_hypermedia_are_found(
+    names: list[str], query: Any, value: Any, expected: Any
+) -> None:
     assert following(operation(*names), reply(value), **query) == {"query": expected}
+
+
+DATED = ["account", "after"], {"after": "2024-05-01"}
 
 
 @pytest.mark.parametrize(
@@ -403,9 +388,12 @@ def test_cursors_offsets_and_page_numbers_are_found(names: list[str], query: Any
         ([], {}, {"items": [1], "next_cursor": "n"}),
         (["page"], {}, "text"),
         (["page"], {}, None),
+        (*DATED, {"items": [1], "next_cursor": "1999"}),
+        (*DATED, {"items": [1], "after": "1999-01-01"}),
+        (*DATED, {"items": [1], "next": "other"}),
     ],
 )
-def test_the_end_is_seen(names: list[str], query: Any, value: Any) -> None:
+def test_the_end_is_seen_and_no_cursor_replaces_a_date(names: list[str], query: Any, value: Any) -> None:
     assert following(operation(*names), reply(value), **query) is None
 
 
@@ -438,6 +426,11 @@ CURSOR = {"type": "object", "properties": {"cursor": {"type": "string"}}}
 PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number": {"type": "integer"}}}
 
 
+JIRA = {"issues": [{}], "nextPageToken": "t", "isLast": False}
+HITS = {"hits": {"total": {"value": 3, "relation": "eq"}, "hits": [{}]}}
+SECOND = {"pagination": {"size": 1, "number": 1}}
+
+
 @pytest.mark.parametrize(
     ("fields", "body", "value", "following"),
     [
@@ -449,56 +442,21 @@ PAGING = {"type": "object", "properties": {"size": {"type": "integer"}, "number"
         # Prefect's paginate
         ({"limit": NULLABLE, "page": "integer"}, {}, {"results": [{}], "page": 1, "pages": 3}, {"page": 2}),
         # Elasticsearch
-        (
-            ELASTIC,
-            {"size": 1},
-            {"hits": {"total": {"value": 3, "relation": "eq"}, "hits": [{}]}},
-            {"size": 1, "from": 1},
-        ),
+        (ELASTIC, {"size": 1}, HITS, {"size": 1, "from": 1}),
         # HubSpot, Jira
         ({"after": "string"}, {}, {"results": [{}], "paging": {"next": {"after": "20"}}}, {"after": "20"}),
-        (
-            {"nextPageToken": "string"},
-            {},
-            {"issues": [{}], "nextPageToken": "t", "isLast": False},
-            {"nextPageToken": "t"},
-        ),
+        ({"nextPageToken": "string"}, {}, JIRA, {"nextPageToken": "t"}),
         # An object for paging
-        (
-            {"pagination": PAGING, "filter": "object"},
-            SIZED,
-            {"data": [{}], "meta": {"total": 5}},
-            {"pagination": {"size": 1, "number": 1}},
-        ),
+        ({"pagination": PAGING, "filter": "object"}, SIZED, {"data": [{}], "meta": {"total": 5}}, SECOND),
         ({"page": CURSOR}, {}, {"data": [{}], "after": "x"}, {"page": {"cursor": "x"}}),
         # A field that the document does not have, but the request does
         ({}, {"limit": 2, "offset": 0}, [{}, {}], {"limit": 2, "offset": 2}),
+        # A number that no page has
+        ({"page": "integer"}, {}, {"items": [1], "page": -100, "total_pages": 9}, {"page": 1}),
     ],
 )
 def test_a_field_of_the_body_leads_to_the_next_page(fields: Any, body: Any, value: Any, following: Any) -> None:
     assert following_body(post(**fields), value, body) == following
-
-
-@pytest.mark.parametrize(
-    ("fields", "body", "value"),
-    [
-        # Ends
-        ({"start_cursor": "string"}, {}, {"results": [{}], "next_cursor": None, "has_more": False}),
-        ({"limit": "integer", "offset": "integer"}, {"limit": 3}, [{}, {}]),
-        ({"offset": "integer"}, {}, [{}, {}]),
-        ({"page": "integer"}, {"page": 3}, {"results": [{}], "pages": 3}),
-        ({"from": "integer", "size": "integer"}, {"size": 2}, {"hits": {"total": {"value": 1}, "hits": [{}]}}),
-        # Fields of other meanings
-        ({"from": "string"}, {"from": "2024-01-01"}, {"items": [{}], "total": 9}),
-        ({"start": {"type": "string", "format": "date"}}, {}, {"items": [{}], "total": 9}),
-        ({"first": "string"}, {"first": "Ann"}, {"items": [{}], "total": 9}),
-        ({"token": "string"}, {"token": "secret"}, {"items": [{}], "next_token": "other"}),
-        ({"name": "string"}, {"name": "Ann"}, {"items": [{}], "name": "Bob", "next_cursor": "c"}),
-        ({"page": {"type": "string"}}, {"page": "Home"}, {"items": [{}], "total_pages": 9}),
-    ],
-)
-def test_a_list_by_post_that_has_ended_or_names_no_page_has_no_next_one(fields: Any, body: Any, value: Any) -> None:
-    assert following_body(post(**fields), value, body) is None
 
 
 @pytest.mark.parametrize("address", ["?page=2&user_id=9&purge=true&_method=DELETE", "?page=2"])
@@ -520,20 +478,32 @@ def test_a_default_that_is_no_usable_number_counts_as_none(default: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("fields", "value", "following"),
+    ("fields", "body", "value"),
     [
-        ({"cursor": "string"}, {"items": [1], "next_cursor": "x" * 100_000}, None),
-        ({"cursor": "string"}, {"items": [1], "next_cursor": {"$ne": 1}}, None),
-        ({"page": "integer"}, {"items": [1], "next_page": -5}, None),
-        ({"page": "integer"}, {"items": [1], "page": -100, "total_pages": 9}, {"page": 1}),
+        # Ends
+        ({"start_cursor": "string"}, {}, {"results": [{}], "next_cursor": None, "has_more": False}),
+        ({"limit": "integer", "offset": "integer"}, {"limit": 3}, [{}, {}]),
+        ({"offset": "integer"}, {}, [{}, {}]),
+        ({"page": "integer"}, {"page": 3}, {"results": [{}], "pages": 3}),
+        ({"from": "integer", "size": "integer"}, {"size": 2}, {"hits": {"total": {"value": 1}, "hits": [{}]}}),
+        # Fields of other meanings
+        ({"from": "string"}, {"from": "2024-01-01"}, {"items": [{}], "total": 9}),
+        ({"start": {"type": "string", "format": "date"}}, {}, {"items": [{}], "total": 9}),
+        ({"first": "string"}, {"first": "Ann"}, {"items": [{}], "total": 9}),
+        ({"token": "string"}, {"token": "secret"}, {"items": [{}], "next_token": "other"}),
+        ({"name": "string"}, {"name": "Ann"}, {"items": [{}], "name": "Bob", "next_cursor": "c"}),
+        ({"page": {"type": "string"}}, {"page": "Home"}, {"items": [{}], "total_pages": 9}),
+        # Values that are no page
+        ({"cursor": "string"}, {}, {"items": [1], "next_cursor": "x" * 100_000}),
+        ({"cursor": "string"}, {}, {"items": [1], "next_cursor": {"$ne": 1}}),
+        ({"page": "integer"}, {}, {"items": [1], "next_page": -5}),
     ],
 )
-def test_values_of_an_answer_that_lead_to_no_page_are_not_sent(fields: Any, value: Any, following: Any) -> None:
-    assert following_body(post(**fields), value, {}) == following
+def test_a_list_by_post_that_has_ended_or_names_no_page_has_no_next_one(fields: Any, body: Any, value: Any) -> None:
+    assert following_body(post(**fields), value, body) is None
 
 
-def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
-    found = operation("page")
+def test_following_ends_at_the_budget_or_an_error() -> None:
     first = reply({"page": 1, "total_pages": 99, "results": [1]})
     sent: list[Any] = []
 
@@ -542,12 +512,10 @@ def test_following_ends_at_the_budget_an_error_or_a_circle() -> None:
         page = {"page": sent[-1], "total_pages": 99, "results": [sent[-1]]}
         return reply(page, status=500 if sent[-1] == 4 else 200)
 
-    given = {"path": {"id": "1"}}
-    assert len(list(PageWalk(send, found, given, first, most=3))) == 3
-    assert sent == [2, 3]
-    sent.clear()
-    assert len(list(PageWalk(send, found, given, first, most=9))) == 3
-    assert sent == [2, 3, 4]
+    for most, pages in ((3, [2, 3]), (9, [2, 3, 4])):
+        sent.clear()
+        assert len(list(PageWalk(send, operation("page"), {"path": {"id": "1"}}, first, most=most))) == 3
+        assert sent == pages
 
 
 @pytest.mark.parametrize("page", [[{"id": 1}], {"results": [{"id": 1}], "facets": ["a"]}])
@@ -555,13 +523,6 @@ def test_following_ends_where_a_server_sends_the_page_before_again(page: Any) ->
     found, first = operation("page", "per_page"), reply(page)
     given = {"path": {"id": "1"}, "query": {"per_page": 1}}
     assert list(PageWalk(lambda _: reply(page), found, given, first)) == [first]
-
-
-def test_a_longer_list_beside_the_items_does_not_move_the_next_page() -> None:
-    facets = [{"name": str(number)} for number in range(9)]
-    assert following(operation("offset"), reply({"facets": facets, "items": [1, 2], "total": 9})) == {
-        "query": {"offset": 2}
-    }
 
 
 @pytest.mark.parametrize(
@@ -591,11 +552,6 @@ def test_spaces_in_a_link_header_take_little_time() -> None:
     started = time.process_time()
     assert next_link({"link": f"<a>;rel={' ' * 60_000}x"}) == ""
     assert time.process_time() - started < 10
-
-
-@pytest.mark.parametrize("answer", [{"next_cursor": "1999"}, {"after": "1999-01-01"}, {"next": "other"}])
-def test_no_cursor_replaces_a_date_of_the_first_page(answer: dict[str, str]) -> None:
-    assert following(operation("account", "after"), reply({**answer, "items": [1]}), after="2024-05-01") is None
 
 
 @pytest.mark.parametrize(("start", "end"), [("from", "to"), ("start", "end")])
