@@ -178,7 +178,7 @@ REQUIRE ?= langgraph kinto
 
 .PHONY: real
 real: $(READY) $(KINTO) ## carry out tasks on real servers on loopback with recorded model replies (REQUIRE: not to be skipped)
-	$(BIN)/python -m lab.real --phrases $(REQUIRE:%=--require %)
+	$(BIN)/python -m lab.real $(REQUIRE:%=--require %)
 
 .PHONY: lint
 lint: $(READY) ## check format, lint, types, import contracts and spelling

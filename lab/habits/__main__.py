@@ -6,12 +6,11 @@ with a model that repeats its first reply for ever, which no prompt mends: it mu
 """
 
 import argparse
-import json
 import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,8 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from lab.habits.habit import Habit, HabitModel, Task, program
-from lab.habits.programs import PROGRAMS
+from lab.habits.habit import Habit, HabitModel, Task, program, programs
 from lab.habits.replies import REPLIES
 from lab.kit.table import markdown
 from restgpt.graph.build import build_graph
@@ -29,7 +27,7 @@ from restgpt.tools.errors import RestgptError
 from restgpt_bench.worlds import open_world, served_api
 from restgpt_bench.worlds.server import serve
 
-HABITS = (*REPLIES, *PROGRAMS)
+HABITS = (*REPLIES, *programs())
 
 MOST_MORE = 2
 """A habit is recovered from if it costs at most so many model calls more than a clean run."""
@@ -62,10 +60,6 @@ class Outcome:
     def recovered(self) -> bool:
         """Whether the task was done at a bounded cost."""
         return self.done and self.more <= MOST_MORE and not self.wrong
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome as plain JSON."""
-        return {**asdict(self), "recovered": self.recovered}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +120,6 @@ def _run(habit: Habit, *, is_steady: bool = False) -> _Ran:
         return _Ran(model.calls, answer, server.world.dump(), made, end)
 
 
-def chosen(only: Sequence[str]) -> list[Habit]:
-    """Return the habits whose names hold one of the words; all without words."""
-    return [habit for habit in HABITS if not only or any(word in habit.name for word in only)]
-
-
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """The outcomes as a Markdown table."""
     rows = [
@@ -169,18 +158,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the habits; 1 if a change was wrong, or a habit remains or ends in a claim that was not known."""
     parser = argparse.ArgumentParser(prog="python -m lab.habits", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only habits with one of these words")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     try:
-        outcomes = [measure(habit) for habit in chosen(given.only)]
+        chosen = [item for item in HABITS if not given.only or any(word in item.name for word in given.only)]
+        outcomes = [measure(habit) for habit in chosen]
     finally:
         logging.disable(logging.NOTSET)
     found = summary(outcomes)
-    if given.json:
-        print(json.dumps({**found, "outcomes": [item.to_json() for item in outcomes]}, indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(report(outcomes)))
+    print("\n".join(report(outcomes)))
     unknown = set(found["not recovered"]) - KNOWN.keys() or set(found["claims"])
     return 1 if found["wrong changes"] or unknown else 0
 

@@ -2,9 +2,12 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
 from langchain_core.messages import BaseMessage
 from pydantic import PrivateAttr
 
@@ -43,6 +46,9 @@ ADD = Task(
 )
 
 
+TASKS = {"count": COUNT, "total": TOTAL, "name": NAME, "hours": HOURS, "add": ADD}
+
+
 @dataclass(frozen=True, slots=True)
 class Habit:
     """One habit: what the model replies in place of a clean reply, on a task.
@@ -66,6 +72,17 @@ def program(code: str) -> dict[str, Any]:
 def in_text(code: str) -> str:
     """Return the clean reply with a program as JSON text."""
     return json.dumps(program(code))
+
+
+def programs() -> list[Habit]:
+    """Return the habits about the program."""
+    found = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
+    return [_written(name, **given) for name, given in found.items()]
+
+
+def _written(name: str, task: str, code: str, clue: str = ".", again: Sequence[str] = ()) -> Habit:
+    wanted = TASKS[task]
+    return Habit(name, wanted, program(code.replace("$code", wanted.code)), clue, tuple(map(program, again)))
 
 
 class HabitModel(ScriptedChatModel):

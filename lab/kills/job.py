@@ -5,11 +5,13 @@ other change of it, so a change that the world's log has twice was made twice. T
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from langchain_core.messages import BaseMessage
 
 from lab.kit.errand import DONE, TRIES, UNDONE
@@ -22,109 +24,6 @@ FEWEST, MOST = 3, 10
 
 STAMP = 'f"Made {datetime.datetime.now().isoformat()} lot {random.randrange(10**9)}"'
 """A text that differs in each run of a program, unless its clock and its random numbers are fixed."""
-
-SURE = '''\
-import datetime
-import random
-
-def sure(change, look):
-    """Make a change; after an error, look whether it was made."""
-    try:
-        return change()
-    except ApiError:
-        found = look()
-        if not found:
-            raise
-        return found
-'''
-
-SPOTIFY = (
-    SURE
-    + """
-me = get_my_profile()["id"]
-
-def named(name):
-    return next((item for item in rows(list_my_playlists(limit=50)) if item["name"] == name), None)
-
-def make(name):
-    return sure(lambda: create_playlist(user_id=me, body={"name": name}), lambda: named(name))
-
-def uris_of(playlist):
-    return [item["track"]["uri"] for item in rows(list_playlist_items(playlist_id=playlist, limit=50))]
-
-def add(playlist, uri):
-    sure(lambda: add_playlist_items(playlist_id=playlist, body={"uris": [uri]}), lambda: uri in uris_of(playlist))
-
-def take_out(playlist, uri):
-    sure(
-        lambda: remove_playlist_items(playlist_id=playlist, body={"tracks": [{"uri": uri}]}),
-        lambda: uri not in uris_of(playlist),
-    )
-
-def describe(playlist, text):
-    sure(
-        lambda: change_playlist_details(playlist_id=playlist, body={"description": text}),
-        lambda: get_playlist(playlist_id=playlist)["description"] == text,
-    )
-
-def saved():
-    return [item["track"]["id"] for item in rows(list_saved_tracks(limit=50, pages=20))]
-
-def followed():
-    return [item["id"] for item in list_followed_artists(type="artist", limit=50)["artists"]["items"]]
-
-def save(track):
-    sure(lambda: save_tracks(ids=[track]), lambda: track in saved())
-
-def drop(track):
-    sure(lambda: remove_saved_tracks(ids=[track]), lambda: track not in saved())
-
-def follow_one(artist):
-    sure(lambda: follow(type="artist", ids=[artist]), lambda: artist in followed())
-"""
-)
-
-BOARD = (
-    SURE
-    + """
-def project_named(name):
-    return next((item for item in rows(list_projects()) if item["name"] == name), None)
-
-def project(name):
-    return sure(lambda: create_project(body={"name": name}), lambda: project_named(name))
-
-def tasks_of(number):
-    return rows(list_project_tasks(project_id=number, pages=20))
-
-def task(number, title):
-    return sure(
-        lambda: create_task(project_id=number, body={"title": title}),
-        lambda: next((item for item in tasks_of(number) if item["title"] == title), None),
-    )
-
-def change(number, **fields):
-    sure(
-        lambda: update_task(task_id=number, body=fields),
-        lambda: all(get_task(task_id=number).get(name) == value for name, value in fields.items()),
-    )
-
-def owned(number, owner):
-    sure(
-        lambda: update_project(project_id=number, body={"owner": owner}),
-        lambda: get_project(project_id=number)["owner"] == owner,
-    )
-
-def is_gone(number):
-    try:
-        get_task(task_id=number)
-    except ApiError as error:
-        return error.status == 404
-    return False
-
-def delete(number):
-    sure(lambda: delete_task(task_id=number), lambda: is_gone(number))
-"""
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +59,47 @@ class JobModel(TaskModel[Job]):
         return {"thought": "", "decision": "program", "text": task().code}
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a job: `code` and `words` are templates, for some things of a pool, `one` of another, and new names.
+
+    It makes `fixed` changes and `each` for each thing, with `least` in all. `more` is added where there is room for it.
+    """
+
+    code: str
+    words: str
+    least: int = 0
+    pool: str = ""
+    one: str = ""
+    count: tuple[int, int] = (0, 0)
+    fixed: int = 0
+    each: int = 1
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def drawn(self, draft: "_Draft", room: int) -> None:
+        """Add the part to a job that may have so many further changes."""
+        place = draft.pools[self.one].pop() if self.one else ""
+        low, high = self.count
+        count = min((room - self.fixed) // self.each, low if low == high else draft.chance.randint(low, high))
+        things = [draft.pools[self.pool].pop() for _ in range(count)] if self.pool else []
+        names = [f"Job {draft.number} part {10 * draft.parts + part}" for part in range(count + 1)]
+        lists = {"all": things, "named": names[:count], "titled": names[1:]}
+        given = {name: ", ".join(map(str, found)) for name, found in lists.items()}
+        given |= {"things": str(things), "names": str(names[:count]), "titles": str(names[1:]), "count": str(count)}
+        given |= {"place": str(place), "name": names[0], "first": str([*things, ""][0])}
+        changes, added = self.fixed + self.each * count, [self]
+        if self.more and changes + self.more["fixed"] <= room:
+            changes += self.more["fixed"]
+            added.append(Part(**self.more))
+        draft.lines += [part.code.format(**given).replace("$stamp", STAMP) for part in added]
+        draft.words += [part.words.format(**given) for part in added]
+        draft.changes += changes
+        draft.parts += 1
+
+
 @dataclass(slots=True)
 class _Draft:
-    """A job in the making: what it may still use, and its lines, words and changes so far."""
+    """A job in the making: what it may still use, and its lines, words, changes and parts so far."""
 
     number: int
     chance: random.Random
@@ -170,118 +107,19 @@ class _Draft:
     lines: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     changes: int = 0
-
-    def draw(self, pool: str, count: int) -> list[Any]:
-        """Return some things of a pool, which no later part of the job gets."""
-        return [self.pools[pool].pop() for _ in range(count)]
-
-    def names(self, count: int) -> list[str]:
-        """Return new names."""
-        first = len(self.words) * 10
-        return [f"Job {self.number} part {first + part}" for part in range(count)]
-
-    def add(self, code: str, words: str, changes: int) -> None:
-        """Add a part."""
-        self.lines.append(code)
-        self.words.append(words)
-        self.changes += changes
+    parts: int = 0
 
 
-def _playlist(draft: _Draft, room: int) -> None:
-    """Add a playlist whose items come one after the other."""
-    uris, [name] = draft.draw("uris", min(room - 1, draft.chance.randint(2, 4))), draft.names(1)
-    code = f"playlist = make({name!r})['id']\nfor uri in {uris}:\n    add(playlist, uri)"
-    words = f"Make the playlist {name!r} of {', '.join(uris)}."
-    if len(uris) + 3 <= room:
-        code += f"\ndescribe(playlist, {STAMP})\ntake_out(playlist, {uris[0]!r})"
-        draft.add(code, f"{words} Describe it and take {uris[0]} out.", len(uris) + 3)
-    else:
-        draft.add(code, words, len(uris) + 1)
+@cache
+def _made_of(world: str) -> tuple[str, list[Part]]:
+    """Return the library of a world's programs, and the parts of its jobs."""
+    given = yaml.safe_load(Path(__file__).with_name("job.yaml").read_text(encoding="utf-8"))
+    return f"{given['sure']}\n{given[world]['library']}", [Part(**part) for part in given[world]["parts"]]
 
 
-def _playlists(draft: _Draft, room: int) -> None:
-    """Add playlists that are made together, and filled together."""
-    count = min(room // 2, draft.chance.randint(2, 3))
-    names, uris = draft.names(count), draft.draw("uris", count)
-    code = (
-        f"made = gather(*[make(name) for name in {names}])\n"
-        f"gather(*[add(item['id'], uri) for item, uri in zip(made, {uris})])"
-    )
-    draft.add(code, f"Make the playlists {', '.join(names)} of one of {', '.join(uris)} each.", 2 * count)
-
-
-def _mixed(draft: _Draft, room: int) -> None:
-    """Add a playlist that is filled and described together: the target of a change that waits changes."""
-    uris, [name] = draft.draw("uris", min(room - 2, 2)), draft.names(1)
-    code = f"mixed = make({name!r})['id']\ngather(*[add(mixed, uri) for uri in {uris}], describe(mixed, {STAMP}))"
-    draft.add(code, f"Make the playlist {name!r} of {', '.join(uris)} with a description.", len(uris) + 2)
-
-
-def _saved(draft: _Draft, room: int) -> None:
-    """Add tracks that are saved in a loop."""
-    tracks = draft.draw("tracks", min(room, draft.chance.randint(1, 3)))
-    draft.add(f"for track in {tracks}:\n    save(track)", f"Save {', '.join(tracks)}.", len(tracks))
-
-
-def _dropped(draft: _Draft, room: int) -> None:
-    """Add saved tracks that are read and then removed."""
-    count = min(room, draft.chance.randint(1, 3))
-    code = f"for track in saved()[2:{2 + count}]:\n    drop(track)"
-    draft.add(code, f"Remove {count} tracks from my library, from the third on.", count)
-
-
-def _followed(draft: _Draft, room: int) -> None:
-    """Add artists that are followed together."""
-    artists = draft.draw("artists", min(room, draft.chance.randint(2, 4)))
-    code = f"gather(*[follow_one(artist) for artist in {artists}])"
-    draft.add(code, f"Follow {', '.join(artists)}.", len(artists))
-
-
-def _project(draft: _Draft, room: int) -> None:
-    """Add a project whose tasks come one after the other."""
-    name, *titles = draft.names(1 + min(room - 1, draft.chance.randint(2, 4)))
-    code = f"made = project({name!r})['id']\nfor title in {titles}:\n    task(made, title)"
-    draft.add(code, f"Make the project {name!r} with the tasks {', '.join(titles)}.", 1 + len(titles))
-
-
-def _moved(draft: _Draft, room: int) -> None:
-    """Add tasks that are made together, and then changed by the ids of the answers."""
-    [place], count = draft.draw("projects", 1), min(room // 2, draft.chance.randint(2, 3))
-    titles = draft.names(count)
-    code = (
-        f"fresh = gather(*[task({place}, title) for title in {titles}])\n"
-        f"for item in fresh:\n    change(item['id'], notes={STAMP} + item['title'])"
-    )
-    draft.add(code, f"Make the tasks {', '.join(titles)} in project {place}, with notes.", 2 * count)
-
-
-def _counted(draft: _Draft, room: int) -> None:
-    """Add tasks that are found, and changed by what they were."""
-    tasks = draft.draw("tasks", min(room, draft.chance.randint(2, 4)))
-    code = f"for number in {tasks}:\n    change(number, hours=get_task(task_id=number)['hours'] + 1)"
-    draft.add(code, f"Give the tasks {', '.join(map(str, tasks))} an hour more.", len(tasks))
-
-
-def _deleted(draft: _Draft, room: int) -> None:
-    """Add tasks that are deleted together."""
-    tasks = draft.draw("tasks", min(room, draft.chance.randint(2, 3)))
-    code = f"gather(*[delete(number) for number in {tasks}])"
-    draft.add(code, f"Delete the tasks {', '.join(map(str, tasks))}.", len(tasks))
-
-
-def _owned(draft: _Draft, room: int) -> None:
-    """Add projects that get an owner."""
-    [place] = draft.draw("projects", 1)
-    draft.add(f"owned({place}, 'Noor')", f"Let Noor own project {place}.", 1)
-
-
-_Part = Callable[[_Draft, int], None]
-
-# A part with the fewest changes that it takes. No job has more parts than its pools have things for.
-_PARTS: dict[str, dict[_Part, int]] = {
-    "spotify": {_playlist: 3, _playlists: 4, _mixed: 4, _saved: 1, _dropped: 1, _followed: 2},
-    "toy": {_project: 3, _moved: 4, _counted: 2, _deleted: 2, _owned: 1},
-}
+def library(world: str) -> str:
+    """Return the functions of a world's programs, which look after an error whether the change was made."""
+    return _made_of(world)[0]
 
 
 def make_jobs(count: int, *, seed: int = 0, sizes: Sequence[int] = ()) -> list[Job]:
@@ -295,13 +133,13 @@ def make_jobs(count: int, *, seed: int = 0, sizes: Sequence[int] = ()) -> list[J
 def _job(world: str, number: int, seed: int, size: int) -> Job:
     chance = random.Random(f"job {seed} {number}")
     pools = {name: chance.sample(items, len(items)) for name, items in _pools(world).items()}
-    draft = _Draft(number, chance, pools)
+    draft, (source, parts) = _Draft(number, chance, pools), _made_of(world)
     size = size or chance.randint(FEWEST, MOST)
-    for part, least in chance.sample(list(_PARTS[world].items()), len(_PARTS[world])):
-        if size - draft.changes >= least:
-            part(draft, size - draft.changes)
-    lines = [SPOTIFY if world == "spotify" else BOARD, *draft.lines, f"print({DONE!r})"]
-    return Job(world, " ".join(draft.words), "\n".join(lines), draft.changes)
+    # No job has more parts than its pools have things for.
+    for part in chance.sample(parts, len(parts)):
+        if size - draft.changes >= part.least:
+            part.drawn(draft, size - draft.changes)
+    return Job(world, " ".join(draft.words), "\n".join([source, *draft.lines, f"print({DONE!r})"]), draft.changes)
 
 
 @cache

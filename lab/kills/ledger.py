@@ -40,6 +40,15 @@ def ledger(world: World[Any]) -> Ledger:
     return Ledger(changes, _text(state, labels))
 
 
+def changes_of(world: World[Any]) -> list[str]:
+    """Return the changes that a world carried out since its last reset, in order."""
+    return [
+        f"{entry.method} {entry.path} {json.dumps(entry.query)} {json.dumps(entry.body)}"
+        for entry in world.log
+        if entry.ok and entry.method != "GET"
+    ]
+
+
 @cache
 def _known(name: str) -> frozenset[Any]:
     """Return the ids that a world has at its start."""

@@ -7,7 +7,7 @@ shows how often each change of each lot arrived.
 import os
 import re
 
-from lab.kills.job import BOARD, Job, JobModel
+from lab.kills.job import Job, JobModel, library
 from lab.kit.errand import DONE
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Services
@@ -36,7 +36,7 @@ print({done!r})
 def lot(number: int) -> Job:
     """Return the job of a lot: after an error, its program looks whether the change was made."""
     code = _CODE.format(title=f"Task of lot {number}", note=f"Note of lot {number}", done=DONE)
-    return Job(WORLD, f"Set up lot {number} in project 1.", BOARD + code, CHANGES)
+    return Job(WORLD, f"Set up lot {number} in project 1.", library(WORLD) + code, CHANGES)
 
 
 def lot_of_prompt(prompt: str) -> Job:

@@ -36,14 +36,17 @@ def make_repeats(count: int, *, seed: int = 0, sizes: Sequence[int] = SIZES) -> 
 
 def _repeat(job: Job, number: int) -> Repeat:
     with serve(open_world(job.world)) as server:
-        api = served_api(job.world, server.url)
-        defaults = Context(writes="allow")
-        services = Services([api], model=JobModel.over(job), settings=Settings(), defaults=defaults)
-        store = InMemoryStore()
-        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
-        config: Any = {"configurable": {"thread_id": THREAD}}
-        given: Any = {"instruction": job.instruction}
-        graph.invoke(given, config)
-        values = graph.get_state(config).values
-        recipe = save_run(values, services, name=f"job-{number}", store=store, thread=THREAD)
+        _, recipe = saved(job, server.url, f"job-{number}")
     return Repeat(job.world, job.instruction, job.code, job.changes, recipe)
+
+
+def saved(job: Job, url: str, name: str) -> tuple[str, Recipe]:
+    """Carry a job out on the world at `url`, and save the run as a recipe; return its answer too."""
+    defaults, store = Context(writes="allow", road="program"), InMemoryStore()
+    services = Services([served_api(job.world, url)], model=JobModel.over(job), settings=Settings(), defaults=defaults)
+    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
+    config: Any = {"configurable": {"thread_id": THREAD}}
+    given: Any = {"instruction": job.instruction}
+    graph.invoke(given, config)
+    values = graph.get_state(config).values
+    return str(values.get("answer", "")), save_run(values, services, name=name, store=store, thread=THREAD)

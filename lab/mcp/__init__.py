@@ -1,1 +1,1 @@
-"""A plain tool-calling loop over MCP servers: ours, and others made from the same OpenAPI documents."""
+"""What a host reads of `restgpt mcp`, and the conformance suite of the protocol."""

@@ -21,7 +21,7 @@ def check_task(server: Server, running: Running, task: Task) -> list[str]:
 
 def _findings(task: Task, before: State, after: State, disturbed: State) -> Iterator[str]:
     """Yield the faults of a judge, given the states before and after the gold calls, and after a change too many."""
-    right, wrong = task.right(before), task.wrong(before)
+    right, wrong = task.right, task.wrong
     if not task.faults(before, before, ""):
         yield "a run that does nothing passes"
     if task.expected(before) != before and not task.faults(before, before, right):

@@ -2,12 +2,14 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -55,9 +57,18 @@ class Outcome:
         """Whether the task was fulfilled."""
         return not self.faults
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome as plain JSON."""
-        return {"ok": self.ok, **asdict(self)}
+
+class PromptWatch(BaseCallbackHandler):
+    """Counts the prompts of some runs and their characters."""
+
+    prompts = characters = 0
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Count a prompt."""
+        self.prompts += 1
+        self.characters += len("\n".join(str(message.text) for message in messages[0]))
 
 
 def run_task(

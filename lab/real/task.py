@@ -1,34 +1,47 @@
 """A task on a real server: an instruction, the change that it asks for, and the facts that its answer must hold."""
 
-from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
 
 from lab.real.http import Call
 from lab.real.state import Effect, State, differences, fits, is_wanted
-from restgpt_bench.restbench.judges.answer import Expectation, Names
+from restgpt_bench.restbench.judges.answer import Dates, Expectation, Names, Number
 
-NOTHING = ("no", "none", "nobody", "not", "nothing", "empty", "0")
-"""Words of an answer that says that nothing was found."""
-
-SEVERAL = Names(("two", "2", "several", "multiple", "both", "more than one", "which"), least=1)
-"""An answer that says that a name is not unique."""
-
-EXISTS = Names(("already", "exists", "exist", "conflict", "taken", "duplicate"), least=1)
-"""An answer that says that something of this name exists."""
+SAYS: Mapping[str, tuple[str, ...]] = {
+    "nothing": ("no", "none", "nobody", "not", "nothing", "empty", "0"),
+    "several": ("two", "2", "several", "multiple", "both", "more than one", "which"),
+    "exists": ("already", "exists", "exist", "conflict", "taken", "duplicate"),
+}
+"""Words of which an answer has one that says: nothing was found, a name is not unique, such a thing exists."""
 
 
-def _no_facts(before: State) -> Sequence[Expectation]:
-    return ()
+def _expectation(
+    names: Sequence[str] = (),
+    says: str = "",
+    number: float | None = None,
+    days: Sequence[date] = (),
+    least: int | None = None,
+    forbidden: Sequence[str] = (),
+) -> Expectation:
+    if number is not None:
+        return Number(number)
+    if days:
+        return Dates(tuple(days))
+    return Names(SAYS[says] if says else tuple(names), 1 if says else least, tuple(forbidden))
 
 
-def _no_change(state: State) -> None:
-    return None
+def _merged(content: Any, part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    known = content if isinstance(content, Mapping) else {}
+    return {**known, **{name: _merged(known.get(name), value) for name, value in part.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task: `facts` are computed from the state before the run, `change` makes of it the state that is wanted.
+    """A task: `facts` are conditions of the answer, `change` has what is to be merged into each resource, or None.
 
     `attempts` are effects that the user wants although nothing is to change, because the server refuses them or keeps
     nothing. The `gold` calls carry the task out.
@@ -36,16 +49,27 @@ class Task:
 
     name: str
     instruction: str
-    facts: Callable[[State], Sequence[Expectation]] = _no_facts
-    change: Callable[[State], None] = _no_change
-    gold: tuple[Call, ...] = ()
-    attempts: tuple[Effect, ...] = ()
+    facts: Sequence[Expectation] = ()
+    change: Mapping[str, Any] = field(default_factory=dict)
+    gold: Sequence[Call] = ()
+    attempts: Sequence[Effect] = ()
+
+    @classmethod
+    def of(cls, name: str, given: Mapping[str, Any]) -> "Task":
+        """Return the task that a file of tasks describes."""
+        return cls(
+            name,
+            given["instruction"],
+            [_expectation(**fact) for fact in given.get("facts", ())],
+            given.get("change", {}),
+            [Call(**call) for call in given.get("gold", ())],
+            [Effect(key, fields) for key, fields in given.get("attempts", {}).items()],
+        )
 
     def expected(self, before: State) -> State:
         """Return the state that the task wants."""
-        state = deepcopy(before)
-        self.change(state)
-        return state
+        changed = {key: _merged(before.get(key), part) for key, part in self.change.items() if part is not None}
+        return {key: content for key, content in before.items() if self.change.get(key, content) is not None} | changed
 
     def wants(self, effect: Effect, before: State) -> bool:
         """Return whether an effect is a part of the change, or an attempt, that the user asked for."""
@@ -57,14 +81,16 @@ class Task:
 
     def faults(self, before: State, after: State, answer: str) -> list[str]:
         """Return what is wrong with the state after a run and with its answer; empty if the task is fulfilled."""
-        verdicts = [expectation.judge(answer) for expectation in self.facts(before)]
+        verdicts = [fact.judge(answer) for fact in self.facts]
         told = [f"the answer {verdict.why}" for verdict in verdicts if not verdict.ok]
         return [*differences(self.expected(before), after), *told]
 
-    def right(self, before: State) -> str:
-        """Return an answer that holds all facts."""
-        return "; ".join(expectation.right() for expectation in self.facts(before))
+    @property
+    def right(self) -> str:
+        """An answer that holds all facts."""
+        return "; ".join(fact.right() for fact in self.facts)
 
-    def wrong(self, before: State) -> str:
-        """Return an answer of the same kind that holds none."""
-        return "; ".join(expectation.wrong() for expectation in self.facts(before))
+    @property
+    def wrong(self) -> str:
+        """An answer of the same kind that holds none."""
+        return "; ".join(fact.wrong() for fact in self.facts)

@@ -4,40 +4,23 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from lab.kills.ledger import changes_of
+from lab.kills.repeat import saved
 from lab.recipes.written import Written, programs
-from restgpt.graph.build import build_graph
 from restgpt.graph.recipe_graph import build_recipe
 from restgpt.nodes.run.services import Context, Services
-from restgpt.nodes.saved_run import save_run
-from restgpt.specs import load_api
-from restgpt.specs.reading.download import bundled_document
 from restgpt.tools.errors import StoppingError
-from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt.tools.settings import Settings
-from restgpt_bench.worlds import CREDENTIAL, open_world
+from restgpt_bench.worlds import open_world, served_api
 from restgpt_bench.worlds.server import serve
-
-THREAD: Any = {"configurable": {"thread_id": "recipe"}}
 
 LEAST = 0.95
 """The share of the programs whose recipes have to do the same again."""
-
-
-class _Writer(ScriptedChatModel):
-    """Writes one program, and gives up if it fails."""
-
-    code: str = ""
-
-    def reply(self, messages: list[Any], tools: Sequence[str]) -> Reply:
-        """Return the program, or the end."""
-        if any(message.type == "human" for message in messages[2:]):
-            return {"thought": "", "decision": "end", "text": "The program failed.", "fulfilled": False}
-        return {"thought": "", "decision": "program", "text": self.code}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +28,7 @@ class Ended:
     """How a run ended: what it said, the changes that it made, and the state that they led to."""
 
     said: str
-    changes: tuple[str, ...]
+    changes: Sequence[str]
     state: str = field(repr=False)
 
 
@@ -53,29 +36,18 @@ def runs_of(written: Written) -> tuple[Ended, Ended]:
     """Run a program, save it, and run its recipe with the same inputs on the world as it was; return how both ended."""
     world = open_world(written.world)
     with serve(world) as server:
-        auth = dict.fromkeys(world.api.security_schemes, CREDENTIAL)
-        api = load_api(bundled_document(written.world).read_bytes(), base_url=server.url, auth=auth, name=written.world)
-        saver, store = InMemorySaver(), InMemoryStore()
-        model, defaults = _Writer(code=written.literal), Context(writes="allow", road="program")
-        services = Services([api], model=model, settings=Settings(), defaults=defaults)
-        graph = build_graph(services=services, checkpointer=saver, store=store)
-        first = _ended(world, graph, {"instruction": written.said})
-        values = graph.get_state(THREAD).values
-        recipe = save_run(values, services, name=written.name, store=store, thread="recipe")
+        said, recipe = saved(written.job, server.url, written.name)
+        first = _ended(world, said)
         world.reset()
-        services = Services([api], settings=Settings(), defaults=Context(writes="allow"))
+        api, defaults = served_api(written.world, server.url), Context(writes="allow")
+        services = Services([api], settings=Settings(), defaults=defaults)
         again = build_recipe(recipe, checkpointer=InMemorySaver(), store=InMemoryStore(), services=services)
-        return first, _ended(world, again, {"inputs": recipe.examples})
+        values = again.invoke({"inputs": recipe.examples}, {"configurable": {"thread_id": "again"}})
+        return first, _ended(world, str(values.get("answer", "")))
 
 
-def _ended(world: Any, graph: Any, given: dict[str, Any]) -> Ended:
-    said = str(graph.invoke(cast(Any, given), THREAD).get("answer", ""))
-    changes = [
-        f"{entry.method} {entry.path} {json.dumps(entry.query)} {json.dumps(entry.body)}"
-        for entry in world.log
-        if entry.ok and entry.method != "GET"
-    ]
-    return Ended(said, tuple(changes), json.dumps(world.snapshot(), sort_keys=True, default=str))
+def _ended(world: Any, said: str) -> Ended:
+    return Ended(said, changes_of(world), json.dumps(world.snapshot(), sort_keys=True, default=str))
 
 
 def main(names: Sequence[str] = ()) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from lab.kills.job import Job
+
 INPUT = "inputs[{}{}{}]"
 """The text by which a program names an input, with its two quotes."""
 
@@ -27,18 +29,13 @@ class Written:
     changes: int = 0
 
     @property
-    def literal(self) -> str:
-        """The program as a model writes it: with the values themselves in place of the inputs."""
+    def job(self) -> Job:
+        """The program as a model writes it, and the words of the user: with the values in place of the inputs."""
         code = self.code
         for name, value in self.inputs.items():
             for quote in "\"'":
                 code = code.replace(INPUT.format(quote, name, quote), repr(value))
-        return code
-
-    @property
-    def said(self) -> str:
-        """The words of the user, with the values of the inputs."""
-        return self.instruction.format(**self.inputs)
+        return Job(self.world, self.instruction.format(**self.inputs), code, self.changes)
 
 
 @cache
@@ -47,11 +44,3 @@ def programs() -> tuple[Written, ...]:
     source = files("lab.recipes").joinpath("written.yaml").read_text(encoding="utf-8")
     worlds: dict[str, dict[str, Any]] = yaml.safe_load(source)
     return tuple(Written(name, world, **given) for world, found in worlds.items() for name, given in found.items())
-
-
-def written_of(name: str) -> Written:
-    """Return a program by its name; raises LookupError for another name."""
-    found = next((item for item in programs() if item.name == name), None)
-    if found is None:
-        raise LookupError(f"there is no program {name}; there are: {', '.join(item.name for item in programs())}")
-    return found

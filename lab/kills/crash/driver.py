@@ -1,6 +1,5 @@
 """Runs trials: starts children, kills or stops them, wakes the zombies, and reads from the world what came of it."""
 
-import json
 import multiprocessing
 import os
 import pickle
@@ -17,11 +16,11 @@ from uuid import uuid4
 
 from lab.kills.crash.child import STOPPED, WOKEN, carry_out
 from lab.kills.crash.trial import Kill, Outcome, Removed, Task, Trial, Writes
-from lab.kills.ledger import ledger
+from lab.kills.ledger import changes_of, ledger
 from lab.kills.machine import HERE, Machine, run_on
 from lab.kit.errand import DONE, Errand, playlist_errand
 from restgpt.calling.claim import LostClaimError
-from restgpt_bench.worlds import World, open_world
+from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import WorldServer, serve
 
 PATIENCE_S = 120.0
@@ -82,7 +81,7 @@ class Driver:
             self._start(trial, Kill(machine=trial.last), home).follow(outcome)
         outcome.requests, outcome.made, outcome.state = (
             len(server.world.log),
-            _changes(server.world),
+            changes_of(server.world),
             server.world.snapshot(),
         )
         outcome.ledger = ledger(server.world)
@@ -227,15 +226,6 @@ def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal
             return "woken"
         outcome.hear(message)
     return ""
-
-
-def _changes(world: World[Any]) -> list[str]:
-    """Return the changes that the world carried out, in order."""
-    return [
-        f"{entry.method} {entry.path} {json.dumps(entry.query)} {json.dumps(entry.body)}"
-        for entry in world.log
-        if entry.ok and entry.method != "GET"
-    ]
 
 
 @contextmanager

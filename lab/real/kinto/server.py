@@ -1,87 +1,48 @@
-"""Starts and seeds Kinto; a resource is a bucket, a collection, a group or a record, by its path."""
+"""Seeds Kinto; a resource is a bucket, a collection, a group or a record, by its path."""
 
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lab.kit.port import held_port
-from lab.kit.process import MissingServerError, running
 from lab.real.http import Call, Http
-from lab.real.kinto.tasks import MISCHIEF, SEED, TASKS, VERSION
-from lab.real.server import Running, Server
+from lab.real.server import Server
 from lab.real.state import NEW, Effect, Sent, State
-from lab.real.task import Task
 
 PROGRAMS = Path(__file__).resolve().parents[3] / ".kinto" / "bin"
 """The environment that `make real` gives Kinto: its framework needs older packages than the project does."""
 
 LOGIN = "librarian:secret"
-PAGE = 10
-
-CONFIGURATION = f"""
-[app:main]
-use = egg:kinto
-kinto.storage_backend = kinto.core.storage.memory
-kinto.permission_backend = kinto.core.permission.memory
-kinto.cache_backend = kinto.core.cache.memory
-kinto.userid_hmac_secret = real
-kinto.bucket_create_principals = system.Authenticated
-kinto.paginate_by = {PAGE}
-kinto.batch_max_requests = 200
-multiauth.policies = basicauth
-[server:main]
-use = egg:waitress#main
-host = 127.0.0.1
-port = %(http_port)s
-[loggers]
-keys = root
-[handlers]
-keys = console
-[formatters]
-keys = plain
-[logger_root]
-level = WARN
-handlers = console
-[handler_console]
-class = StreamHandler
-args = (sys.stderr,)
-formatter = plain
-[formatter_plain]
-format = %(message)s
-"""
+VERSION = 1767225600000
+"""The version of the first resource of the seed, in milliseconds since 1970; each of the others has one more."""
 
 
 class Kinto(Server):
     """Kinto, with the catalogue of a library."""
 
-    name: ClassVar[str] = "kinto"
-    tasks: ClassVar[tuple[Task, ...]] = TASKS
-    mischief: ClassVar[Call] = MISCHIEF
+    name, product, base = "kinto", "Kinto", "/v1"
+    about, document = ("/", "project_version"), "/v1/__api__"
+    missing = "Kinto is not installed. Install it with: make kinto"
+    auth: ClassVar[Mapping[str, str]] = {"basicauth": LOGIN}
 
-    @contextmanager
-    def serve(self) -> Iterator[Running]:
-        """Start Kinto with its storage in memory."""
-        program = shutil.which("kinto", path=str(PROGRAMS)) or shutil.which("kinto")
-        if program is None:
-            raise MissingServerError("Kinto is not installed. Install it with: make kinto")
-        with tempfile.TemporaryDirectory(prefix="restgpt-kinto-") as name, held_port() as port:
-            folder = Path(name)
-            (folder / "kinto.ini").write_text(CONFIGURATION, encoding="utf-8")
-            http = Http(f"http://127.0.0.1:{port}/v1", login=LOGIN)
-            command = [program, "start", "--ini", "kinto.ini", "--port", str(port)]
-            with running(command, folder=folder, is_up=lambda: http.is_up("/")):
-                version = f"Kinto {http.get('/')['project_version']}"
-                yield Running(version, http.get("/__api__"), {"basicauth": LOGIN}, http)
+    def program(self) -> str | None:
+        """Return the program."""
+        return shutil.which("kinto", path=str(PROGRAMS)) or shutil.which("kinto")
+
+    def options(self, folder: Path, port: int) -> Sequence[str]:
+        """Return the options for a server with its storage in memory."""
+        return ["start", "--ini", str(Path(__file__).with_name("kinto.ini")), "--port", str(port)]
+
+    def client(self, url: str) -> Http:
+        """Return the client of a librarian."""
+        return Http(url, login=LOGIN)
 
     def reset(self, http: Http) -> None:
         """Delete all buckets, and create those of the seed in one batch."""
         http.send(Call("DELETE", "/buckets"))
         requests = [
             {"method": "PUT", "path": path, "body": {"data": {**data, "last_modified": VERSION + number}}}
-            for number, (path, data) in enumerate(SEED.items())
+            for number, (path, data) in enumerate(self.seed.items())
         ]
         http.send(Call("POST", "/batch", {"requests": requests}))
 

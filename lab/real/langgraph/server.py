@@ -1,20 +1,14 @@
-"""Starts and seeds LangGraph's server; a resource is a thread, an assistant, or an item of the store."""
+"""Seeds LangGraph's server; a resource is a thread, an assistant, or an item of the store."""
 
 import json
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lab.kit.port import held_port
-from lab.kit.process import MissingServerError, running
 from lab.real.http import Call, Http
-from lab.real.langgraph.tasks import GRAPH, MISCHIEF, SEED, TASKS
-from lab.real.server import Running, Server
+from lab.real.server import Server
 from lab.real.state import NEW, Effect, Sent, State
-from lab.real.task import Task
 from restgpt.tools.settings import EffectRule
 
 PAGE = 100
@@ -22,46 +16,38 @@ THREAD, ASSISTANT = ("metadata",), ("name", "graph_id", "metadata", "context", "
 READS = ("/search", "/count", "/history", "/versions", "/store/namespaces")
 """The ends of the paths of POST requests that only read."""
 
-CONFIGURATION = {"dependencies": ["."], "graphs": {GRAPH: "lab.real.langgraph.graph:graph"}}
-ENVIRONMENT = {
-    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-    "LANGGRAPH_NO_VERSION_CHECK": "1",
-    "LANGSMITH_TRACING": "false",
-    # The graph is in the lab, which is importable in the checkout's folder only.
-    "PYTHONPATH": str(Path(__file__).parents[3]),
-}
+CONFIGURATION = {"dependencies": ["."], "graphs": {"clerk": "lab.real.langgraph.graph:graph"}}
 
 
 class LangGraph(Server):
     """The server of `langgraph dev`, with threads, assistants and a store."""
 
-    name: ClassVar[str] = "langgraph"
-    tasks: ClassVar[tuple[Task, ...]] = TASKS
-    mischief: ClassVar[Call] = MISCHIEF
-    reads: ClassVar[tuple[EffectRule, ...]] = (
-        EffectRule("read", methods=("POST",), paths=tuple(f"**{end}" for end in READS)),
-    )
+    name, product, about, document = "langgraph", "langgraph-api", ("/info", "version"), "/openapi.json"
+    missing = "LangGraph's server is not installed. Install it with: make setup"
+    reads = (EffectRule("read", methods=("POST",), paths=tuple(f"**{end}" for end in READS)),)
+    environment: ClassVar[Mapping[str, str]] = {
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "1",
+        "LANGSMITH_TRACING": "false",
+        # The graph is in the lab, which is importable in the checkout's folder only.
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+    }
 
-    @contextmanager
-    def serve(self) -> Iterator[Running]:
-        """Start the server in a temporary folder, where it keeps its state."""
+    def program(self) -> Path | None:
+        """Return the program."""
         program = Path(sys.executable).with_name("langgraph")
-        if not program.exists():
-            raise MissingServerError("LangGraph's server is not installed. Install it with: make setup")
-        with tempfile.TemporaryDirectory(prefix="restgpt-langgraph-") as name, held_port() as port:
-            folder = Path(name)
-            (folder / "langgraph.json").write_text(json.dumps(CONFIGURATION), encoding="utf-8")
-            http = Http(f"http://127.0.0.1:{port}")
-            command = [str(program), "dev", "--no-browser", "--no-reload", "--port", str(port)]
-            with running(command, folder=folder, is_up=lambda: http.is_up("/ok"), environment=ENVIRONMENT):
-                version = f"langgraph-api {http.get('/info')['version']}"
-                yield Running(version, http.get("/openapi.json"), {}, http)
+        return program if program.exists() else None
+
+    def options(self, folder: Path, port: int) -> Sequence[str]:
+        """Return the options for a server that keeps its state in the folder."""
+        (folder / "langgraph.json").write_text(json.dumps(CONFIGURATION), encoding="utf-8")
+        return ["dev", "--no-browser", "--no-reload", "--port", str(port)]
 
     def reset(self, http: Http) -> None:
         """Delete everything, and create the seed in the same order each time, because lists are ordered by age."""
         for key in self.state(http):
             http.send(_removal(key))
-        for key, content in SEED.items():
+        for key, content in self.seed.items():
             http.send(_creation(key, content))
 
     def state(self, http: Http) -> State:

@@ -1,83 +1,54 @@
-"""Starts and seeds PowerDNS; a resource is a zone or a record set, which is known by zone, name and type."""
+"""Seeds PowerDNS; a resource is a zone or a record set, which is known by zone, name and type."""
 
 import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lab.kit.port import held_port
-from lab.kit.process import MissingServerError, running
 from lab.real.http import Call, Http
-from lab.real.powerdns.tasks import KIND, MISCHIEF, SEED, TASKS, ZONES
-from lab.real.server import Running, Server
+from lab.real.server import Server
 from lab.real.state import Effect, Sent, State
-from lab.real.task import Task
 
 KEY = "real-key"
+KIND = "Native"
+ZONES = "/servers/localhost/zones"
 PROGRAM_FOLDERS = "/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin"
 SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
-MISSING = "PowerDNS is not installed. On Debian, install it with: apt-get install pdns-server pdns-backend-sqlite3"
-
-CONFIGURATION = """
-launch=gsqlite3
-gsqlite3-database={folder}/zones.db
-socket-dir={folder}
-local-address=127.0.0.1
-local-port={dns}
-api=yes
-api-key={key}
-webserver=yes
-webserver-address=127.0.0.1
-webserver-port={http}
-webserver-allow-from=127.0.0.1
-security-poll-suffix=
-disable-syslog=yes
-daemon=no
-guardian=no
-"""
 
 
 class PowerDns(Server):
-    """PowerDNS, with three zones in SQLite."""
+    """PowerDNS, with three zones in SQLite; it serves the document that it was built with."""
 
-    name: ClassVar[str] = "powerdns"
-    tasks: ClassVar[tuple[Task, ...]] = TASKS
-    mischief: ClassVar[Call] = MISCHIEF
+    name, product, base = "powerdns", "PowerDNS", "/api/v1"
+    about, document = ("/servers/localhost", "version"), "/api/docs"
+    missing = "PowerDNS is not installed. On Debian, install it with: apt-get install pdns-server pdns-backend-sqlite3"
+    auth: ClassVar[Mapping[str, str]] = {"APIKeyHeader": KEY}
 
-    @contextmanager
-    def serve(self) -> Iterator[Running]:
-        """Start PowerDNS; it serves the document that it was built with at /api/docs."""
-        program = shutil.which("pdns_server", path=PROGRAM_FOLDERS)
-        if program is None or not SCHEMA.exists():
-            raise MissingServerError(MISSING)
-        with (
-            tempfile.TemporaryDirectory(prefix="restgpt-powerdns-") as name,
-            held_port() as port,
-            held_port() as dns,
-        ):
-            folder = Path(name)
-            options = CONFIGURATION.format(folder=folder, dns=dns, http=port, key=KEY)
-            (folder / "pdns.conf").write_text(options, encoding="utf-8")
-            with closing(sqlite3.connect(folder / "zones.db")) as database:
-                database.executescript(SCHEMA.read_text(encoding="utf-8"))
-            root = f"http://127.0.0.1:{port}"
-            http = Http(f"{root}/api/v1", headers={"X-API-Key": KEY, "Accept": "application/json"})
-            command = [program, f"--config-dir={folder}"]
-            with running(command, folder=folder, is_up=lambda: http.is_up("/servers/localhost")):
-                version = f"PowerDNS {http.get('/servers/localhost')['version']}"
-                document = http.get(f"{root}/api/docs")
-                yield Running(version, document, {"APIKeyHeader": KEY}, http)
+    def program(self) -> str | None:
+        """Return the program."""
+        return shutil.which("pdns_server", path=PROGRAM_FOLDERS) if SCHEMA.exists() else None
+
+    def options(self, folder: Path, port: int) -> Sequence[str]:
+        """Make the database of the zones, and return the options for a server that answers no resolver."""
+        with closing(sqlite3.connect(folder / "zones.db")) as database:
+            database.executescript(SCHEMA.read_text(encoding="utf-8"))
+        configuration = Path(__file__).with_name("pdns.conf").read_text(encoding="utf-8")
+        (folder / "pdns.conf").write_text(configuration.format(folder=folder, port=port, key=KEY), encoding="utf-8")
+        return [f"--config-dir={folder}"]
+
+    def client(self, url: str) -> Http:
+        """Return the client with the key."""
+        return Http(url, headers={"X-API-Key": KEY, "Accept": "application/json"})
 
     def reset(self, http: Http) -> None:
         """Delete all zones, and create those of the seed."""
         for zone in http.get(ZONES):
             http.send(Call("DELETE", f"{ZONES}/{zone['id']}"))
-        for key, content in SEED.items():
+        for key, content in self.seed.items():
             if key.count("/") == ZONES.count("/") + 1:
-                sets = [_record_set(name, SEED[name]) for name in SEED if name.startswith(f"{key}/")]
+                sets = [_record_set(name, self.seed[name]) for name in self.seed if name.startswith(f"{key}/")]
                 name = key.rpartition("/")[2]
                 made = {"name": name, **content, "soa_edit_api": "INCREASE", "rrsets": [*sets, _authority(name)]}
                 http.send(Call("POST", ZONES, made))

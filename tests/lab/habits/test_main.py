@@ -1,6 +1,5 @@
 """Guards the habits of weak models: their number, what the agent makes of them, and the judge of their runs."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -36,14 +35,12 @@ def test_the_judge_sees_a_creation_made_twice() -> None:
     assert (found.wrong, found.done, found.recovered) == (1, False, False)
 
 
-def test_the_document_tells_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--only", "an invented function", "prose around JSON", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {item["habit"]: item["more"] for item in found["outcomes"]} == {
-        "prose around JSON": 1,
-        "an invented function": 1,
-    }
-    assert (found["habits"], found["recovered"], found["wrong changes"]) == (2, 2, 0)
+def test_the_report_tells_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "an invented function", "prose around JSON"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for habit in ("prose around JSON", "an invented function"):
+        assert any(line.startswith(f"| {habit} | yes | 1 | 0 |") for line in lines)
+    assert {"habits: 2", "recovered: 2", "wrong changes: 0"} <= set(lines)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from realprograms import REPLIES, model_for
 from lab.kit.process import MissingServerError
 from lab.real.__main__ import SERVERS
 from lab.real.check import check_task
-from lab.real.kinto.tasks import FEE_VERSION
+from lab.real.kinto.server import VERSION
 from lab.real.run import Outcome, run_task
 from lab.real.server import Running, Server
 from lab.real.task import Task
@@ -30,7 +30,8 @@ def served(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Running]]:
 
 
 def outcome_of(server: Server, running: Running, task: Task) -> Outcome:
-    return run_task(server, running, task, model_for(f"{server.name}/{task.name}", VERSION=str(FEE_VERSION)))
+    fee = next((at for at, path in enumerate(server.seed) if path.endswith("/late-fee")), 0)
+    return run_task(server, running, task, model_for(f"{server.name}/{task.name}", VERSION=str(VERSION + fee)))
 
 
 def test_every_judge_passes_the_gold_calls_and_fails_everything_else(served: tuple[Server, Running]) -> None:

@@ -16,13 +16,8 @@ from lab.real.task import Task
 BEFORE: State = {"/books/1": {"title": "Dune", "shelf": "A"}, "/books/2": {"title": "Emma", "shelf": "B"}}
 
 
-def expected(state: State) -> None:
-    del state["/books/2"]
-    state["/books/1"]["shelf"] = "C"
-    state["/books/*"] = {"title": "Ulysses", "shelf": "A"}
-
-
-TASK = Task("order", "Put the books in order.", change=expected)
+CHANGE = {"/books/2": None, "/books/1": {"shelf": "C"}, "/books/*": {"title": "Ulysses", "shelf": "A"}}
+TASK = Task("order", "Put the books in order.", change=CHANGE)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +108,7 @@ def test_a_careful_person_approves_reads_and_what_the_task_wants_and_nothing_els
 ) -> None:
     [found] = [item for item in server.tasks if item.name == task]
     http = Http("http://127.0.0.1:9/v1")
-    person = Person(server, found, http, seed_of(server))
+    person = Person(server, found, http, server.seed)
     action = {"request": {"method": method, "url": f"http://127.0.0.1:9/v1{path}", "body": body}}
     assert person.decide(action)["type"] == ("reject" if decision == "reject" else "approve")
     counts = {"approve": person.approved, "reject": person.rejected, "read": person.reads}
@@ -124,13 +119,3 @@ def test_a_read_is_confirmed_with_the_decision_that_the_question_offers() -> Non
     confirm = {"type": "approve", "only_reads": True}
     assert confirmed_read({"effect": {"kind": "read", "confirm": confirm}}) == confirm
     assert confirmed_read({}) == {"type": "approve"}
-
-
-def seed_of(server: Server) -> State:
-    """The seeded state, which holds the seed itself."""
-    from lab.real.kinto import tasks as kinto
-    from lab.real.langgraph import tasks as langgraph
-    from lab.real.powerdns import tasks as powerdns
-
-    seeds: dict[str, State] = {"kinto": kinto.SEED, "langgraph": langgraph.SEED, "powerdns": powerdns.SEED}
-    return seeds[server.name]

@@ -3,12 +3,13 @@
 import pytest
 
 from lab.recipes.again import main, runs_of
-from lab.recipes.written import programs, written_of
+from lab.recipes.written import programs
 
 
 @pytest.mark.slow
 def test_a_saved_program_does_the_same_again() -> None:
-    first, again = runs_of(written_of("hand-over"))
+    [written] = [item for item in programs() if item.name == "hand-over"]
+    first, again = runs_of(written)
     assert first == again
     assert first.changes
     assert main(["finish-task"]) == 0
