@@ -184,7 +184,7 @@ def explain(error: BaseException) -> tuple[str, Exit]:
     if isinstance(error, ModelReplyError | ModelUnavailableError | HttpFault):
         return _sentence(error), Exit.UNFULFILLED
     if isinstance(error, UnknownOperationError):
-        return f"{_sentence(error)} List the operations with `restgpt api show`.", Exit.USAGE
+        return f"{_sentence(error)} List the operations with `restgpt call`.", Exit.USAGE
     if isinstance(error, _loaded("psycopg", "Error")):
         return (
             f"The database of the threads failed ({type(error).__name__}). Check that it runs and can be reached, and "
