@@ -25,7 +25,7 @@ from restgpt.earlier import MOST_EARLIER
 from restgpt.mcp.tool_runs import explained
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
-from restgpt.specs import load_api
+from restgpt.specs import Api, load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.reading.download import bundled_document
 from restgpt.threads import UnknownThreadError
@@ -38,6 +38,10 @@ DELETE = ("delete_task", {"path": {"task_id": 102}})
 @pytest.fixture
 def client(board: Board) -> Client:
     return Client([board.api])
+
+
+def toy_at(url: str) -> Api:
+    return load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Boa
     with pytest.raises(OutdatedDecisionError, match="answered already"):
         client.decide(waiting, "approve")
     assert client.outcome(waiting.thread) == called
-    assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
+    assert board.changes() == ["DELETE /tasks/{task_id} 204"]
 
 
 def test_arguments_may_be_named_as_those_of_the_function(client: Client, board: Board) -> None:
@@ -347,8 +351,7 @@ def test_a_session_of_the_users_own_signs_and_carries_the_requests(echo: EchoSer
     session = requests.Session()
     session.auth, session.headers["X-Team"] = Signed(), "blue"
     session.hooks["response"].append(lambda response, **_: seen.append(response.status_code))
-    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
-    client = Client([api], context={"writes": "allow"}, session=session)
+    client = Client([toy_at(echo.url)], context={"writes": "allow"}, session=session)
     assert client.call(*CREATED).ok
     (arrived,) = echo.arrived
     headers = {name.lower(): value for name, value in arrived.headers}
@@ -359,14 +362,13 @@ def test_a_session_of_the_users_own_signs_and_carries_the_requests(echo: EchoSer
 def test_a_session_goes_by_its_proxy(echo: EchoServer) -> None:
     session = requests.Session()
     session.proxies = {"http": echo.url}
-    api = load_api(bundled_document("toy").read_bytes(), base_url="http://board.example", auth={"key": "k"})
-    assert Client([api], session=session).call("list_projects").ok
+    assert Client([toy_at("http://board.example")], session=session).call("list_projects").ok
     assert [item.target for item in echo.arrived] == ["http://board.example/v1/projects?key=k"]
 
 
 def test_a_change_by_a_session_that_broke_is_of_unknown_outcome() -> None:
     with raw_server(lambda connection: connection.close()) as url:
-        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
+        api = toy_at(url)
         found = Client([api], context={"writes": "allow"}, session=requests.Session()).call(*CREATED)
     assert (found.state, "not known" in found.note) == ("failed", True)
 
@@ -378,8 +380,7 @@ def test_a_session_and_services_are_not_given_together() -> None:
 
 def test_the_question_says_that_an_equal_change_was_sent_and_not_answered() -> None:
     with raw_server(lambda connection: connection.close()) as url:
-        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
-        client = Client([api])
+        client = Client([toy_at(url)])
         first = client.decide(pending(client, *CREATED, conversation="talk"), "approve")
         again = pending(client, *CREATED, conversation="talk")
     assert first.state == "failed"
@@ -389,8 +390,7 @@ def test_the_question_says_that_an_equal_change_was_sent_and_not_answered() -> N
 
 def test_a_change_that_is_answered_303_is_done_and_can_be_undone(echo: EchoServer) -> None:
     echo.script([Canned(b"", 303, {"Location": "/tasks/7"}), Canned(b"", 204)])
-    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
-    client = Client([api], context={"writes": "allow"})
+    client = Client([toy_at(echo.url)], context={"writes": "allow"})
     done = client.call(*CREATED)
     assert (done.ok, done.status_code, done.headers["location"]) == (True, 303, "/tasks/7")
     assert done.record["can_undo"]
