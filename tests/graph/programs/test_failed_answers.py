@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from board import Agent, agent_of
+from paths import openapi
 from roles import by_role, end, program
 from wire.case import Canned
 from wire.echo import EchoServer
@@ -15,14 +16,13 @@ from restgpt.tools.settings import Settings
 from restgpt.tools.settings.entry import ApiEntry, Failure
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Chat", "version": "1"},
-    "paths": {
+DOCUMENT = openapi(
+    {
         "/channels": {"get": {"operationId": "list_channels", "responses": {}}},
         "/messages": {"post": {"operationId": "post_message", "requestBody": BODY, "responses": {}}},
     },
-}
+    title="Chat",
+)
 READ, SENT = "print(len(rows(list_channels())), 'channels')", "post_message(body={'text': 'Moss'})\nprint('Sent.')"
 
 
