@@ -1,4 +1,4 @@
-"""Guards what a program gets: stubs of functions, with the fields that answers have, and the answers of earlier programs."""
+"""Guards what a program gets: stubs of functions with the fields of their answers, and answers of earlier programs."""
 
 from typing import Any
 

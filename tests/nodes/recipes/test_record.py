@@ -36,9 +36,8 @@ INPUTS = {
 
 def recipe(**changed: Any) -> Recipe:
     given = {"name": "list-things", "description": "Lists  things.", "saved": {"at": "2024-05-01"}, "inputs": INPUTS}
-    return Recipe.model_validate(
-        {**given, "apis": [{"name": "shop"}], "program": "print(1)", "operations": [], **changed}
-    )
+    more = {"apis": [{"name": "shop"}], "program": "print(1)", "operations": []}
+    return Recipe.model_validate({**given, **more, **changed})
 
 
 def record(*, turn: int | None = 1, is_chosen: bool = False, **changed: Any) -> RecipeRun:
