@@ -311,9 +311,7 @@ def test_too_many_direct_tools_are_refused() -> None:
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_a_read_with_a_value_of_another_api_waits_for_the_answer_over_a_restart(
-    pair: Pair, decision: str
-) -> None:
+def test_a_read_with_a_value_of_another_api_waits_for_the_answer_over_a_restart(pair: Pair, decision: str) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
 
     def started(*replies: Any) -> Any:
