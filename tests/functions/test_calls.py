@@ -178,18 +178,9 @@ def test_argument_names_that_python_forbids_are_read(key: str) -> None:
     assert parse_calls(render_calls([call])) == [call]
 
 
+TRIP = {"type": "object", "properties": {"to": {"type": "string"}, "days": {"type": "integer"}}}
 FUNCTIONS = [
-    read_function(
-        {
-            "name": "Trip",
-            "api_call": "trip.plan",
-            "parameters": {
-                "type": "object",
-                "properties": {"to": {"type": "string"}, "days": {"type": "integer"}},
-                "required": ["to"],
-            },
-        }
-    ),
+    read_function({"name": "Trip", "api_call": "trip.plan", "parameters": {**TRIP, "required": ["to"]}}),
     Function("store", parameters=(FunctionParameter("item", {"type": "object"}),)),
     Function("GET /items", parameters=(FunctionParameter("q"),)),
 ]
@@ -209,25 +200,26 @@ def test_documentation_names_positional_values_and_maps_tool_names_back(text: st
     assert parse_calls(text, FUNCTIONS) == [Call("trip.plan", {"to": "Rome", "days": 3})]
 
 
-def test_a_single_object_parameter_takes_a_positional_object() -> None:
-    assert parse_calls('store({"item": 1})', FUNCTIONS) == [Call("store", {"item": {"item": 1}})]
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ('store({"item": 1})', Call("store", {"item": {"item": 1}})),
+        ('trip.plan("Rome", 3, 4)', Call("trip.plan", {"to": "Rome", "days": 3}, (4,))),
+        # Documented names need not be identifiers.
+        ('GET /items(q="x")', Call("GET /items", {"q": "x"})),
+    ],
+)
+def test_values_by_position_are_placed_and_too_many_stay_visible(text: str, call: Call) -> None:
+    assert parse_calls(text, FUNCTIONS) == [call]
 
 
 def test_without_documentation_positional_values_stay_positional() -> None:
     assert parse_calls('trip.plan("Rome", 3)') == [Call("trip.plan", {}, ("Rome", 3))]
 
 
-def test_too_many_positional_values_stay_visible() -> None:
-    assert parse_calls('trip.plan("Rome", 3, 4)', FUNCTIONS)[0].positional == (4,)
-
-
 def test_a_value_by_position_and_by_name_is_an_error() -> None:
     with pytest.raises(CallSyntaxError, match="by position and by name"):
         parse_calls('trip.plan("Rome", to="Oslo")', FUNCTIONS)
-
-
-def test_documented_names_need_not_be_identifiers() -> None:
-    assert parse_calls('GET /items(q="x")', FUNCTIONS) == [Call("GET /items", {"q": "x"})]
 
 
 def test_json_inside_an_argument_is_an_argument() -> None:

@@ -91,9 +91,8 @@ def test_lossless_conversions_need_no_repair() -> None:
 
 
 def test_a_fault_is_repaired_with_the_exact_reason() -> None:
-    model = ScriptedModel(
-        [weather(city="Oslo", days=2, units="kelvin", sky=1), weather(city="Oslo", days=2, units="metric")]
-    )
+    wrong = weather(city="Oslo", days=2, units="kelvin", sky=1)
+    model = ScriptedModel([wrong, weather(city="Oslo", days=2, units="metric")])
     graph = build_functions_graph([WEATHER], model=model)
     found = graph.invoke({"prompt": "Metric weather in Oslo for 2 days"})
     assert found["outcome"] == "call"
@@ -142,10 +141,8 @@ LINES = {
 def test_placeholders_are_written_in_the_items_of_a_list_and_in_objects_that_are_missing() -> None:
     reply = calls(("order", {"lines": [{"dish": "soup"}, {"dish": "tea", "count": 2}]}))
     found = run([reply], "Order soup and two cups of tea", [LINES], on_missing="placeholder")
-    assert found["calls"][0]["arguments"] == {
-        "lines": [{"dish": "soup", "count": 1}, {"dish": "tea", "count": 2}],
-        "to": {"geo": {"lat": 1.0}},
-    }
+    lines = [{"dish": "soup", "count": 1}, {"dish": "tea", "count": 2}]
+    assert found["calls"][0]["arguments"] == {"lines": lines, "to": {"geo": {"lat": 1.0}}}
 
 
 def test_a_value_by_pointer_completes_an_item_of_a_list() -> None:
@@ -178,22 +175,16 @@ def paused(replies: list[Reply], prompt: str) -> tuple[Any, Any, ScriptedModel, 
     return graph, config, model, dict(graph.invoke({"prompt": prompt}, config))
 
 
-def test_the_run_pauses_and_the_answer_completes_the_partial_call() -> None:
+@pytest.mark.parametrize(("answer", "days"), [("Oslo, please", 2), ("Oslo, and make it 5 days", 5)])
+def test_the_run_pauses_and_the_answer_completes_the_partial_call_or_changes_it(answer: str, days: int) -> None:
     replies: list[Reply] = [weather(days=2), weather(city="Oslo", days=5)]
     graph, config, model, first = paused(replies, "Weather for 2 days")
     (question,) = first["__interrupt__"]
     assert [one["name"] for one in question.value["missing"]] == ["city"]
-    found = graph.invoke(Command(resume="Oslo, please"), config)
-    assert found["text"] == 'weather.get(city="Oslo", days=2)'
+    found = graph.invoke(Command(resume=answer), config)
+    assert found["text"] == f'weather.get(city="Oslo", days={days})'
     assert '"arguments": {"days": 2}' in model.texts[1]
     assert found["usage"]["calls"] == 2
-
-
-def test_the_answer_may_change_a_known_value() -> None:
-    replies: list[Reply] = [weather(days=2), weather(city="Oslo", days=5)]
-    graph, config, _, _ = paused(replies, "Weather for 2 days")
-    found = graph.invoke(Command(resume="Oslo, and make it 5 days"), config)
-    assert found["text"] == 'weather.get(city="Oslo", days=5)'
 
 
 @pytest.mark.parametrize("given", [{"city": "Oslo"}, {"/city": "Oslo"}])
@@ -243,11 +234,8 @@ def requests_doc(url: str, *names: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("prompting", ["structured", "v2"])
 def test_documentation_of_one_library_function_is_told_apart_by_its_address(prompting: str) -> None:
-    functions = [
-        read_function(requests_doc("https://a.example/people/{id}", "fields")),
-        read_function(requests_doc("https://b.example/weather", "city")),
-    ]
     url = "https://b.example/weather"
+    functions = [requests_doc("https://a.example/people/{id}", "fields"), requests_doc(url, "city")]
     structured = calls(("requests.get", {"url": url, "params": {"city": "Oslo"}}))
     text = f'requests.get(url="{url}", params={{"city": "Oslo"}})'
     found = run([structured if prompting == "structured" else text], "Weather in Oslo", functions, prompting=prompting)
@@ -275,16 +263,13 @@ def test_functions_of_any_dialect_come_with_the_run() -> None:
 
 
 def tool_message(*pairs: tuple[str, dict[str, Any]]) -> AIMessage:
-    listed = [
-        {"name": name, "args": args, "id": f"c{at}", "type": "tool_call"} for at, (name, args) in enumerate(pairs)
-    ]
+    listed = [{"name": name, "args": args, "id": f"c{at}"} for at, (name, args) in enumerate(pairs)]
     return AIMessage("", tool_calls=listed)
 
 
 def test_native_tools_are_called_by_legal_names_and_mapped_back() -> None:
-    reply = tool_message(
-        ("weather_get", {"city": "Oslo", "days": 2}), ("food_order", {"items": ["a"], "quantities": [1]})
-    )
+    order = ("food_order", {"items": ["a"], "quantities": [1]})
+    reply = tool_message(("weather_get", {"city": "Oslo", "days": 2}), order)
     found = run([reply], "Weather in Oslo for 2 days and one a", prompting="tools")
     assert [call["name"] for call in found["calls"]] == ["weather.get", "food.order"]
 
@@ -299,12 +284,7 @@ def test_native_tools_ask_and_decline_by_tools_of_their_own() -> None:
 
 
 def test_native_tools_are_repaired_with_a_tool_message() -> None:
-    model = ScriptedModel(
-        [
-            tool_message(("weather_get", {"city": "Oslo", "days": "x"})),
-            tool_message(("weather_get", {"city": "Oslo", "days": 2})),
-        ]
-    )
+    model = ScriptedModel([tool_message(("weather_get", {"city": "Oslo", "days": days})) for days in ("x", 2)])
     graph = build_functions_graph([WEATHER], model=model, context={"prompting": "tools"})
     found = graph.invoke({"prompt": "Weather in Oslo for 2 days"})
     assert found["outcome"] == "call"

@@ -4,15 +4,13 @@ import json
 from collections.abc import Callable
 
 import pytest
-from board import CALLS, Agent, Board, served_board
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
-from roles import by_role, call, end, go_on, missing, no_call, plan, program, prompts_of, select
+from board import CALLS, Board, agent_of, served_board
+from paths import api_of
+from roles import by_role, call, end, go_on, missing, no_call, one_task, plan, program, prompts_of, select
 from scripted import Reply
 
 from lab.kit.port import held_port
 from restgpt.graph.build import build_graph
-from restgpt.specs import load_api
 from restgpt.tools.errors import ConnectFault
 from restgpt.tools.model.model_errors import ModelUnavailableError
 from restgpt_bench.worlds.server import serve
@@ -159,20 +157,11 @@ def test_a_read_with_an_id_that_nobody_gave_is_sent_and_its_error_goes_to_the_pl
 
 
 def test_the_operations_of_several_apis_stand_under_their_names(board: Board) -> None:
-    weather = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "Weather", "version": "1"},
-            "servers": [{"url": "https://weather.example.com"}],
-            "paths": {"/today": {"get": {"operationId": "today", "responses": {"200": {"description": "ok"}}}}},
-        }
-    )
-    model = by_role({"planner": [plan("Look outside"), end("No.")], "selector": [no_call("Nothing fits.")]})
-    graph = build_graph(
-        [board.api, weather], model=model, context=CALLS, checkpointer=InMemorySaver(), store=InMemoryStore()
-    )
-    Agent(graph, model).ask("Is it raining?")
-    [prompt] = prompts_of(model, "selector")
+    today = {"/today": {"get": {"operationId": "today", "responses": {}}}}
+    weather = api_of(today, title="Weather", base_url="https://weather.example.com")
+    agent = agent_of([board.api, weather], by_role(one_task(selector=[no_call("Nothing fits.")])), context=CALLS)
+    agent.ask("Is it raining?")
+    [prompt] = prompts_of(agent.model, "selector")
     assert "Weather:\n- today: GET /today" in text(prompt)
     assert "Team board:\n- list_projects: GET /projects" in text(prompt)
 

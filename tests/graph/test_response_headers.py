@@ -1,38 +1,24 @@
 """Guards that useful headers of responses reach the result of a call, as data, and nothing else of them does."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from board import CALLS, agent_of
 from loopback import Handler, served
+from paths import api_of
 from programs import actions, decide
 from roles import by_role, call, end, plan, program, prompts_of, select
 
-from restgpt.specs import load_api
-
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Notes", "version": "1"},
-    "servers": [{"url": "http://localhost"}],
-    "paths": {
-        "/notes": {"post": {"operationId": "make_note", "responses": {"200": {"description": "Successful Response"}}}},
-        "/note": {
-            "get": {"operationId": "read_note", "responses": {"200": {"description": "OK"}}},
-            "put": {
-                "operationId": "change_note",
-                "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}],
-                "responses": {"200": {"description": "OK"}},
-            },
-        },
-        "/notes/{id}": {
-            "delete": {
-                "operationId": "delete_note",
-                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
-                "responses": {"204": {"description": "OK"}},
-            },
-        },
+OK = {"responses": {"200": {"description": "OK"}}}
+MATCH = {"name": "If-Match", "in": "header", "schema": {"type": "string"}}
+ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+PATHS = {
+    "/notes": {"post": {"operationId": "make_note", **OK}},
+    "/note": {
+        "get": {"operationId": "read_note", **OK},
+        "put": {"operationId": "change_note", "parameters": [MATCH], **OK},
     },
+    "/notes/{id}": {"delete": {"operationId": "delete_note", "parameters": [ID], **OK}},
 }
 
 
@@ -56,7 +42,7 @@ def test_results_have_the_place_of_what_was_made_and_the_version_of_what_was_rea
     planner = [plan("Make a note"), plan("Read the note"), end("Done.")]
     script = {"planner": planner, "selector": [select("make_note"), select("read_note")], "caller": [call({})] * 2}
     with notes() as url:
-        agent = agent_of([load_api(json.dumps(DOCUMENT), base_url=url)], by_role(script), context=CALLS)
+        agent = agent_of([api_of(PATHS, base_url=url)], by_role(script), context=CALLS)
         agent.ask("Make a note and read it", writes="allow")
     made, read = (step["result"] for step in agent.state["steps"])
     assert made.endswith("status 201. The response has no body. (Headers: location: /notes/n-81)")
@@ -68,7 +54,7 @@ def test_results_have_the_place_of_what_was_made_and_the_version_of_what_was_rea
 def test_the_question_names_the_header_that_an_id_comes_from() -> None:
     code = "made = make_note()\ndelete_note(id=headers(made)['location'].rsplit('/', 1)[1])"
     with notes() as url:
-        agent = agent_of([load_api(json.dumps(DOCUMENT), base_url=url)], by_role({"express": [program(code)]}))
+        agent = agent_of([api_of(PATHS, base_url=url)], by_role({"express": [program(code)]}))
         agent.ask("Make a note, and delete it again")
         [action] = actions(decide(agent, "approve"))
     assert "path.id: header location of a response of make_note" in action["description"]

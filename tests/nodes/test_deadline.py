@@ -8,25 +8,18 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 from langgraph.store.memory import InMemoryStore
+from paths import api_of
 from roles import call, plan, program, role_of, select
 from scripted import Reply, ScriptedModel
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
-from restgpt.specs import Operation, load_api
 from restgpt.tools.http.http_client import HttpClient
-from restgpt.tools.request.prepared_request import PreparedRequest
 from restgpt.tools.response.content import Reply as HttpReply
 from restgpt.tools.settings import Settings
 
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Things", "version": "1"},
-    "paths": {
-        "/things": {"get": {"operationId": "list_things", "responses": {"200": {"description": "."}}}},
-        "/notes": {"post": {"operationId": "add_note", "responses": {"200": {"description": "."}}}},
-    },
-}
+LISTS, ADDS = {"operationId": "list_things", "responses": {}}, {"operationId": "add_note", "responses": {}}
+API = api_of({"/things": {"get": LISTS}, "/notes": {"post": ADDS}}, base_url="http://127.0.0.1:9")
 LOOK = {"thought": "", "decision": "functions", "text": "list things"}
 OVER = "The budget for this instruction is used up (500 seconds)"
 
@@ -48,16 +41,7 @@ class AnsweringClient(HttpClient):
         super().__init__(settings=Settings())
         self.left: list[float] = []
 
-    def send(
-        self,
-        request: PreparedRequest,
-        operation: Operation,
-        *,
-        deadline: float | None = None,
-        is_read: bool | None = None,
-        before_send: Callable[[], None] | None = None,
-        thread: str = "",
-    ) -> HttpReply:
+    def send(self, *given: Any, deadline: float | None = None, **more: Any) -> HttpReply:
         assert deadline is not None
         self.left.append(deadline - self._clock())
         body = str(list(range(500))).encode()
@@ -68,14 +52,9 @@ def turn(
     model: ScriptedModel, clock: Callable[[], float], http: HttpClient | None = None, **context: Any
 ) -> dict[str, Any]:
     """Carry out an instruction that may take 500 seconds."""
-    services = Services(
-        [load_api(DOCUMENT, base_url="http://127.0.0.1:9")],
-        model=model,
-        defaults=Context(**{"max_seconds": 500, "writes": "allow", **context}),
-        clock=clock,
-        settings=Settings(),
-        http=http or AnsweringClient(),
-    )
+    defaults = Context(**{"max_seconds": 500, "writes": "allow", **context})
+    given: Any = {"defaults": defaults, "settings": Settings(), "http": http or AnsweringClient()}
+    services = Services([API], model=model, clock=clock, **given)
     graph = build_graph(services=services, store=InMemoryStore())
     return graph.invoke({"instruction": "List the things"})  # type: ignore[return-value]
 

@@ -1,29 +1,20 @@
-"""Guards rounds: which calls are sent together, which are repaired, and when the round is over."""
+"""Guards rounds: which calls are sent together, which are repaired, when it is over, what is told, and repetitions."""
 
 from typing import Any
 
 import pytest
+from paths import api_of
 
+from restgpt.calling.execution import FIRST_PAGE
 from restgpt.calling.record import Request
+from restgpt.nodes.programs.program_reply import remarks, repeated, times
 from restgpt.nodes.state.records import ApiPlan, add_usage, merge_requests, no_usage, spent_since
-from restgpt.nodes.state.results import is_over, latest, next_calls, to_repair
-from restgpt.specs import Catalogue, load_api
+from restgpt.nodes.state.results import is_over, latest, next_calls, notices_of, to_repair
+from restgpt.specs import Catalogue
 
-CATALOGUE = Catalogue(
-    [
-        load_api(
-            """
-openapi: 3.1.0
-info: {title: Things, version: "1"}
-servers: [{url: "https://things.example"}]
-paths:
-  /things:
-    get: {operationId: read, responses: {"200": {description: ok}}}
-    post: {operationId: write, responses: {"201": {description: ok}}}
-"""
-        )
-    ]
-)
+OK: dict[str, Any] = {"responses": {}}
+PATHS = {"/things": {"get": {"operationId": "read", **OK}, "post": {"operationId": "write", **OK}}}
+CATALOGUE = Catalogue([api_of(PATHS, base_url="https://things.example")])
 
 
 def plan(*calls: tuple[str, list[int]]) -> ApiPlan:
@@ -31,15 +22,8 @@ def plan(*calls: tuple[str, list[int]]) -> ApiPlan:
 
 
 def request(call: int, status: str = "parsed", code: int = 200, **other: Any) -> Request:
-    made: dict[str, Any] = {
-        "id": f"r{call}.{other.get('attempt', 0)}",
-        "round": 1,
-        "call": call,
-        "attempt": 0,
-        "status": status,
-        "response": {"status": code},
-    }
-    return {**made, **other}  # type: ignore[typeddict-item,return-value]
+    made: dict[str, Any] = {"id": f"r{call}.{other.get('attempt', 0)}", "round": 1, "call": call, "attempt": 0}
+    return {**made, "status": status, "response": {"status": code}, **other}  # type: ignore[typeddict-item,return-value]
 
 
 def test_independent_safe_calls_go_out_together() -> None:
@@ -98,3 +82,86 @@ def test_usage_adds_up_by_role_and_can_be_read_between_two_points() -> None:
     assert two["roles"]["planner"] == {"calls": 2, "input_tokens": 4, "output_tokens": 6}
     assert (two["requests"], two["seconds"]) == (8, 1.0)
     assert spent_since(one, two) == one  # type: ignore[arg-type]
+
+
+OTHER = "the response differs from its documented schema at /items"
+
+
+def answered(wanted: str, pages: int = 1, result: str = "", **query: Any) -> Request:
+    made: Any = {"arguments": {"query": query}, "pages": pages, "output_instruction": wanted, "result": result}
+    return {**made, "response": {"notices": [OTHER, FIRST_PAGE]}}
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (answered("the id of the movie Dune", query="Dune"), [OTHER]),
+        (answered("the newest films", per_page=5), [OTHER]),
+        (answered("the id of the first task"), [OTHER]),
+        (answered("the id of the list 'Friday films'", result="The list Friday films has id 7."), [OTHER]),
+        (answered("the ids of the tasks"), [OTHER, FIRST_PAGE]),
+        (answered("all movies named Dune", query="Dune"), [OTHER, FIRST_PAGE]),
+        (answered("how many films there are", limit=5), [OTHER, FIRST_PAGE]),
+        (answered("the ids of the films", limit=100), [OTHER, FIRST_PAGE]),
+        (answered("the id of the list 'Friday films'", result="There is no such list."), [OTHER, FIRST_PAGE]),
+        (answered("the id of the first task", pages=2), [OTHER, FIRST_PAGE]),
+    ],
+)
+def test_a_call_is_told_that_the_list_goes_on_unless_it_wanted_few_items(found: Request, told: list[str]) -> None:
+    assert notices_of(found) == told
+
+
+def called(operation: str = "find_tasks", *, handle: str = "h1", status: int = 200, **more: Any) -> dict[str, Any]:
+    response = {"status": status, "handle": handle}
+    made = {"operation": operation, "arguments": {"query": {"page": 1}}, "safe": True, "status": "parsed", "note": ""}
+    return {**made, "response": response, "result": "", **more}
+
+
+def step(said: str = "Count the tasks", *requests: dict[str, Any], **more: Any) -> Any:
+    return {"said": said, "requests": list(requests), "result": "24", **more}
+
+
+def ran(code: str, result: str, end: str = "failed") -> Any:
+    return {**step(code, result=result, program={"code": code, "writer": "caller", "end": end}), "kind": "program"}
+
+
+def test_equal_rounds_are_counted_whatever_the_parser_said_and_whatever_lies_between() -> None:
+    same = [step("Count", called(result=word)) for word in ("24", "There are 24.")]
+    assert times([same[0], step("Look", called("get_task")), same[1], step(" count ", called())]) == [1, 1, 2, 3]
+
+
+def test_another_answer_argument_or_sub_task_is_another_round() -> None:
+    others = [called(), called(handle="h2"), called(status=404), called(arguments={"query": {"page": 2}})]
+    steps = [*(step("Count", other) for other in others), step("List", called()), step("Count")]
+    assert times(steps) == [1] * 6
+
+
+def test_rounds_without_a_call_are_compared_by_their_results() -> None:
+    assert times([step(), step(), step(result="No operation")]) == [1, 2, 1]
+
+
+def test_a_change_that_succeeded_is_no_repetition_and_begins_anew() -> None:
+    skip = step("Skip a track", called("skip", safe=False, status="parsed", response={"status": 204}))
+    assert times([skip, skip, skip, skip]) == [1, 1, 1, 1]
+    assert times([step(), step(), skip, step()]) == [1, 2, 1, 1]
+    held = step("Skip a track", {**called("skip", safe=False, response={}), "status": "held"})
+    assert times([held, held, held]) == [1, 1, 1]
+
+
+def test_a_change_that_failed_is_a_repetition() -> None:
+    failed = step("Skip a track", called("skip", safe=False, response={"status": 409}))
+    assert times([failed, failed]) == [1, 2]
+
+
+def test_programs_are_compared_by_their_code_and_how_they_ended() -> None:
+    first = ran("print(f())", "The program failed.\nKeyError: 'x'\nShapes of the responses:\nf (status 200): {…}")
+    again = ran("print(f()) ", "The program failed.\nKeyError: 'x'\nRead: f")
+    other = ran("print(f())", "The program failed.\nValueError: y")
+    assert times([first, again, other, ran("print(g())", "The program failed.\nKeyError: 'x'")]) == [1, 2, 1, 1]
+
+
+def test_the_second_round_is_remarked_and_the_third_ends() -> None:
+    steps = [step(), step(), step()]
+    assert [bool(text) for text in remarks(steps)] == [False, True, False]
+    assert repeated(steps) == "3 rounds with the same calls and results"
+    assert repeated(steps[:2]) == repeated([]) == repeated([*steps, step("Else")]) == ""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
+from paths import openapi
 from wire.case import Canned
 from wire.echo import EchoServer
 
@@ -23,30 +24,15 @@ from restgpt.tools.settings import ApiEntry, PolicyRule, Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
 USER = {"name": "user", "in": "query", "schema": {"type": "string"}}
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Things", "version": "1"},
-    "paths": {
-        "/things": {
-            "get": {
-                "parameters": [
-                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
-                    {"name": "account", "in": "query", "schema": {"type": "string"}},
-                ],
-                "responses": {},
-            },
-            "post": {"requestBody": BODY, "responses": {}},
-        },
-        "/settings": {
-            "get": {"parameters": [USER], "responses": {}},
-            "patch": {
-                "parameters": [USER, {**USER, "name": "tenant"}],
-                "requestBody": BODY,
-                "responses": {},
-            },
-        },
-    },
-}
+PAGED = [{"name": "page", "in": "query", "schema": {"type": "integer"}}, {**USER, "name": "account"}]
+LISTED = {"parameters": PAGED, "responses": {}}
+CHANGED = {"parameters": [USER, {**USER, "name": "tenant"}], "requestBody": BODY, "responses": {}}
+DOCUMENT = openapi(
+    {
+        "/things": {"get": LISTED, "post": {"requestBody": BODY, "responses": {}}},
+        "/settings": {"get": {"parameters": [USER], "responses": {}}, "patch": CHANGED},
+    }
+)
 
 
 @pytest.fixture
@@ -169,10 +155,7 @@ def test_a_page_that_was_cut_makes_the_list_one_that_was_cut(echo: EchoServer) -
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        Canned(status=302, headers={"Location": "http://elsewhere.example/"}),
-        Canned(headers={"Content-Encoding": "br"}),
-    ],
+    [Canned(status=302, headers={"Location": "http://elsewhere.example/"}), Canned(headers={"Content-Encoding": "br"})],
 )
 def test_an_answer_that_is_not_followed_is_told_of_a_read(echo: EchoServer, answer: Canned) -> None:
     echo.script([answer])
@@ -193,9 +176,8 @@ def test_a_redirect_is_no_success_of_a_change(echo: EchoServer) -> None:
 @pytest.mark.parametrize("status", ["rejected", "held", "failed", "sent"])
 def test_only_what_is_approved_is_sent(echo: EchoServer, status: str) -> None:
     echo.script([Canned(status=201)])
-    done = send(
-        echo, ("POST /things", {"body": {}}, {"id": "r1", "status": status}), ("POST /things", {"body": {}}, {})
-    )
+    first = ("POST /things", {"body": {}}, {"id": "r1", "status": status})
+    done = send(echo, first, ("POST /things", {"body": {}}, {}))
     assert [item["status"] for item in done] == ["sent"]
     assert len(echo.arrived) == 1
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from chatserver import ChatServer, Refusal
 from cli import TOY, Cli, at, by_calls, names
-from roles import call, end, plan, program, select
+from roles import call, end, one_task, plan, program
 
 from lab.kit.port import held_port
 from restgpt.graph.persistence import open_persistence
@@ -25,19 +25,17 @@ from restgpt_bench.worlds.server import WorldServer
 Model = Callable[[dict[str, Any]], ChatServer]
 PATIENCE_S = 120
 
-READS = {
-    "planner": [plan("List the projects."), end("There are projects.")],
-    "selector": [select("list_projects")],
-    "caller": [call({})],
-    "parser": ["print(len(data['items']))"] * 2,
-}
+READS: dict[str, Any] = one_task(
+    "list_projects",
+    planner=[plan("List the projects."), end("There are projects.")],
+    parser=["print(len(data['items']))"] * 2,
+)
 CALLS = ["--set", "road=roles"]
-WRITES = {
-    "planner": [plan("Create the project Moss."), end("The project Moss is there.")],
-    "selector": [select("create_project")],
-    "caller": [call({"body": {"name": "Moss"}})],
-    "parser": [],
-}
+WRITES: dict[str, Any] = one_task(
+    "create_project",
+    planner=[plan("Create the project Moss."), end("The project Moss is there.")],
+    caller=[call({"body": {"name": "Moss"}})],
+)
 
 
 def sent(world: World[Any]) -> list[str]:
@@ -73,36 +71,12 @@ def test_json_is_one_document_with_steps_and_usage(cli: Cli, toy: WorldServer, m
     assert CREDENTIAL not in ran.out + ran.err
 
 
-def test_a_write_without_a_terminal_pauses_and_says_how_to_go_on(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    ran = cli("ask", "Create the project Moss", *by_calls(toy), "--thread", "moss")
-    assert ran.code == 3
-    assert f"POST {toy.url}/projects" in ran.err
-    assert '"name":"Moss"' in ran.err.replace(" ", "")
-    assert "restgpt resume moss --approve" in ran.err
-    assert sent(toy.world) == []
-    resumed = cli("resume", "moss", "--approve")
-    assert (resumed.code, resumed.out) == (0, "The project Moss is there.\n")
-    assert sent(toy.world) == ["POST /projects"]
-    assert "Moss" in names(toy.world)
-
-
 def test_a_paused_thread_is_shown_with_what_waits(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
     waits = cli("resume", "moss").err.partition("Paused for approval:")[2]
     shown = cli("threads", "moss")
     assert shown.out.startswith("thread       moss (waiting)")
     assert f"POST {toy.url}/projects" in shown.err
     assert shown.err.partition("Paused for approval:")[2] == waits
-
-
-def test_the_pause_is_in_the_document(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    ran = cli("ask", "Create the project Moss", *by_calls(toy), "--json")
-    assert ran.code == 3
-    assert ran.document["status"] == "paused"
-    action = ran.document["pending"][0]["actions"][0]
-    assert (action["name"], action["args"]) == ("create_project", {"body": {"name": "Moss"}})
-    assert ran.document["pending"][0]["allowed"]["create_project"] == ["approve", "edit", "reject", "respond"]
 
 
 def test_a_waiting_request_is_printed_whole_by_its_number(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -146,28 +120,20 @@ def test_an_edited_write_is_sent_as_edited(cli: Cli, toy: WorldServer, moss: Cha
     assert "Moss" not in names(toy.world)
 
 
-def test_resuming_without_a_decision_pauses_again(cli: Cli, toy: WorldServer, moss: ChatServer) -> None:
-    resumed = cli("resume", "moss")
-    assert resumed.code == 3
-    assert "restgpt resume moss --approve" in resumed.err
-    assert sent(toy.world) == []
-
-
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "code", "said"),
     [
-        (["--approve", "--reject", "no"], "exclude each other"),
-        (["--edit", "{"], "not JSON"),
-        (["--edit", "[1]"], "one object"),
+        ([], 3, "restgpt resume moss --approve"),
+        (["--approve", "--reject", "no"], 2, "exclude each other"),
+        (["--edit", "{"], 2, "not JSON"),
+        (["--edit", "[1]"], 2, "one object"),
     ],
 )
-def test_a_decision_that_makes_no_sense_is_refused(
-    cli: Cli, toy: WorldServer, moss: ChatServer, flags: list[str], said: str
+def test_without_a_decision_that_makes_sense_nothing_is_sent(
+    cli: Cli, toy: WorldServer, moss: ChatServer, flags: list[str], code: int, said: str
 ) -> None:
     resumed = cli("resume", "moss", *flags)
-    assert resumed.code == 2
-    assert said in resumed.err
-    assert sent(toy.world) == []
+    assert (resumed.code, said in resumed.err, sent(toy.world)) == (code, True, [])
 
 
 def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -179,19 +145,15 @@ def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, m
     assert sent(toy.world) == ["POST /projects"]
 
 
-def test_a_finished_thread_tells_its_answer_again(cli: Cli, toy: WorldServer, model: Model) -> None:
+def test_a_finished_thread_tells_its_answer_again_and_goes_on_with_the_same_api_and_settings(
+    cli: Cli, toy: WorldServer, model: Model
+) -> None:
     model(READS)
-    cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
+    cli("ask", "How many?", *by_calls(toy), "--thread", "mine", "--set", "max_steps=5")
     resumed = cli("resume", "mine", "--quiet")
     assert (resumed.code, resumed.out) == (0, "There are projects.\n")
     refused = cli("resume", "mine", "--approve")
-    assert refused.code == 2
-    assert "No request waits" in refused.err
-
-
-def test_a_conversation_goes_on_with_the_same_api_and_settings(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(READS)
-    cli("ask", "How many?", *by_calls(toy), "--thread", "mine", "--set", "max_steps=5")
+    assert (refused.code, "No request waits" in refused.err) == (2, True)
     server = model({"planner": [end("As I said.")]})
     ran = cli("ask", "Are you sure?", "--thread", "mine")
     assert (ran.code, ran.out) == (0, "As I said.\n")
@@ -207,7 +169,9 @@ def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, moss: ChatServ
     assert cli("resume", "moss", "--approve").code == 0
 
 
-def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer, model: Model) -> None:
+def test_a_failing_model_leaves_a_thread_that_goes_on_with_other_settings_and_keeps_them(
+    cli: Cli, toy: WorldServer, model: Model
+) -> None:
     model({**READS, "selector": [Refusal(401), *READS["selector"]]})
     ran = cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert ran.code == 1
@@ -215,18 +179,11 @@ def test_a_failing_model_leaves_a_thread_that_goes_on(cli: Cli, toy: WorldServer
     assert "restgpt resume mine" in ran.err
     assert cli("threads").out.split()[:2] == ["mine", "failed"]
     assert "failed       The model's server answered 401. Check the API key.\n" in cli("threads", "mine").out
-    resumed = cli("resume", "mine")
-    assert (resumed.code, resumed.out) == (0, "There are projects.\n")
-
-
-def test_a_resumed_run_takes_other_settings_and_keeps_them(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model({**READS, "selector": [Refusal(401), *READS["selector"]]})
-    cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     refused = cli("resume", "mine", "--set", "max_steps=none")
     assert (refused.code, "max_steps" in refused.err) == (2, True)
-    assert cli("resume", "mine", "--set", "max_steps=1").out.startswith("There are projects.")
-    shown = cli("threads", "mine", "--json").document
-    assert shown["context"] == {"road": "roles", "max_steps": "1"}
+    resumed = cli("resume", "mine", "--set", "max_steps=1")
+    assert (resumed.code, resumed.out.startswith("There are projects.")) == (0, True)
+    assert cli("threads", "mine", "--json").document["context"] == {"road": "roles", "max_steps": "1"}
 
 
 def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: WorldServer, model: Model) -> None:
@@ -331,15 +288,6 @@ def test_a_thread_in_use_is_refused(cli: Cli, toy: WorldServer, model: Model) ->
     assert "in use by another process" in ran.err
 
 
-def test_on_a_terminal_the_exact_request_is_shown_and_asked_about(cli: Cli, toy: WorldServer, model: Model) -> None:
-    model(WRITES)
-    code, said = cli.on_a_terminal("ask", "Create Moss", *by_calls(toy), prompt="[a]pprove", answer="a")
-    assert code == 0
-    assert f"POST {toy.url}/projects" in said
-    assert "The project Moss is there." in said
-    assert sent(toy.world) == ["POST /projects"]
-
-
 def test_a_terminal_says_at_once_what_is_read_and_takes_it_back(cli: Cli, toy: WorldServer, model: Model) -> None:
     _, said = cli.on_a_terminal("ask", "Create Moss", *at(toy), "--model", "nobody:x", prompt="[y/N]", answer="")
     assert said.index("reading the document of ") < said.rindex("\x1b[2K") < said.index("nobody")
@@ -370,9 +318,8 @@ def test_nothing_secret_is_kept(cli: Cli, moss: ChatServer) -> None:
 def test_without_a_model_the_three_ways_to_get_one_are_told(cli: Cli, toy: WorldServer) -> None:
     ran = cli("ask", "How many?", *by_calls(toy))
     assert ran.code == 2
-    assert "OPENAI_API_KEY" in ran.err
-    assert "OPENAI_BASE_URL" in ran.err
-    assert "RESTGPT_MODEL" in ran.err
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTGPT_MODEL"):
+        assert variable in ran.err
     assert ran.out == ""
     assert cli("threads").out == "There are no threads.\n"
 

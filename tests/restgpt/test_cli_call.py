@@ -10,6 +10,7 @@ import pytest
 import yaml
 from cli import TOY, Cli, at, by_calls
 from loopback import Handler, served
+from paths import openapi
 from wire.case import Canned
 from wire.echo import EchoServer
 
@@ -22,6 +23,7 @@ from restgpt_bench.worlds.faults import Fault, FaultKind
 from restgpt_bench.worlds.server import WorldServer
 
 ARGUMENTS = ["--args", '{"path": {"project_id": 1}, "body": {"title": "Moss"}}']
+RENAME = ["update_project", "project_id=2", "owner=Noor"]
 MADE = "POST /projects/{project_id}/tasks 201"
 
 
@@ -132,8 +134,8 @@ def test_a_call_and_its_undo_take_the_settings_of_a_run(cli: Cli, toy: WorldServ
     assert "--approve" in cli("undo", made, "--set", "writes=allow").err
     assert changes(toy) == [MADE]
     assert cli("undo", made, "--approve", "--set", "max_seconds=60").code == 0
-    update = ["call", "update_project", *at(toy), "--args", '{"project_id": 2, "owner": "Noor"}', "--json"]
-    unread = cli(*update, "--writes", "allow", "--set", "undo=false").document["thread"]
+    options = ["--json", "--writes", "allow", "--set", "undo=false"]
+    unread = cli("call", *at(toy), *RENAME, *options).document["thread"]
     assert "Cannot be undone" in cli("undo", unread, "--approve").out
 
 
@@ -186,10 +188,6 @@ def test_a_change_that_did_not_reach_its_api_failed_and_may_be_made_later(cli: C
     assert not cli(*closed, "--json").document["outcome_unknown"]
 
 
-def test_arguments_of_any_depth_are_no_crash(cli: Cli, toy: WorldServer) -> None:
-    assert cli("call", "create_task", *at(toy), "--args", "[" * 5000).code == 2
-
-
 def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
     cli: Cli, toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,8 +203,7 @@ def test_a_documented_idempotency_key_is_sent_and_another_one_the_next_time(
 
 
 def test_a_person_sees_the_target_and_what_changed_in_it(cli: Cli, toy: WorldServer) -> None:
-    renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
-    code, screen = cli.on_a_terminal(*renamed, prompt="[l]ater?", answer="a")
+    code, screen = cli.on_a_terminal("call", *at(toy), *RENAME, prompt="[l]ater?", answer="a")
     assert code == 0
     assert "Changes, by a response of team-board:" in screen
     assert [entry.method for entry in toy.world.log] == ["GET", "GET", "PATCH"]
@@ -221,14 +218,13 @@ def test_a_target_that_changes_while_a_person_reads_is_asked_about_again(cli: Cl
             toy.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body=body)
             yield typed
 
-    renamed = ["call", "update_project", *at(toy), "--args", '{"path": {"project_id": 2}, "body": {"owner": "Noor"}}']
-    code, screen = cli.on_a_terminal(*renamed, prompt="[l]ater?", answer=answers())
+    code, screen = cli.on_a_terminal("call", *at(toy), *RENAME, prompt="[l]ater?", answer=answers())
     assert (code, screen.count("[l]ater?")) == (3, 2)
     assert "The target has changed since this request was approved" in screen
     assert toy.world.dump()["projects"]["2"]["owner"] == "Reader 2"
 
 
-@pytest.mark.parametrize("levels", [61, 330, 400, 900, 100_000])
+@pytest.mark.parametrize("levels", [61, 400, 100_000])
 def test_arguments_that_are_nested_too_deeply_are_refused_with_a_document(
     levels: int, cli: Cli, toy: WorldServer, tmp_path: Path
 ) -> None:
@@ -260,9 +256,8 @@ def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_tex
     body = b'{"a": 1.10,\r\n "b": "gr\xc3\xb6\xe2\x80\xaee", "c": [' + b'{"d": "x"}, ' * 100_000 + b"0]}"
     with EchoServer() as echo:
         echo.script([Canned(body), Canned(body[:-1])])
-        whole, half = (
-            cli("call", "list_projects", "--spec", TOY, "--base-url", echo.url, *json_option) for _ in range(2)
-        )
+        read = ["call", "list_projects", "--spec", TOY, "--base-url", echo.url, *json_option]
+        whole, half = cli(*read), cli(*read)
     assert (whole.document["response"]["body"] if json_option else whole.document) == json.loads(body)
     assert ('"a": 1.10' in whole.out, "\u202e" in whole.out) == (True, False)
     shown = half.document["response"]["body"] if json_option else half.out
@@ -272,7 +267,7 @@ def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_tex
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_change_that_is_redirected_is_not_done_for_any_door(cli: Cli, tmp_path: Path, status: int) -> None:
     paths = {"/items": {"post": {"operationId": "add", "responses": {"201": {"description": "made"}}}}}
-    document = {"openapi": "3.0.3", "info": {"title": "Items", "version": "1"}, "paths": paths}
+    document = openapi(paths)
     (tmp_path / "items.json").write_text(json.dumps(document))
     with EchoServer() as echo:
         echo.script([Canned(status=status, headers={"Location": "/items/"})])
@@ -295,11 +290,6 @@ def test_an_undo_of_what_is_gone_says_so(cli: Cli, toy: WorldServer) -> None:
     assert (ran.code, "Not done: what it reverses is gone: the API answered with status 404" in ran.out) == (1, True)
 
 
-def test_a_change_without_a_terminal_says_how_to_approve_it(cli: Cli, toy: WorldServer) -> None:
-    ran = cli("call", "create_project", *at(toy), "name=Moss")
-    assert (ran.code, "To decide:  restgpt resume call-" in ran.err, changes(toy)) == (3, True, [])
-
-
 def test_a_call_that_begins_a_job_waits_for_its_end_if_asked_to(cli: Cli, tmp_path: Path) -> None:
     polls: list[str] = []
 
@@ -317,7 +307,7 @@ def test_a_call_that_begins_a_job_waits_for_its_end_if_asked_to(cli: Cli, tmp_pa
         "/jobs/{id}": {"get": {"operationId": "get_job", "parameters": [variable], "responses": {}}},
     }
     spec = tmp_path / "printer.json"
-    spec.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "Printer", "version": "1"}, "paths": paths}))
+    spec.write_text(json.dumps(openapi(paths)))
     with served(Printer) as url:
         where = ("--spec", str(spec), "--base-url", url, "--approve")
         plain = cli("call", "start_job", *where)

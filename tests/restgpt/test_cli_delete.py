@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli import Cli, by_calls
-from roles import call, end, plan, select
+from roles import one_task
 
 from restgpt.calling.journal import Journal
 from restgpt.graph.persistence import open_persistence
@@ -30,14 +30,7 @@ def listed(cli: Cli) -> set[str]:
 
 
 def test_a_deleted_thread_is_gone_and_the_file_smaller(cli: Cli, toy: WorldServer, model) -> None:
-    model(
-        {
-            "planner": [plan("List the projects."), end("There are projects.")],
-            "selector": [select("list_projects")],
-            "caller": [call({})],
-            "parser": ["print(len(data['items']))"],
-        }
-    )
+    model(one_task("list_projects", parser=["print(len(data['items']))"]))
     cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     keep(cli, "other")
     file = Path(cli.home / "restgpt.db")

@@ -11,7 +11,8 @@ from chatserver import ChatServer
 from cli import TOY, Cli, at, changes, names
 from lyingserver import DOCUMENT as LIES
 from lyingserver import LyingServer, served_lies
-from roles import program
+from paths import openapi
+from roles import end, program
 
 from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
@@ -23,16 +24,11 @@ names = ["Moss", "Fern"]
 made = gather(*[create_project(body={"name": name}) for name in names])
 print("Created", ", ".join(item["name"] for item in made))"""
 
-BARE = {
-    "openapi": "3.1.0",
-    "info": {"title": "Bare", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1:1"}],
-    "paths": {
-        "/projects": {"get": {"operationId": "list_projects", "responses": {"200": {"description": "All projects."}}}}
-    },
-    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}}},
-    "security": [{"key": []}],
-}
+BARE = openapi(
+    {"/projects": {"get": {"operationId": "list_projects", "responses": {"200": {"description": "All projects."}}}}},
+    schemes={"key": {"type": "apiKey", "in": "query", "name": "key"}},
+    security=[{"key": []}],
+)
 
 
 @pytest.fixture
@@ -54,6 +50,8 @@ def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(
     assert told.index("The program waits") < told.index("POST ")
     assert told.count(f"POST {toy.url}/projects") == 2
     assert told.count("made = gather(") == 1
+    assert '"name":"Moss"' in told.replace(" ", "")
+    assert "restgpt resume two --approve" in ran.err
     assert changes(toy.world) == []
     resumed = cli("resume", "two", "--approve")
     assert (resumed.code, resumed.out) == (0, "Created Moss, Fern\n")
@@ -66,11 +64,15 @@ def test_the_document_of_a_pause_holds_the_program_and_the_place_of_each_action(
     write(program(TWO))
     ran = cli("ask", "Create Moss and Fern", *at(toy), "--json", "--thread", "two")
     [pause] = ran.document["pending"]
+    assert (ran.code, ran.document["status"]) == (3, "paused")
     assert pause["program"]["code"] == TWO
     calls = pause["program"]["calls"]
     assert [call["line"] for call in calls] == [3, 3]
     assert [call["operation"] for call in calls] == ["create_project", "create_project"]
-    assert len({call["position"] for call in calls}) == len(pause["actions"]) == 2
+    assert len({call["position"] for call in calls}) == 2
+    made = [(action["name"], action["args"]) for action in pause["actions"]]
+    assert made == [("create_project", {"body": {"name": name}}) for name in ("Moss", "Fern")]
+    assert pause["allowed"]["create_project"] == ["approve", "edit", "reject", "respond"]
     said = {key: ran.document["program"][key] for key in ("code", "writer", "number", "status")}
     assert said == {"code": TWO, "writer": "caller", "number": 1, "status": "running"}
     shown = cli("threads", "two", "--json").document
@@ -87,9 +89,8 @@ def test_a_person_at_a_terminal_sees_all_requests_first_and_the_program_on_deman
     cli: Cli, toy: WorldServer, write: Write
 ) -> None:
     write(program(TWO))
-    code, screen = cli.on_a_terminal(
-        "ask", "Create Moss and Fern", *at(toy), prompt="[l]ater? ", answer=["one by one", "view", "approve", "approve"]
-    )
+    ask, answers = ("ask", "Create Moss and Fern", *at(toy)), ["one by one", "view", "approve", "approve"]
+    code, screen = cli.on_a_terminal(*ask, prompt="[l]ater? ", answer=answers)
     assert code == 0, screen
     assert screen.count("The program waits at line 3:") == 1
     assert screen.index("POST ") < screen.index("Approve [a]ll 2") < screen.index("The program waits")
@@ -166,13 +167,8 @@ def test_a_credential_in_the_code_and_hidden_characters_do_not_reach_the_termina
 
 def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: WorldServer, write: Write) -> None:
     before = names(toy.world)
-    write(
-        program(
-            'first = create_project(body={"name": "Moss"})\n'
-            'made = gather(*[create_project(body={"name": name}) for name in ["Fern", "Ivy"]])\n'
-            'print("Created three.")'
-        )
-    )
+    others = 'gather(*[create_project(body={"name": name}) for name in ["Fern", "Ivy"]])'
+    write(program(f'create_project(body={{"name": "Moss"}})\n{others}\nprint("Created three.")'))
     cli("ask", "Create Moss, Fern and Ivy", *at(toy), "--thread", "three", "--writes", "allow")
     assert names(toy.world) == [*before, "Moss", "Fern", "Ivy"]
     made = {item["name"]: item["id"] for item in toy.world.call("GET /projects").body["items"]}
@@ -206,26 +202,10 @@ def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
     assert names(toy.world) == before
 
 
-def test_a_setting_of_the_command_line_takes_the_road_of_the_paper(cli: Cli, toy: WorldServer, write: Write) -> None:
-    server = write(*[{"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True}] * 2)
-    ran = cli("ask", "Good morning", *at(toy), "--set", "road=roles")
-    assert (ran.code, ran.out) == (0, "Good morning.\n")
-    assert server.requests[0].schema == "PlannerReply"
-
-
-def test_the_budget_of_functions_is_a_setting_of_the_command_line(cli: Cli, toy: WorldServer, write: Write) -> None:
-    lengths = []
-    for budget in ("200", "3500"):
-        server = write(*[{"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True}] * 2)
-        assert cli("ask", "Good morning", *at(toy), "--set", f"functions_budget={budget}").code == 0
-        lengths.append(len(server.requests[0].texts[0]))
-    assert lengths[0] < lengths[1]
-
-
 def test_the_functions_of_an_instruction_are_shown_as_the_planner_sees_them(
     cli: Cli, toy: WorldServer, write: Write
 ) -> None:
-    server = write({"thought": "", "decision": "end", "text": "Good morning.", "fulfilled": True})
+    server = write(end("Good morning."))
     cli("ask", "Which tasks are open?", *at(toy))
     shown = cli("api", "functions", "Which tasks are open?", *at(toy))
     assert shown.code == 0, shown.err

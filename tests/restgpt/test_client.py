@@ -1,4 +1,4 @@
-"""Guards `Client`: calls without a model are decided, sent once, kept as values, and undone."""
+"""Guards `Client`: calls without a model are decided, sent once, kept and undone, and what a conversation knows."""
 
 import asyncio
 import json
@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pair import SECRET, Pair
+from paths import api_of
 from wire.case import Canned
 from wire.echo import EchoServer
 from wire.raw import raw_server
@@ -21,11 +22,11 @@ from wire.raw import raw_server
 from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.commands.terminal import explain
-from restgpt.earlier import MOST_EARLIER
+from restgpt.earlier import MOST_CONVERSATIONS, MOST_EARLIER
 from restgpt.mcp.tool_runs import explained
 from restgpt.nodes.run.services import Services
 from restgpt.outcome import Called, Pending, Undone
-from restgpt.specs import load_api
+from restgpt.specs import Api, load_api
 from restgpt.specs.problem import UnknownOperationError
 from restgpt.specs.reading.download import bundled_document
 from restgpt.threads import UnknownThreadError
@@ -38,6 +39,10 @@ DELETE = ("delete_task", {"path": {"task_id": 102}})
 @pytest.fixture
 def client(board: Board) -> Client:
     return Client([board.api])
+
+
+def toy_at(url: str) -> Api:
+    return load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
 
 
 @pytest.fixture
@@ -94,7 +99,7 @@ def test_a_change_waits_for_a_person_and_is_sent_once(client: Client, board: Boa
     with pytest.raises(OutdatedDecisionError, match="answered already"):
         client.decide(waiting, "approve")
     assert client.outcome(waiting.thread) == called
-    assert [line for line in board.calls() if line.startswith("DELETE")] == ["DELETE /tasks/{task_id} 204"]
+    assert board.changes() == ["DELETE /tasks/{task_id} 204"]
 
 
 def test_arguments_may_be_named_as_those_of_the_function(client: Client, board: Board) -> None:
@@ -214,18 +219,13 @@ def test_a_change_of_unknown_outcome_is_asked_about_and_not_sent_again(board: Bo
     assert "102" in board.tasks()
 
 
+CUSTOMER = {"path": {"customer": 7}}
+
+
 def both(pair: Pair) -> Client:
-    return Client(services=Services([pair.crm, pair.collector], settings=pair.settings()))
-
-
-def test_a_value_of_another_api_is_asked_about_if_a_model_wrote_the_call(pair: Pair) -> None:
-    client = both(pair)
-    assert isinstance(client.call("get_customer", {"path": {"customer": 7}}, conversation="host"), Called)
-    stolen = {"path": {"what": SECRET}}
-    waiting = client.call("get_drop", stolen, conversation="host")
-    assert isinstance(waiting, Pending)
-    assert SECRET not in pair.log
-    assert isinstance(client.call("get_drop", stolen), Called)
+    """A client of both APIs in a new process."""
+    services = Services([pair.crm, pair.collector], settings=pair.settings(), store=InMemoryStore())
+    return Client(services=services, checkpointer=InMemorySaver())
 
 
 def fill(client: Client, record: Any) -> None:
@@ -237,7 +237,7 @@ def fill(client: Client, record: Any) -> None:
 @pytest.mark.parametrize("decided", ["reject", None])
 def test_what_another_api_answered_counts_however_many_calls_came_after_it(pair: Pair, decided: Any) -> None:
     client = both(pair)
-    client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
+    client.call("get_customer", CUSTOMER, conversation="host")
     if decided:
         waiting = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="host")
         assert not client.decide(waiting, decided).ok
@@ -252,7 +252,7 @@ def test_what_another_api_answered_counts_however_many_calls_came_after_it(pair:
 
 def test_an_answer_that_a_person_gave_for_two_apis_holds_for_the_conversation(pair: Pair) -> None:
     client = both(pair)
-    client.call("get_customer", {"path": {"customer": 7}}, conversation="host")
+    client.call("get_customer", CUSTOMER, conversation="host")
     waiting = client.call("get_drop", {"path": {"what": "Turin"}}, conversation="host")
     assert isinstance(waiting, Pending)
     assert client.decide(waiting, "approve").ok
@@ -347,8 +347,7 @@ def test_a_session_of_the_users_own_signs_and_carries_the_requests(echo: EchoSer
     session = requests.Session()
     session.auth, session.headers["X-Team"] = Signed(), "blue"
     session.hooks["response"].append(lambda response, **_: seen.append(response.status_code))
-    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
-    client = Client([api], context={"writes": "allow"}, session=session)
+    client = Client([toy_at(echo.url)], context={"writes": "allow"}, session=session)
     assert client.call(*CREATED).ok
     (arrived,) = echo.arrived
     headers = {name.lower(): value for name, value in arrived.headers}
@@ -359,14 +358,13 @@ def test_a_session_of_the_users_own_signs_and_carries_the_requests(echo: EchoSer
 def test_a_session_goes_by_its_proxy(echo: EchoServer) -> None:
     session = requests.Session()
     session.proxies = {"http": echo.url}
-    api = load_api(bundled_document("toy").read_bytes(), base_url="http://board.example", auth={"key": "k"})
-    assert Client([api], session=session).call("list_projects").ok
+    assert Client([toy_at("http://board.example")], session=session).call("list_projects").ok
     assert [item.target for item in echo.arrived] == ["http://board.example/v1/projects?key=k"]
 
 
 def test_a_change_by_a_session_that_broke_is_of_unknown_outcome() -> None:
     with raw_server(lambda connection: connection.close()) as url:
-        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
+        api = toy_at(url)
         found = Client([api], context={"writes": "allow"}, session=requests.Session()).call(*CREATED)
     assert (found.state, "not known" in found.note) == ("failed", True)
 
@@ -378,8 +376,7 @@ def test_a_session_and_services_are_not_given_together() -> None:
 
 def test_the_question_says_that_an_equal_change_was_sent_and_not_answered() -> None:
     with raw_server(lambda connection: connection.close()) as url:
-        api = load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
-        client = Client([api])
+        client = Client([toy_at(url)])
         first = client.decide(pending(client, *CREATED, conversation="talk"), "approve")
         again = pending(client, *CREATED, conversation="talk")
     assert first.state == "failed"
@@ -389,11 +386,55 @@ def test_the_question_says_that_an_equal_change_was_sent_and_not_answered() -> N
 
 def test_a_change_that_is_answered_303_is_done_and_can_be_undone(echo: EchoServer) -> None:
     echo.script([Canned(b"", 303, {"Location": "/tasks/7"}), Canned(b"", 204)])
-    api = load_api(bundled_document("toy").read_bytes(), base_url=echo.url, auth={"key": "k"})
-    client = Client([api], context={"writes": "allow"})
+    client = Client([toy_at(echo.url)], context={"writes": "allow"})
     done = client.call(*CREATED)
     assert (done.ok, done.status_code, done.headers["location"]) == (True, 303, "/tasks/7")
     assert done.record["can_undo"]
     undone = client.decide(client.undo(done.thread), "approve")
     assert undone.ok
     assert [item.method for item in echo.arrived if item.method != "GET"] == ["POST", "DELETE"]
+
+
+def test_another_conversation_and_calls_without_one_are_not_asked_about(pair: Pair) -> None:
+    client = both(pair)
+    client.call("get_customer", CUSTOMER, conversation="host")
+    stolen = {"path": {"what": SECRET}}
+    assert isinstance(client.call("get_drop", stolen, conversation="guest"), Called)
+    assert isinstance(client.call("get_drop", stolen), Called)
+    assert isinstance(client.call("get_drop", stolen, conversation="host"), Pending)
+
+
+def test_the_calls_of_a_long_conversation_are_bounded_and_every_api_that_answered_stays_known(pair: Pair) -> None:
+    client = both(pair)
+    client.call("get_customer", CUSTOMER, conversation="host")
+    fill(client, client.call("find_items", conversation="host").record)
+    assert len(client.earlier.state("host")["requests"]) == MOST_EARLIER
+    assert isinstance(client.call("get_drop", {"path": {"what": SECRET}}, conversation="host"), Pending)
+
+
+def test_of_many_conversations_the_oldest_loses_its_calls_and_not_which_apis_answered(pair: Pair) -> None:
+    client = both(pair)
+    record = client.call("get_customer", CUSTOMER, conversation="oldest").record
+    for number in range(MOST_CONVERSATIONS):
+        client.earlier.add(f"{number}", record)
+    assert client.earlier.state("oldest")["requests"] == []
+    assert isinstance(client.call("get_drop", {"path": {"what": SECRET}}, conversation="oldest"), Pending)
+
+
+def test_a_question_says_how_the_very_same_change_was_answered_in_the_conversation() -> None:
+    paths = {"/things": {"post": {"operationId": "add", "requestBody": {"content": {"application/json": {}}}}}}
+
+    def question(client: Client, name: str, conversation: str) -> tuple[str, Pending]:
+        asked = client.call("add", {"body": {"name": name}}, conversation=conversation)
+        assert isinstance(asked, Pending)
+        return str(asked.actions[0]["description"]), asked
+
+    with EchoServer() as echo:
+        echo.script([Canned(status=409)])
+        client = Client(api_of(paths, base_url=echo.url))
+        text, asked = question(client, "Moss", "host")
+        assert "sent before" not in text
+        client.decide(asked, "approve")
+        assert "This very request was sent before. The API answered 409." in question(client, "Moss", "host")[0]
+        assert "sent before" not in question(client, "Fern", "host")[0]
+        assert "sent before" not in question(client, "Moss", "guest")[0]

@@ -96,19 +96,14 @@ def test_an_unknown_operation_is_an_error_before_anything_is_kept(client: Client
     assert "there is no function list_projects" in done.text
 
 
-def test_a_program_of_a_client_that_binds_the_name_of_an_operation_is_refused(client: Client) -> None:
-    done = ran(client.run("def list_projects():\n    return [1]\nprint(len(list_projects()))"))
-    assert "Line 1: list_projects is a function of the API" in done.text
-
-
 def test_the_text_of_each_program_of_a_thread_stays_readable(client: Client) -> None:
     first = ran(client.run("print('long ' * 5000)"))
     second = ran(client.run("print('short')", thread=first.thread))
     assert client.body(first.handle).text().count("long") == 5000
     assert client.body(second.handle).text() == "short"
     for handle in (
-        "report-9-" + first.thread,
-        "report-x-" + first.thread,
+        f"report-9-{first.thread}",
+        f"report-x-{first.thread}",
         "report-1-program-none",
         "report-",
         "body-1",
@@ -124,8 +119,7 @@ def test_a_handle_of_a_call_gives_its_body(client: Client) -> None:
 
 
 def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(pair: Pair) -> None:
-    made = Services([pair.crm, pair.collector], settings=pair.settings())
-    client = Client(services=made)
+    client = Client(services=Services([pair.crm, pair.collector], settings=pair.settings()))
     client.call("get_customer", {"path": {"customer": 7}}, conversation="chat")
     assert waiting(client.run("print(find_items(q='thing'))", conversation="chat"))
     assert pair.log == []
@@ -133,8 +127,7 @@ def test_a_program_of_a_conversation_may_not_send_on_what_other_calls_answered(p
 
 
 def test_a_call_of_a_conversation_may_not_send_on_what_a_program_read(pair: Pair) -> None:
-    made = Services([pair.crm, pair.collector], settings=pair.settings())
-    client = Client(services=made)
+    client = Client(services=Services([pair.crm, pair.collector], settings=pair.settings()))
     ran(client.run("print(get_customer(customer=7))", conversation="chat"))
     assert waiting(client.call("find_items", {"query": {"q": "thing"}}, conversation="chat"))
 

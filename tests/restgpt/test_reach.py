@@ -11,7 +11,7 @@ from cli import TOY, Cli, at, changes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from mcpserver import Person, text_of, with_client
-from paths import openapi
+from paths import api_of, openapi
 from plantrecipe import plant_recipe
 from roles import end, program
 
@@ -27,14 +27,15 @@ from restgpt.threads import Threads
 from restgpt.tools.errors import ArgumentError, SettingsError
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.apis_file import load_apis
+from restgpt_bench.worlds import CREDENTIAL
 from restgpt_bench.worlds.server import WorldServer
 
 Model = Callable[[Mapping[str, Any]], ChatServer]
 DELETE = "exclude: method=DELETE"
 
 
-def toy_within(**rules: Any) -> Api:
-    return load_api(TOY, base_url="http://127.0.0.1:1", auth={"key": "none"}, **rules)
+def toy_within(url: str = "http://127.0.0.1:1", **rules: Any) -> Api:
+    return load_api(TOY, base_url=url, auth={"key": CREDENTIAL}, **rules)
 
 
 def names(api: Api) -> list[str]:
@@ -56,11 +57,8 @@ def test_rules_choose_by_method_path_and_operation(rules: Any, left: list[str]) 
 
 
 def test_rules_choose_by_tag_whose_name_may_have_spaces() -> None:
-    paths = {
-        f"/{tag}": {"get": {"tags": [tag.title(), "Old trips"][:number], "operationId": tag, "responses": {}}}
-        for number, tag in enumerate(("fares", "trips"), 1)
-    }
-    document = openapi(paths)
+    fares, trips = {"tags": ["Fares"], "operationId": "fares"}, {"tags": ["Trips", "Old trips"], "operationId": "trips"}
+    document = openapi({"/fares": {"get": fares}, "/trips": {"get": trips}})
     assert names(load_api(document, include="tag=Old trips")) == ["trips"]
     assert names(load_api(document, exclude=[{"tag": ["Old trips"]}])) == ["fares"]
 
@@ -94,11 +92,8 @@ def test_an_include_without_a_rule_does_not_include_everything(board: Board, rul
 
 def test_what_is_barred_is_in_no_search_no_list_and_no_description() -> None:
     paths: Any = {
-        "/trips": {"get": {"tags": ["trips"], "operationId": "list_trips", "responses": {}}},
-        "/fares": {
-            "description": "Secret fares.",
-            "delete": {"tags": ["fares"], "operationId": "drop_fares", "responses": {}},
-        },
+        "/trips": {"get": {"tags": ["trips"], "operationId": "list_trips"}},
+        "/fares": {"description": "Secret fares.", "delete": {"tags": ["fares"], "operationId": "drop_fares"}},
     }
     tags = [{"name": "trips", "description": "Trips."}, {"name": "fares", "description": "Fares are secret."}]
     api = load_api(openapi(paths, tags=tags), exclude=["tag=fares"])
@@ -165,7 +160,7 @@ def test_a_rule_of_the_file_that_cannot_be_read_is_named_by_its_place(tmp_path: 
 
 
 def test_a_program_hears_of_the_rule_and_sends_nothing(board: Board) -> None:
-    api = load_api(TOY, base_url=board.server.url, auth=board.api.auth, exclude=["method=DELETE"])
+    api = toy_within(board.server.url, exclude=["method=DELETE"])
     ran = Client([api]).run("print(len(rows(list_projects())))\ndelete_task(task_id=101)")
     assert isinstance(ran, Ran)
     assert (ran.ok, f"the rule `{DELETE}` bars it" in ran.text) == (False, True)
@@ -173,7 +168,7 @@ def test_a_program_hears_of_the_rule_and_sends_nothing(board: Board) -> None:
 
 
 def test_a_program_that_hides_its_call_fails_at_it(board: Board) -> None:
-    api = load_api(TOY, base_url=board.server.url, auth=board.api.auth, exclude=["method=DELETE"])
+    api = toy_within(board.server.url, exclude=["method=DELETE"])
     ran = Client([api]).run("exec('delete_task(task_id=101)')\nprint(1)")
     assert isinstance(ran, Ran)
     assert (ran.ok, board.calls()) == (False, [])
@@ -185,10 +180,8 @@ def test_a_recipe_stops_at_a_barred_function_before_its_first_request(
     RecipeBook(tmp_path / "recipes").save(plant_recipe(apis=({"name": "team-board"},)))
     given = ["--input", "name=Moss", "--input", "titles=Dig", "--writes", "allow"]
     ran = cli("recipe", "run", "plant-beds", *given, *at(toy), "--exclude", "id=create_task")
-    assert (ran.code, "the rule `exclude: id=create_task` bars it" in " ".join(f"{ran.out} {ran.err}".split())) == (
-        1,
-        True,
-    )
+    told = " ".join(f"{ran.out} {ran.err}".split())
+    assert (ran.code, "the rule `exclude: id=create_task` bars it" in told) == (1, True)
     assert changes(toy.world) == []
 
 
@@ -206,9 +199,8 @@ def test_an_mcp_server_neither_lists_nor_sends_what_is_barred(toy: WorldServer, 
     assert "delete_task" not in found
     assert f"`{DELETE}`" in called
     assert f"`{DELETE}`" in ran
-    direct = with_client(
-        open_server(settings, sources, {}, is_direct=True), lambda client: client.list_tools(), Person()
-    )
+    server = open_server(settings, sources, {}, is_direct=True)
+    direct = with_client(server, lambda client: client.list_tools(), Person())
     assert "delete_task" not in [tool.name for tool in direct.tools]
     assert changes(toy.world) == []
 
@@ -246,18 +238,14 @@ def test_a_model_never_reads_of_what_is_barred_in_any_turn_of_the_thread(
 
 
 def test_a_program_that_waits_keeps_its_rules_through_another_process(board: Board, cli: Cli) -> None:
-    api = load_api(TOY, base_url=board.server.url, auth=board.api.auth, exclude=["id=delete_task"])
+    api = toy_within(board.server.url, exclude=["id=delete_task"])
     sources = Sources.of([api])
-    assert (sources.reaches[0].identity, [str(rule) for rule in sources.reaches[0].exclude]) == (
-        api.identity,
-        ["id=delete_task"],
-    )
+    [reach] = sources.reaches
+    assert (reach.identity, [str(rule) for rule in reach.exclude]) == (api.identity, ["id=delete_task"])
     [loaded] = sources.load(Settings(home=cli.home))
     assert "delete_task" not in names(loaded)
     # The rules of one API bar nothing of another.
-    other = load_api(
-        openapi({"/a": {"get": {"operationId": "delete_task", "responses": {}}}}), base_url="http://h.test"
-    )
+    other = api_of({"/a": {"get": {"operationId": "delete_task"}}}, base_url="http://h.test")
     assert names(other.within(*sources.reaches)) == ["delete_task"]
 
 
@@ -265,8 +253,8 @@ def test_an_approval_is_not_carried_out_if_a_rule_came_to_bar_it(board: Board) -
     saver, store = InMemorySaver(), InMemoryStore()
     waiting = Client([board.api], checkpointer=saver, store=store).call("delete_task", {"task_id": 101})
     assert isinstance(waiting, Pending)
-    within = load_api(TOY, base_url=board.server.url, auth=board.api.auth, exclude=["method=DELETE"])
+    within = toy_within(board.server.url, exclude=["method=DELETE"])
     done = Client([within], checkpointer=saver, store=store).decide(waiting, "approve")
     assert isinstance(done, Called)
     assert (done.ok, f"`{DELETE}`" in done.note) == (False, True)
-    assert not [call for call in board.calls() if call.startswith("DELETE")]
+    assert board.changes() == []

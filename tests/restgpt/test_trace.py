@@ -10,30 +10,15 @@ from restgpt.nodes.run.events import call_events, events_of, events_of_step
 from restgpt.trace import SHOWN, Line, Trace, lines_of, size_text, usage_text
 
 PLANNED: dict[str, Any] = {
-    "turn": 1,
-    "task": 1,
-    "round": 1,
-    "kind": "plan",
-    "said": "Find it.",
-    "plan": "Find it.",
+    **{"turn": 1, "task": 1, "round": 1, "kind": "plan", "said": "Find it.", "plan": "Find it.", "result": "7"},
     "api_plan": {"calls": [{"operation": "list", "purpose": "ids", "needs": []}], "reason": ""},
-    "result": "7",
 }
 PROGRAM: dict[str, Any] = {"code": "print(f())", "writer": "caller", "number": 1, "status": "running", "feedback": ""}
 
 
 def request(**changed: Any) -> dict[str, Any]:
-    plain = {
-        "id": "r.0",
-        "operation": "list",
-        "status": "sent",
-        "note": "",
-        "result": "",
-        "code": "",
-        "response": {},
-        "request": {"method": "GET", "url": "/list"},
-    }
-    return {**plain, **changed}
+    plain = {"id": "r.0", "operation": "list", "status": "sent", "note": "", "result": "", "code": "", "response": {}}
+    return {**plain, "request": {"method": "GET", "url": "/list"}, **changed}
 
 
 def placed(line: int, **changed: Any) -> dict[str, Any]:
@@ -66,8 +51,9 @@ def task(text: str, kind: str = "plan") -> dict[str, Any]:
     return {"type": "task_started", "turn": 1, "task": 1, "kind": kind, "text": text}
 
 
-def test_control_and_hidden_characters_are_shown_as_escapes() -> None:
+def test_control_and_hidden_characters_are_shown_as_escapes_and_markup_is_text() -> None:
     assert "\\x1b[2Jgone\\u202etxt.exe" in printed(task("\x1b[2Jgone\u202etxt.exe"))
+    assert "[red]x[/red]" in printed(task("[red]x[/red]"))
 
 
 def test_a_plan_and_a_continuation_are_told_with_their_words() -> None:
@@ -121,19 +107,12 @@ def test_a_long_text_is_cut() -> None:
     assert text == f"plan{'x' * SHOWN}…"
 
 
-def test_lines_are_indented_past_their_label() -> None:
-    lines = printed(task("word " * 30)).splitlines()
-    assert lines[0].startswith("plan ")
-    assert len(lines) > 1
-    assert all(line.startswith(" " * 10) for line in lines[1:])
-
-
-def test_a_terminal_may_be_narrower_than_a_label() -> None:
+def test_lines_are_indented_past_their_label_and_a_terminal_may_be_narrower() -> None:
+    first, *lines = printed(task("word " * 30)).splitlines()
+    assert first.startswith("plan ")
+    assert lines
+    assert all(line.startswith(" " * 10) for line in lines)
     assert printed(task("word " * 9), width=5).split() == ["plan", *["word"] * 9]
-
-
-def test_markup_in_data_is_text() -> None:
-    assert "[red]x[/red]" in printed(task("[red]x[/red]"))
 
 
 def test_updates_without_news_are_no_lines() -> None:
@@ -147,14 +126,9 @@ def test_a_recipe_is_told_with_its_instruction() -> None:
 
 
 def test_a_finished_step_is_told_again_in_full() -> None:
-    step = {
-        **PLANNED,
-        "requests": [
-            request(status="parsed", result="7", response={"status": 200}),
-            request(id="s.0", status="failed", note="no answer"),
-        ],
-    }
-    assert told_step(step) == [
+    parsed = request(status="parsed", result="7", response={"status": 200})
+    requests = [parsed, request(id="s.0", status="failed", note="no answer")]
+    assert told_step({**PLANNED, "requests": requests}) == [
         ("plan", "Find it."),
         ("api plan", "list: ids"),
         ("request", "GET /list → 200"),
@@ -164,11 +138,8 @@ def test_a_finished_step_is_told_again_in_full() -> None:
 
 
 def test_costs_are_told_by_role() -> None:
-    usage: Any = {
-        "roles": {"planner": {"calls": 1, "input_tokens": 1200, "output_tokens": 30}},
-        "requests": 2,
-        "seconds": 1.25,
-    }
+    roles = {"planner": {"calls": 1, "input_tokens": 1200, "output_tokens": 30}}
+    usage: Any = {"roles": roles, "requests": 2, "seconds": 1.25}
     assert usage_text(usage) == "1 model call · 1,200 in + 30 out tokens · 2 requests · 1.2 s"
 
 

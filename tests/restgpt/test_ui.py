@@ -1,6 +1,5 @@
 """Guards `restgpt ui`: the page and the commands have the same threads, locks and journal; only the token opens it."""
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -12,9 +11,10 @@ from typing import Any
 
 import pytest
 import requests
+from asgi import requested
 from chatserver import ChatServer
 from cli import Cli
-from httpx2 import ASGITransport, AsyncClient, Response
+from httpx2 import Response
 from roles import end, program
 from uiserver import UiPlatform, running_ui, started
 
@@ -60,12 +60,7 @@ class Page:
         if text:
             headers = {**headers, "Content-Type": "application/json"}
             given = {"content": text}
-
-        async def run() -> Response:
-            async with AsyncClient(transport=ASGITransport(self.app), base_url=ORIGIN) as client:
-                return await client.request(method, path, headers=headers, **given)
-
-        return asyncio.run(run())
+        return requested(self.app, method, path, at=ORIGIN, headers=headers, **given)
 
     def get(self, path: str) -> Any:
         """Return the answer to a GET that succeeds."""
@@ -87,11 +82,27 @@ class Page:
 
     def say(self, text: str) -> str:
         """Begin a thread with an instruction, and return it."""
-        thread = str(
-            self.send("POST", "/threads", {"metadata": {"graph_id": "restgpt", "name": text}}).json()["thread_id"]
-        )
-        assert self.run(thread, input={"messages": [{"type": "human", "content": text}]}).is_success
-        return thread
+        made = self.send("POST", "/threads", {"metadata": {"graph_id": "restgpt", "name": text}}).json()
+        assert self.tell(made["thread_id"], text).is_success
+        return str(made["thread_id"])
+
+    def tell(self, thread: str, text: str) -> Response:
+        """Give a thread an instruction."""
+        return self.run(thread, input={"messages": [{"type": "human", "content": text}]})
+
+    def values(self, thread: str) -> Any:
+        """Return what the state of a thread holds."""
+        return self.get(f"/threads/{thread}/state")["values"]
+
+    def due(self, thread: str) -> None:
+        """Go on with what is due until the thread has ended."""
+        over = Event()
+        looking = Thread(target=self.threads.resume_due, args=(over, 0.05))
+        looking.start()
+        while self.get(f"/threads/{thread}")["status"] not in ("idle", "error"):
+            time.sleep(0.05)
+        over.set()
+        looking.join(PATIENCE_S)
 
     def approve(self, thread: str) -> Response:
         """Approve the question of a thread."""
@@ -126,22 +137,23 @@ Write = Callable[..., ChatServer]
 
 
 def test_the_address_opens_the_door_for_a_browser_until_the_end(page: Page) -> None:
-    assert page.send("POST", "/debug/token", {"token": "wrong"}, {}).status_code == 403
+    def opened(token: str) -> Response:
+        return page.send("POST", "/debug/token", {"token": token}, {})
+
+    assert opened("wrong").status_code == 403
     for _ in range(2):
-        told = page.send("POST", "/debug/token", {"token": TOKEN}, {})
+        told = opened(TOKEN)
         [cookie, *attributes] = told.headers["set-cookie"].split("; ")
         assert (told.status_code, cookie) == (204, f"restgpt-3000={TOKEN}")
         # It ends with the browser, no script reads it, and no page of another site has it sent.
         assert set(attributes) == {"HttpOnly", "Path=/", "SameSite=strict"}
         others = "theme=dark; broken; {}=[; restgpt-8780=another"
         assert page.send("POST", "/threads/search", {}, {"Cookie": f"{others}; {cookie}"}).is_success
-
-
-def test_the_address_that_a_browser_is_started_with_works_once(page: Page) -> None:
-    assert page.send("POST", "/debug/token", {"token": ONCE}, {}).status_code == 204
-    again = page.send("POST", "/debug/token", {"token": ONCE}, {})
+    # The address that a browser is started with works once.
+    assert opened(ONCE).status_code == 204
+    again = opened(ONCE)
     assert (again.status_code, again.json()["detail"]) == (403, REFUSED)
-    assert page.send("POST", "/debug/token", {"token": TOKEN}, {}).status_code == 204
+    assert opened(TOKEN).status_code == 204
 
 
 def test_a_page_has_its_own_port_or_the_next_that_is_free() -> None:
@@ -232,7 +244,7 @@ def test_what_a_command_began_is_decided_in_the_page(
     assert question["value"]["action_requests"][0]["request"]["body"] == {"name": "Moss"}
     assert page.approve("mine").is_success
     assert page.get("/threads/mine")["status"] == "idle"
-    assert page.get("/threads/mine/state")["values"]["answer"] == "It is created."
+    assert page.values("mine")["answer"] == "It is created."
     shown = cli("threads", "mine")
     assert "mine (done)" in shown.out
     assert "It is created." in shown.out
@@ -255,10 +267,7 @@ def test_what_the_page_began_is_decided_by_a_command(
     assert changes(configured) == ["POST 201"]
     # The conversation goes on at the command line, with the APIs of the thread.
     assert cli("ask", "Count the tasks", "--thread", thread).out == "There are 24 tasks.\n"
-    assert [message["type"] for message in page.get(f"/threads/{thread}/state")["values"]["messages"]] == [
-        *("human", "ai"),
-        *("human", "ai"),
-    ]
+    assert [message["type"] for message in page.values(thread)["messages"]] == ["human", "ai"] * 2
 
 
 def test_what_waits_is_listed_however_many_threads_are_newer(page: Page, configured: WorldServer, write: Write) -> None:
@@ -307,7 +316,7 @@ def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, 
     write(CREATE)
     cli("ask", "Create Moss", "--thread", "mine")
     told = [
-        page.run("mine", input={"messages": [{"type": "human", "content": "And now?"}]}),
+        page.tell("mine", "And now?"),
         page.run("mine", input=None),
         page.run("mine", input={"messages": []}),
         page.send("GET", "/threads/no-such/state"),
@@ -336,7 +345,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(p
         ["Count the tasks"],
     )
     assert page.run("mine", input=None).is_success
-    assert page.get("/threads/mine/state")["values"]["answer"] == "There are 24 tasks."
+    assert page.values("mine")["answer"] == "There are 24 tasks."
 
 
 def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
@@ -352,7 +361,7 @@ def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
     assert page.get("/threads/mine")["status"] == "interrupted"
     resumed = cli("resume", "mine", "--reject", "It is there already.")
     assert "Traceback" not in resumed.err
-    assert page.get("/threads/mine/state")["values"]["turn"] == 1
+    assert page.values("mine")["turn"] == 1
     assert changes(configured) == ["POST 201"]
 
 
@@ -362,7 +371,7 @@ def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
 def test_a_history_comes_in_pages_of_few_megabytes_with_the_steps_of_each_turn(page: Page, write: Write) -> None:
     write(COUNT, COUNT)
     thread = page.say("How many tasks are there?")
-    assert page.run(thread, input={"messages": [{"type": "human", "content": "And now?"}]}).is_success
+    assert page.tell(thread, "And now?").is_success
     graph = build_graph([], **page.kept.saved)
     for size in (MOST_HISTORY, MOST_HISTORY // 2, MOST_HISTORY // 2):
         graph.update_state(thread_config(thread), {"hint": "x" * size}, as_node="intake")
@@ -412,7 +421,7 @@ def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli,
     assert page.approve(listed["thread_id"]).is_success
     assert changes(configured) == ["POST 201", "DELETE 204"]
     assert "nothing to undo" in cli("undo", thread).out
-    told = page.run(thread, input={"messages": [{"type": "human", "content": "More"}]})
+    told = page.tell(thread, "More")
     assert "is a single call" in told.json()["detail"]
 
 
@@ -460,9 +469,8 @@ def test_a_run_has_the_settings_that_were_chosen_for_it_and_none_beyond_the_comm
 def test_stop_ends_a_run_before_its_next_request_and_the_thread_goes_on(
     page: Page, toy: WorldServer, write: Write
 ) -> None:
-    write(
-        program("made = gather(*[create_project(body={'name': name}) for name in ('Moss', 'Fern')])\nprint(len(made))")
-    )
+    both = "gather(*[create_project(body={'name': name}) for name in ('Moss', 'Fern')])"
+    write(program(f"print(len({both}))"))
     thread = page.say("Add Moss and Fern")
     toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=1)])
     [waiting] = page.get(f"/threads/{thread}/state")["interrupts"]
@@ -473,37 +481,25 @@ def test_stop_ends_a_run_before_its_next_request_and_the_thread_goes_on(
     page.send("POST", f"/threads/{thread}/runs/{run.id}/cancel")
     assert (changes(toy), page.get(f"/threads/{thread}")["status"]) == (["POST 201"], "interrupted")
     assert page.run(thread).is_success
-    assert (changes(toy), page.get(f"/threads/{thread}/state")["values"]["answer"]) == (["POST 201"] * 2, "2")
+    assert (changes(toy), page.values(thread)["answer"]) == (["POST 201"] * 2, "2")
 
 
 def test_the_page_goes_on_with_a_thread_whose_wait_is_over(page: Page, toy: WorldServer, write: Write) -> None:
     write(program("import time\nlist_projects()\ntime.sleep(0.5)\nprint(len(rows(list_projects())))"))
     page = Page(page.kept, max_wait=0)
-    thread, over = page.say("How many projects are there?"), Event()
-    assert page.get(f"/threads/{thread}")["status"] == "interrupted"
+    thread = page.say("How many projects are there?")
     assert [event for event, _ in page.runs.of(thread)[0].events][-1] == "error"
-    looking = Thread(target=page.threads.resume_due, args=(over, 0.05))
-    looking.start()
-    while page.get(f"/threads/{thread}")["status"] != "idle":
-        time.sleep(0.05)
-    over.set()
-    looking.join(PATIENCE_S)
-    assert page.get(f"/threads/{thread}/state")["values"]["answer"] == "4"
+    page.due(thread)
+    assert page.values(thread)["answer"] == "4"
     assert len(toy.world.log) == 2
 
 
 def test_the_page_rejects_a_question_that_has_expired(page: Page, toy: WorldServer, write: Write) -> None:
     write(program("create_project(body={'name': 'Moss'})"), end("No answer came."))
     page = Page(page.kept, approval_hours=0.0001)
-    thread, over = page.say("Add Moss"), Event()
-    assert page.get(f"/threads/{thread}")["status"] == "interrupted"
-    looking = Thread(target=page.threads.resume_due, args=(over, 0.05))
-    looking.start()
-    while page.get(f"/threads/{thread}")["status"] not in ("idle", "error"):
-        time.sleep(0.05)
-    over.set()
-    looking.join(PATIENCE_S)
-    assert (page.get(f"/threads/{thread}/state")["values"]["answer"], changes(toy)) == ("No answer came.", [])
+    thread = page.say("Add Moss")
+    page.due(thread)
+    assert (page.values(thread)["answer"], changes(toy)) == ("No answer came.", [])
 
 
 # The process.
@@ -513,10 +509,18 @@ def children(process: "subprocess.Popen[Any]") -> str:
     return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
 
 
-def interrupted(platform: UiPlatform, instruction: str, asked: Event) -> str:
-    """Begin a run, and press Ctrl-C once its model is asked; return the thread when that is told."""
+def interrupted(platform: UiPlatform, chat: ChatServer, over: Event) -> str:
+    """Begin a run, and press Ctrl-C while its model waits for `over`; return the thread when that is told."""
+    asked = Event()
+
+    def slow(request: Any) -> Any:
+        asked.set()
+        assert over.wait(PATIENCE_S)
+        return CREATE
+
+    chat.use(slow)
     thread = str(platform.client.threads.create(graph_id="restgpt")["thread_id"])
-    given: Any = {"messages": [{"type": "human", "content": instruction}]}
+    given: Any = {"messages": [{"type": "human", "content": "Create"}]}
     platform.client.runs.create(thread, "restgpt", input=given)
     assert asked.wait(PATIENCE_S)
     platform.process.send_signal(signal.SIGINT)
@@ -530,16 +534,9 @@ def interrupted(platform: UiPlatform, instruction: str, asked: Event) -> str:
 def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
     cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
 ) -> None:
-    asked, noticed = Event(), Event()
-
-    def slow(request: Any) -> Any:
-        asked.set()
-        assert noticed.wait(PATIENCE_S)
-        return CREATE
-
-    chat.use(slow)
+    noticed = Event()
     with running_ui(tmp_path, chat.url) as platform:
-        thread = interrupted(platform, "Create", asked)
+        thread = interrupted(platform, chat, noticed)
         noticed.set()
         assert platform.process.wait(PATIENCE_S) == 0, platform.log.read_text()
         told = platform.log.read_text()
@@ -555,16 +552,9 @@ def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
 def test_a_second_ctrl_c_ends_the_process_at_once(
     cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
 ) -> None:
-    asked, over = Event(), Event()
-
-    def slow(request: Any) -> Any:
-        asked.set()
-        over.wait(PATIENCE_S)
-        return COUNT
-
-    chat.use(slow)
+    over = Event()
     with running_ui(tmp_path, chat.url) as platform:
-        thread = interrupted(platform, "Count", asked)
+        thread = interrupted(platform, chat, over)
         platform.process.send_signal(signal.SIGINT)
         assert platform.process.wait(PATIENCE_S) == 130
     over.set()
@@ -588,21 +578,18 @@ def test_wrong_options_are_sentences_before_anything_is_served(
         assert process.wait(PATIENCE_S) == 0
 
 
+RUN = {
+    "input": {"messages": [{"content": "Wait"}], "recipe": {"recipe": {}, "inputs": {}}},
+    "command": {"resume": {"x": {"decisions": []}}},
+    "checkpoint_id": "x",
+    "context": {"model": "openai:scripted", "writes": "ask", "apis": ["board"]},
+}
 BODIES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/threads/search", {"metadata": {"graph_id": "restgpt"}, "limit": 10}),
     ("POST", "/threads", {"metadata": {"graph_id": "restgpt", "name": "Moss"}, "thread_id": "moss"}),
     ("POST", "/threads/THREAD/state", {"values": {}, "as_node": "planner", "checkpoint_id": "x"}),
     ("POST", "/threads/THREAD/history", {"limit": 10, "before": {"configurable": {"checkpoint_id": "x"}}}),
-    (
-        "POST",
-        "/threads/THREAD/runs",
-        {
-            "input": {"messages": [{"content": "Wait"}], "recipe": {"recipe": {}, "inputs": {}}},
-            "command": {"resume": {"x": {"decisions": []}}},
-            "checkpoint_id": "x",
-            "context": {"model": "openai:scripted", "writes": "ask", "apis": ["board"]},
-        },
-    ),
+    ("POST", "/threads/THREAD/runs", RUN),
     ("PATCH", "/threads/THREAD", {"metadata": {"name": "Moss"}}),
     ("PUT", "/store/items", {"namespace": ["restgpt", "page", "recipes"], "key": "k", "value": {}}),
 ]
@@ -652,7 +639,5 @@ def test_an_edit_that_fits_no_state_is_told_and_changes_nothing(page: Page, writ
 
 def test_a_wrong_body_is_told_by_its_place_and_without_its_value(page: Page) -> None:
     refused = page.send("POST", "/threads/search", {"limit": "a secret"})
-    assert (refused.status_code, refused.json()["detail"]) == (
-        422,
-        "The body is wrong at limit: Input should be a valid integer, unable to parse string as an integer.",
-    )
+    told = "The body is wrong at limit: Input should be a valid integer, unable to parse string as an integer."
+    assert (refused.status_code, refused.json()["detail"]) == (422, told)

@@ -74,13 +74,20 @@ def with_client(
     era: str = "2026-07-28",
 ) -> T:
     """Open a server in this process, and use a client of it."""
+    with opened as server:
+        return used(server, use, person, era)
 
-    async def run(server: Any) -> T:
+
+def used(
+    server: Any, use: Callable[[Client], Awaitable[T]], person: Person | None = None, era: str = "2026-07-28"
+) -> T:
+    """Use a client of a server, which may be the address of one in another process."""
+
+    async def run() -> T:
         async with connected(server, era, person) as client:
             return await use(client)
 
-    with opened as server:
-        return asyncio.run(run(server))
+    return asyncio.run(run())
 
 
 class Wire:

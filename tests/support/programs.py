@@ -6,6 +6,10 @@ from board import Agent, Board
 from langgraph.types import Command
 from roles import by_role, end, plan, program, select
 
+from restgpt.tools.errors import ConnectFault
+from restgpt.tools.http.http_client import HttpClient
+from restgpt.tools.response.content import Reply
+
 
 def programmer(board: Board, *replies: Any, **context: Any) -> Agent:
     """An agent whose planner writes these programs, or gives these replies."""
@@ -32,3 +36,19 @@ def decide(agent: Agent, *decisions: dict[str, Any] | str) -> dict[str, Any]:
 def actions(result: dict[str, Any]) -> list[dict[str, Any]]:
     [pause] = result["__interrupt__"]
     return pause.value["action_requests"]  # type: ignore[no-any-return]
+
+
+class FailingClient(HttpClient):
+    """Fails at one request, by its number from 1, as if the network were down; or after it, when the API has it."""
+
+    def __init__(self, number: int, *, is_sent: bool = False) -> None:
+        super().__init__()
+        self._left, self._is_sent = number, is_sent
+
+    def send(self, *args: Any, **more: Any) -> Reply:
+        self._left -= 1
+        if self._left:
+            return super().send(*args, **more)
+        if self._is_sent:
+            super().send(*args, **more)
+        raise ConnectFault("the network is down")

@@ -123,7 +123,7 @@ def test_the_latest_film_is_the_newest_released_and_has_a_cast(tmdb: World[Any],
     assert get(tmdb, "/movie/{movie_id}/credits", {"movie_id": film["id"]})["cast"]
 
 
-def test_trends_differ_by_window_and_from_the_popular(tmdb: World[Any]) -> None:
+def test_trends_differ_by_window_and_from_the_popular_and_all_trends_mix_the_kinds(tmdb: World[Any]) -> None:
     for kind in ("movie", "tv", "person"):
         day, week = (
             get(tmdb, "/trending/{media_type}/{time_window}", {"media_type": kind, "time_window": window})["results"]
@@ -132,9 +132,6 @@ def test_trends_differ_by_window_and_from_the_popular(tmdb: World[Any]) -> None:
         popular = get(tmdb, f"/{kind}/popular")["results"]
         assert len({rows[0]["id"] for rows in (day, week, popular)}) == 3
         assert {row["media_type"] for row in day} == {kind}
-
-
-def test_all_trends_mix_the_kinds(tmdb: World[Any]) -> None:
     rows = all_pages(tmdb, "/trending/{media_type}/{time_window}", {"media_type": "all", "time_window": "day"})
     assert {row["media_type"] for row in rows} == {"movie", "tv", "person"}
 
@@ -232,11 +229,8 @@ def test_what_is_not_there_is_a_404(
     arguments = {name: catalogue.show("Friends").id if value is None else value for name, value in path.items()}
     reply = tmdb.call(f"GET {operation}", path=arguments)
     assert reply.status == 404
-    assert reply.body == {
-        "success": False,
-        "status_code": 34,
-        "status_message": "The resource you requested could not be found.",
-    }
+    told = "The resource you requested could not be found."
+    assert reply.body == {"success": False, "status_code": 34, "status_message": told}
 
 
 def discover(world: World[Any], **filters: Any) -> list[Any]:

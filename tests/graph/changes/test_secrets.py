@@ -20,6 +20,7 @@ from langchain_core.outputs import ChatResult
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from loopback import Handler, served
+from paths import openapi
 from requests.adapters import BaseAdapter
 
 from lab.kit.errand import Errand, ErrandModel, Step
@@ -44,36 +45,21 @@ FORMS = [
     for form in (secret, quote(secret), quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("="))
 ]
 
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Echo", "version": "1"},
-    "security": [{"token": [], "key": []}],
-    "paths": {
-        "/things": {
-            "post": {
-                "operationId": "make",
-                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
-                "responses": {"201": {"description": "made"}},
-            }
-        },
+BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
+DOCUMENT = openapi(
+    {
+        "/things": {"post": {"operationId": "make", "requestBody": BODY}},
         "/things/{id}": {
             "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
-            "get": {"operationId": "read", "responses": {"200": {"description": "ok"}}},
-            "put": {
-                "operationId": "change",
-                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
-                "responses": {"200": {"description": "ok"}},
-            },
-            "delete": {"operationId": "remove", "responses": {"204": {"description": "gone"}}},
+            "get": {"operationId": "read"},
+            "put": {"operationId": "change", "requestBody": BODY},
+            "delete": {"operationId": "remove"},
         },
     },
-    "components": {
-        "securitySchemes": {
-            "token": {"type": "http", "scheme": "bearer"},
-            "key": {"type": "apiKey", "in": "query", "name": "key"},
-        }
-    },
-}
+    title="Echo",
+    security=[{"token": [], "key": []}],
+    schemes={"token": {"type": "http", "scheme": "bearer"}, "key": {"type": "apiKey", "in": "query", "name": "key"}},
+)
 ERRAND = Errand(
     "echo",
     "Read thing 5, make one called Fern, and change thing 6.",

@@ -1,12 +1,15 @@
-"""Guards undo: reverses a thread's changes, newest first, after approval, once, and names those it cannot reverse."""
+"""Guards undo, by command and as a graph: newest first, after approval, once, and what cannot be reversed is named."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from board import CALLS, Board
+from board import CALLS, Board, agent_of
 from cli import TOY, Cli
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from paths import api_of
 from question import unmarked
@@ -15,10 +18,11 @@ from wire.echo import EchoServer
 
 from lab.kit.errand import Errand, ErrandModel, Step, board_errand
 from restgpt.calling.journal import Journal
+from restgpt.calling.record import NOTHING
 from restgpt.client import Client
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import open_persistence, undo_thread
-from restgpt.graph.single import build_calls
+from restgpt.graph.persistence import open_persistence, undo_thread, undo_thread_id
+from restgpt.graph.single import UndoGraph, WrongUndoThreadError, build_calls, build_undo
 from restgpt.host.preview import preview
 from restgpt.nodes.run.services import Context, Services
 from restgpt.outcome import Called, Ran
@@ -263,3 +267,64 @@ def test_a_change_of_odd_values_keeps_its_outcome_and_goes_back(board: Board, ho
     assert (entry["outcome"]["status"], entry["outcome"]["response"]["status"]) == ("sent", 200)  # type: ignore[index]
     assert Cli(home)("undo", THREAD, "--approve").code == 0
     assert board.tasks()["101"]["hours"] == 2**70
+
+
+CONFIG: Any = {"configurable": {"thread_id": undo_thread_id(THREAD)}}
+
+
+@pytest.fixture
+def graph(board: Board) -> UndoGraph:
+    """The undo over a store in which the errand has made four changes."""
+    errand, store = board_errand(), InMemoryStore()
+    defaults = Context(**CALLS, code=False, writes="allow")
+    services = Services([board.api], model=ErrandModel.over(errand), defaults=defaults)
+    agent = agent_of(None, ErrandModel.over(errand), services=services, store=store)  # type: ignore[arg-type]
+    agent.thread = THREAD
+    agent.ask(errand.instruction)
+    assert len(board.changes()) == 4
+    return build_undo(services, checkpointer=InMemorySaver(), store=store)
+
+
+def undo(graph: UndoGraph, decision: str = "approve", **given: Any) -> Any:
+    """Run the undo and decide all its questions in one way."""
+    result: Any = graph.invoke({"thread": THREAD, **given}, CONFIG)
+    while pauses := result.get("__interrupt__"):
+        one = {"type": decision} if decision == "approve" else {"type": decision, "message": "No."}
+        result = graph.invoke(Command(resume={"decisions": [one] * len(pauses[0].value["action_requests"])}), CONFIG)
+    return result
+
+
+def test_changes_go_back_newest_first_and_only_after_approval(board: Board, graph: UndoGraph) -> None:
+    paused: Any = graph.invoke({"thread": THREAD}, CONFIG)
+    assert len(paused["__interrupt__"][0].value["action_requests"]) == 4
+    assert len(board.changes()) == 4
+    done = undo(graph)
+    assert board.changes()[4:] == [
+        "PATCH /projects/{project_id} 200",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /tasks/{task_id} 204",
+        "DELETE /projects/{project_id} 204",
+    ]
+    assert [line.endswith("Done.") for line in done["answer"].splitlines()] == [True] * 4
+
+
+def test_what_the_graph_undid_is_not_undone_again(board: Board, graph: UndoGraph) -> None:
+    assert "PATCH" in undo(graph, changes=1)["answer"]
+    assert board.changes()[4:] == ["PATCH /projects/{project_id} 200"]
+    undo(graph)
+    assert len(board.changes()) == 8
+    assert undo(graph)["answer"] == NOTHING
+    assert len(board.changes()) == 8
+
+
+def test_a_rejected_reversal_can_be_asked_for_again(board: Board, graph: UndoGraph) -> None:
+    assert "Not done: The user rejected it. No." in undo(graph, "reject", changes=1)["answer"]
+    assert len(board.changes()) == 4
+    assert undo(graph, changes=1)["answer"].endswith("Done.")
+    assert len(board.changes()) == 5
+
+
+def test_in_another_thread_nothing_is_undone(board: Board, graph: UndoGraph) -> None:
+    with pytest.raises(WrongUndoThreadError, match=undo_thread_id(THREAD)):
+        graph.invoke({"thread": THREAD}, {"configurable": {"thread_id": "another"}})
+    assert len(board.changes()) == 4

@@ -2,23 +2,18 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from board import agent_of
+from paths import api_of
+from programs import decide
 from roles import by_role, end, program
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.graph.build import build_graph
-from restgpt.nodes.run.services import Services
-from restgpt.specs import load_api
-from restgpt.tools.settings import Settings
+from restgpt.specs import Api
 
 TOKEN = "tok-93ab-71f0"
-CONFIG: Any = {"configurable": {"thread_id": "t"}}
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
 
 
@@ -28,15 +23,11 @@ def echo() -> Iterator[EchoServer]:
         yield server
 
 
-def document(header: str) -> dict[str, Any]:
+def api_with(header: str, url: str) -> Api:
     parameter = {"name": header, "in": "header", "schema": {"type": "string"}}
-    paths = {
-        "/session": {"get": {"operationId": "session", "responses": {}}},
-        "/items": {
-            "post": {"operationId": "make_item", "parameters": [parameter], "requestBody": BODY, "responses": {}}
-        },
-    }
-    return {"openapi": "3.1.0", "info": {"title": "Items", "version": "1"}, "paths": paths}
+    make = {"operationId": "make_item", "parameters": [parameter], "requestBody": BODY, "responses": {}}
+    session = {"operationId": "session", "responses": {}}
+    return api_of({"/session": {"get": session}, "/items": {"post": make}}, base_url=url)
 
 
 @pytest.mark.parametrize("header", ["X-CSRF-Token", "X-Auth-Token"])
@@ -51,15 +42,13 @@ make_item(body={{"n": 1}}, {name}=headers(a)["{header.lower()}"])
 print(headers(a))
 stop("That is all.", headers(a))"""
     model = by_role({"express": [program(code), end("Made.")]})
-    services = Services([load_api(document(header), base_url=echo.url)], model=model, settings=Settings())
-    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
+    agent = agent_of([api_with(header, echo.url)], model)
     with caplog.at_level(logging.DEBUG):
-        paused = graph.invoke({"instruction": "Make an item"}, CONFIG)
-        assert TOKEN in str(paused["__interrupt__"])
-        done = graph.invoke(Command(resume="approve"), CONFIG)
+        assert TOKEN in str(agent.ask("Make an item")["__interrupt__"])
+        done = decide(agent, "approve")
     [sent] = [dict(item.headers) for item in echo.arrived if item.method == "POST"]
     assert (sent[header], done["answer"]) == (TOKEN, "Made.")
     assert "That is all." in str(model.prompts[-1])
     assert TOKEN not in str(model.prompts)
     assert TOKEN not in caplog.text
-    assert "cookie-5512" not in str(graph.get_state(CONFIG)) + str(model.prompts)
+    assert "cookie-5512" not in str(agent.graph.get_state(agent.config)) + str(model.prompts)

@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pair import Pair
+from paths import api_of
 
 from restgpt.calling.origin.flow import api_record
 from restgpt.graph.single import build_program
@@ -66,14 +67,8 @@ def test_an_unknown_function_is_an_error_with_the_nearest_names_and_nothing_is_s
 
 @pytest.mark.slow
 def test_the_nearest_name_is_found_in_an_api_with_thousands_of_operations() -> None:
-    paths = {
-        f"/things{number}": {"get": {"operationId": f"get_thing_{number}", "summary": f"Get thing {number}"}}
-        for number in range(3000)
-    }
-    paths["/zebras"] = {"get": {"operationId": "list_zebras", "summary": "List the zebras"}}
-    api = load_api(
-        {"openapi": "3.1.0", "info": {"title": "Zoo", "version": "1"}, "paths": paths}, base_url="http://[::1]"
-    )
+    paths = {f"/things{number}": {"get": {"operationId": f"get_thing_{number}"}} for number in range(3000)}
+    api = api_of({**paths, "/zebras": {"get": {"operationId": "list_zebras"}}}, base_url="http://[::1]")
     assert "nearest: 'list_zebras'" in told(Runner([api]).run("print(list_all_zebras())")).text
 
 

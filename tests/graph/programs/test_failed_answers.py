@@ -4,28 +4,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
+from board import Agent, agent_of
+from paths import openapi
 from roles import by_role, end, program
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
 from restgpt.tools.settings import Settings
 from restgpt.tools.settings.entry import ApiEntry, Failure
 
-CONFIG: Any = {"configurable": {"thread_id": "t"}}
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Chat", "version": "1"},
-    "paths": {
+DOCUMENT = openapi(
+    {
         "/channels": {"get": {"operationId": "list_channels", "responses": {}}},
         "/messages": {"post": {"operationId": "post_message", "requestBody": BODY, "responses": {}}},
     },
-}
+    title="Chat",
+)
 READ, SENT = "print(len(rows(list_channels())), 'channels')", "post_message(body={'text': 'Moss'})\nprint('Sent.')"
 
 
@@ -39,16 +36,14 @@ def answers(echo: EchoServer, *bodies: bytes) -> None:
     echo.script([Canned(body, headers={"Content-Type": "application/json"}) for body in bodies])
 
 
-def graph_of(echo: EchoServer, script: list[Any], failures: Failure | None = None) -> tuple[Any, Any]:
+def agent_with(echo: EchoServer, script: list[Any], failures: Failure | None = None) -> Agent:
     entry = ApiEntry("chat", "chat.yaml", failures=failures)
-    api = load_api(DOCUMENT, base_url=echo.url, entry="chat")
-    model = by_role({"express": script})
-    services = Services([api], model=model, settings=Settings(apis={"chat": entry}))
-    return build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore()), model
+    model, api = by_role({"express": script}), load_api(DOCUMENT, base_url=echo.url, entry="chat")
+    return agent_of(None, model, services=Services([api], model=model, settings=Settings(apis={"chat": entry})))
 
 
-def ask(graph: Any, writes: str = "ask") -> Any:
-    return graph.invoke({"instruction": "Tell the channels"}, CONFIG, context={"writes": writes})
+def ask(agent: Agent, writes: str = "ask") -> Any:
+    return agent.ask("Tell the channels", writes=writes)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +61,10 @@ def test_a_failure_inside_a_success_stands_below_the_report_which_is_not_fulfill
     echo: EchoServer, body: bytes, said: str
 ) -> None:
     answers(echo, body)
-    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")])
-    done = ask(graph)
+    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")])
+    done = ask(agent)
     assert done["answer"] == f"0 channels\n({said})"
-    assert graph.get_state(CONFIG).values["decision"]["fulfilled"] is False
+    assert agent.state["decision"]["fulfilled"] is False
 
 
 @pytest.mark.parametrize(
@@ -77,21 +72,21 @@ def test_a_failure_inside_a_success_stands_below_the_report_which_is_not_fulfill
 )
 def test_nothing_else_is_taken_for_a_failure(echo: EchoServer, body: bytes) -> None:
     answers(echo, body)
-    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")])
-    assert ask(graph)["answer"] == "0 channels"
+    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")])
+    assert ask(agent)["answer"] == "0 channels"
 
 
 def test_where_the_user_says_so_it_is_an_error_with_the_body(echo: EchoServer) -> None:
     answers(echo, b'{"state": "bad", "why": "closed"}')
     code = "try:\n    list_channels()\nexcept ApiError as error:\n    print(error.status, error.body['why'])"
-    graph, _ = graph_of(echo, [program(code)], Failure("state", "bad", "why"))
-    assert ask(graph)["answer"] == "200 closed"
+    agent = agent_with(echo, [program(code)], Failure("state", "bad", "why"))
+    assert ask(agent)["answer"] == "200 closed"
 
 
 def test_with_a_word_of_the_user_nothing_else_is_told(echo: EchoServer) -> None:
     answers(echo, b'{"ok": false, "state": "good"}')
-    graph, _ = graph_of(echo, [program("list_channels()\nprint('0 channels')")], Failure("state", "bad"))
-    assert ask(graph)["answer"] == "0 channels"
+    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")], Failure("state", "bad"))
+    assert ask(agent)["answer"] == "0 channels"
 
 
 @pytest.mark.parametrize("failures", [None, Failure("ok")])
@@ -100,7 +95,7 @@ def test_an_equal_change_after_a_failed_one_is_asked_about_though_changes_are_al
 ) -> None:
     answers(echo, b'{"ok": false, "error": "rate"}', b'{"ok": true}')
     first = "try:\n    post_message(body={'text': 'Moss'})\nexcept ApiError:\n    pass\nstop('Not yet.')"
-    graph, _ = graph_of(echo, [program(first), program(SENT), end("Sent.")], failures)
-    paused = ask(graph, "allow")
+    agent = agent_with(echo, [program(first), program(SENT), end("Sent.")], failures)
+    paused = ask(agent, "allow")
     assert paused["__interrupt__"]
     assert len(echo.arrived) == 1

@@ -6,10 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from loopback import Handler, served
+from paths import api_of
 from roles import by_role, program
 
 from restgpt.graph.build import build_graph
-from restgpt.specs import load_api
 from restgpt.trace import Line, lines_of
 
 TICKETS = [{"id": 1, "status": "open", "title": "Leak"}, {"id": 2, "status": "closed", "title": "Lamp"}]
@@ -23,17 +23,13 @@ def _read(name: str, path: str = "", **more: Any) -> dict[str, Any]:
 
 
 SENT = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}, "x-restgpt-effect": "read"}
-DESK = {
-    "openapi": "3.1.0",
-    "info": {"title": "Desk", "version": "1"},
-    "paths": {
-        "/tickets": {"get": _read("list_tickets")},
-        "/wrapped": {"get": _read("list_wrapped")},
-        "/channels": {"get": _read("list_channels")},
-        "/me": {"get": _read("read_me")},
-        "/desks/{desk}/tickets": {"get": _read("list_of_desk", path="desk")},
-        "/tickets/search": {"post": _read("search_tickets", **SENT)},
-    },
+PATHS = {
+    "/tickets": {"get": _read("list_tickets")},
+    "/wrapped": {"get": _read("list_wrapped")},
+    "/channels": {"get": _read("list_channels")},
+    "/me": {"get": _read("read_me")},
+    "/desks/{desk}/tickets": {"get": _read("list_of_desk", path="desk")},
+    "/tickets/search": {"post": _read("search_tickets", **SENT)},
 }
 
 
@@ -64,7 +60,7 @@ Asker = Callable[[str], list[dict[str, Any]]]
 def events() -> Iterator[Asker]:
     """Ask a new agent with the desk, whose model writes one program and is asked nothing more."""
     with served(Desk) as url:
-        api = load_api(DESK, base_url=url)
+        api = api_of(PATHS, base_url=url)
 
         def asked(code: str) -> list[dict[str, Any]]:
             graph = build_graph([api], model=by_role({"express": [program(code)]}), context={"writes": "allow"})

@@ -4,14 +4,8 @@ from typing import Any
 
 import pytest
 from board import Agent, Board
-from langgraph.types import Command
 from roles import program
 from scripted import ScriptedModel
-
-from restgpt.tools.sandbox.code import call_text
-
-CREATE = 'print("Made", create_project(body={"name": "Roof"})["name"])'
-ASKED = call_text("create_project", [], {"body": {"name": "Roof"}})
 
 
 def end(text: str = "It cannot be done.") -> dict[str, Any]:
@@ -20,14 +14,6 @@ def end(text: str = "It cannot be done.") -> dict[str, Any]:
 
 def playing(board: Board, *codes: str) -> Agent:
     return board.agent(ScriptedModel([*map(program, codes), end(), end(), end()]), context={"road": "program"})
-
-
-def test_a_corrected_program_gets_the_answer_of_the_change_that_was_made(board: Board) -> None:
-    agent = playing(board, f"{CREATE}\nraise ValueError('too early')", CREATE)
-    agent.ask("Make the project Roof")
-    result = agent.graph.invoke(Command(resume="approve"), agent.config)
-    assert result["answer"].strip() == "Made Roof"
-    assert board.calls().count("POST /projects 201") == 1
 
 
 def test_answers_taken_one_after_another_stay_at_their_positions(board: Board) -> None:
@@ -46,9 +32,7 @@ def test_answers_taken_one_after_another_stay_at_their_positions(board: Board) -
     [
         ("gather(*[create_project(body={'name': str(n)}) for n in range(10_000)])", "asks for 10000 requests at once"),
         ("print('x' * 10**7)", "printed too much"),
-        ("x = (", "was never closed"),
         ("_host_held(5)", "is a name of the sandbox"),
-        ("delete_everything()", "there is no function delete_everything"),
     ],
 )
 def test_a_hostile_program_gives_an_error_and_changes_nothing(board: Board, code: str, told: str) -> None:
@@ -57,6 +41,7 @@ def test_a_hostile_program_gives_an_error_and_changes_nothing(board: Board, code
     assert "__interrupt__" not in result
     assert board.calls() == []
     assert told in agent.state["steps"][0]["result"]
+    assert len(agent.model.texts[1]) - len(agent.model.texts[0]) < 10_000
     assert result["answer"] == "It cannot be done."
 
 

@@ -2,21 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-from board import Agent
+from board import Agent, agent_of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from loopback import Handler, served
 from requests.adapters import HTTPAdapter
 from roles import by_role, end, program
 
-from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
 from restgpt.specs import Api, load_api
 from restgpt.tools.errors import WaitingError
@@ -83,11 +82,11 @@ def api(printer: Printer) -> Iterator[Api]:
         yield load_api(DOCUMENT, base_url=url)
 
 
-def agent(api: Api, code: str = WAITS, **context: Any) -> Agent:
+def agent(api: Api, code: str = WAITS, now: Callable[[], float] | None = None, **context: Any) -> Agent:
     model = by_role({"express": [program(code)], "planner": [end("No.", fulfilled=False)]})
-    given: Any = {"writes": "allow", **context}
-    graph = build_graph([api], model=model, store=InMemoryStore(), checkpointer=InMemorySaver(), context=given)
-    return Agent(graph, model)
+    clock = {} if now is None else {"now": now}
+    services = Services([api], model=model, defaults=Context(writes="allow", **context), **clock)
+    return agent_of(None, model, services=services)
 
 
 def test_a_program_waits_for_a_job_and_its_polls_cost_no_requests(api: Api, printer: Printer) -> None:
@@ -106,24 +105,20 @@ def test_the_same_read_without_a_wait_is_no_poll(api: Api, printer: Printer) -> 
 
 def test_a_long_wait_stops_the_run_and_it_goes_on_when_it_is_resumed_later(api: Api, printer: Printer) -> None:
     printer.asked, now = 2, [1_700_000_000.0]
-    model = by_role({"express": [program(WAITS.replace("0.05", "600"))]})
-    services = Services([api], model=model, defaults=Context(writes="allow"), now=lambda: now[0])
-    made = Agent(build_graph(services=services, store=InMemoryStore(), checkpointer=InMemorySaver()), model)
+    made = agent(api, WAITS.replace("0.05", "600"), lambda: now[0])
     late = r"waits until 2023-11-14 22:23:20 UTC before it goes on after get_job\. Thread thread is saved"
     for given in ({"instruction": "Print the poster"}, None):
         with pytest.raises(WaitingError, match=late):
             made.graph.invoke(given, made.config)
-        assert (printer.begun, len(model.prompts)) == ([1], 1)
+        assert (printer.begun, len(made.model.prompts)) == ([1], 1)
     now[0] += 600
     assert made.graph.invoke(None, made.config)["answer"] == "done"
-    assert (printer.begun, len(model.prompts)) == ([2], 1)
+    assert (printer.begun, len(made.model.prompts)) == ([2], 1)
 
 
 def test_a_run_that_is_stopped_while_it_waits_ends_at_once_and_can_go_on(api: Api, printer: Printer) -> None:
     printer.asked, now, stopped = 2, [1_700_000_000.0], Cancellation()
-    model = by_role({"express": [program(WAITS.replace("0.05", "50"))]})
-    services = Services([api], model=model, defaults=Context(writes="allow"), now=lambda: now[0])
-    made = Agent(build_graph(services=services, store=InMemoryStore(), checkpointer=InMemorySaver()), model)
+    made = agent(api, WAITS.replace("0.05", "50"), lambda: now[0])
 
     def stop() -> None:
         printer.heard.wait(60)
@@ -171,8 +166,8 @@ def test_a_run_that_is_killed_while_it_waits_begins_no_job_twice(
     session.mount("http://", Breaking(at, is_after=is_after))
     broken = Services([api], session=session, **given)
     with pytest.raises(Killed):
-        Agent(build_graph(services=broken, **saved), model).ask("Print the poster")
-    again = Agent(build_graph(services=Services([api], **given), **saved), model)
+        agent_of(None, model, services=broken, **saved).ask("Print the poster")
+    again = agent_of(None, model, services=Services([api], **given), **saved)
     state = again.graph.invoke(None, again.config)
     if at == 1:  # whether the first request was carried out is not known, so it is asked about
         assert len(printer.begun) == (1 if is_after else 0)
@@ -190,24 +185,13 @@ def ours() -> int:
 
 def test_runs_that_wait_hold_no_thread(api: Api, printer: Printer) -> None:
     model = by_role({"express": [program(WAITS.replace("0.05", "0.2"))] * 12})
-    graph = build_graph(
-        [api],
-        model=model,
-        store=InMemoryStore(),
-        checkpointer=InMemorySaver(),
-        concurrency=2,
-        context={"writes": "allow"},
-    )
+    graph = agent_of([api], model, concurrency=2, context={"writes": "allow"}).graph
     before = most = ours()
 
     async def watched() -> list[Any]:
         nonlocal most
-        runs = [
-            asyncio.create_task(
-                graph.ainvoke({"instruction": "Print it"}, {"configurable": {"thread_id": f"thread {number}"}})
-            )
-            for number in range(12)
-        ]
+        configs: list[Any] = [{"configurable": {"thread_id": f"thread {number}"}} for number in range(12)]
+        runs = [asyncio.create_task(graph.ainvoke({"instruction": "Print it"}, config)) for config in configs]
         while not all(run.done() for run in runs):
             most = max(most, ours())
             await asyncio.sleep(0.05)

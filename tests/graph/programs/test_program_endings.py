@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from board import Board
 from programs import decide, programmer, worker
-from roles import by_role, end, no_call, plan, program, prompts_of, select
+from roles import by_role, end, plan, program, prompts_of, select
 
 from restgpt_bench.worlds.faults import Fault, FaultKind
 
@@ -31,9 +31,8 @@ def test_the_report_of_a_program_is_the_answer_with_one_model_call(board: Board)
 
 
 def test_a_report_is_final_with_a_line_about_a_change_that_failed(board: Board) -> None:
-    code = (
-        'try:\n    update_project(project_id=99, body={"owner": "Noor"})\nexcept ApiError:\n    pass\nprint("All done")'
-    )
+    change = "update_project(project_id=99, body={'owner': 'Noor'})"
+    code = f"try:\n    {change}\nexcept ApiError:\n    pass\nprint('All done')"
     agent = programmer(board, code, writes="allow")
     told = "All done\n(update_project was not done: the API answered 404)"
     assert agent.ask("Let Noor own project 99")["answer"] == told
@@ -85,18 +84,34 @@ def test_the_reason_of_a_rejection_is_the_users_words_and_no_data(board: Board) 
     assert "Of create_task: The user rejected it. Ask Noor first." in outside
 
 
-def test_a_stop_shows_its_sentence_and_its_value_to_the_planner(board: Board) -> None:
-    code = 'found = list_projects()["items"]\nstop("Which of them?", [item["name"] for item in found])'
+NAMES = "[item['name'] for item in list_projects()['items']]"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            f'stop("Which of them?", {NAMES})',
+            ["The program stopped: Which of them?\nIt shows: ['Winter timetable'", "list_projects (status 200)"],
+        ),
+        (
+            "list_projects()\nprint('Two are known.')\nstop('Which one?')",
+            ["The program stopped: Which one?\nIt had printed: Two are known."],
+        ),
+        # A value that is too long says how to see the rest.
+        ('list_projects()\nstop("Which?", "timetable " * 1000)', ["`repr('timetable ' * 1000)["]),
+        (
+            'found = one(list_projects()["items"], name="Moss")\ndelete_project(project_id=found["id"])',
+            ["The program stopped:", "Moss"],
+        ),
+    ],
+    ids=["a value", "a print before", "a long value", "a name that fits nothing"],
+)
+def test_a_stop_is_told_to_the_planner_with_what_it_shows(board: Board, code: str, told: list[str]) -> None:
     agent = programmer(board, code, end("Which project do you mean?"))
-    assert agent.ask("Delete the project")["answer"] == "Which project do you mean?"
-    assert "The program stopped: Which of them?\nIt shows: ['Winter timetable'" in said(agent)
-    assert "list_projects (status 200)" in said(agent)
-
-
-def test_what_was_printed_before_a_stop_is_told_too(board: Board) -> None:
-    agent = programmer(board, "list_projects()\nprint('Two are known.')\nstop('Which one?')", end("Which one?"))
-    agent.ask("Delete the project")
-    assert "The program stopped: Which one?\nIt had printed: Two are known." in said(agent)
+    assert agent.ask("Delete the project Moss")["answer"] == "Which project do you mean?"
+    assert [text in said(agent) for text in told] == [True] * len(told)
+    assert board.calls() == ["GET /projects 200"]
 
 
 def test_a_long_value_of_a_stop_has_the_room_and_a_shape_is_shown_once(board: Board) -> None:
@@ -108,12 +123,6 @@ def test_a_long_value_of_a_stop_has_the_room_and_a_shape_is_shown_once(board: Bo
     assert one.count("timetable ") == other.count("timetable ") == 700
     assert "list_projects (status 200)" in one
     assert "list_projects (status 200)" not in other
-
-
-def test_a_value_of_a_stop_that_is_too_long_says_how_to_see_the_rest(board: Board) -> None:
-    agent = programmer(board, 'list_projects()\nstop("Which?", "timetable " * 1000)', end("Which project?"))
-    agent.ask("Delete the project")
-    assert "`repr('timetable ' * 1000)[" in said(agent)
 
 
 def test_what_a_program_left_undone_is_listed_in_its_answer_which_is_not_fulfilled(board: Board) -> None:
@@ -130,15 +139,6 @@ def test_a_program_that_only_left_something_says_so(board: Board) -> None:
     assert agent.ask("Archive Fern")["answer"] == "Nothing could be done.\nNot done: archive Fern: none has this name"
 
 
-def test_a_name_that_fits_nothing_stops_the_program_before_the_change(board: Board) -> None:
-    code = 'found = one(list_projects()["items"], name="Moss")\ndelete_project(project_id=found["id"])\nprint("Gone")'
-    agent = programmer(board, code, end("There is no Moss."))
-    agent.ask("Delete the project Moss")
-    assert "The program stopped:" in said(agent)
-    assert "Moss" in said(agent)
-    assert board.calls() == ["GET /projects 200"]
-
-
 COUNT = "print(find_tasks()['total'], 'tasks')"
 
 
@@ -147,12 +147,8 @@ def test_the_last_sub_task_ends_with_its_report_and_without_a_closing_call(board
     codes, both = ("print(len(rows(list_projects())))", COUNT), [select("list_projects"), select("find_tasks")]
     agent = worker(board, *codes, planner=[last], selector=both)
     assert agent.ask("How many tasks are there?")["answer"] == "24 tasks"
-    assert [len(prompts_of(agent.model, role)) for role in ("express", "planner", "selector", "program")] == [
-        1,
-        1,
-        2,
-        2,
-    ]
+    roles = ("express", "planner", "selector", "program")
+    assert [len(prompts_of(agent.model, role)) for role in roles] == [1, 1, 2, 2]
     texts = [str(prompt[1].text) for prompt in prompts_of(agent.model, "program")]
     assert ["your report is the answer to the user" in text for text in texts] == [False, True]
 
@@ -188,9 +184,15 @@ def test_what_a_program_without_output_changed_is_told_by_rule(board: Board, cod
     assert (len(agent.model.prompts), board.calls()[-1]) == (1, "DELETE /tasks/{task_id} 204")
 
 
-def test_a_dry_run_of_a_program_without_output_lists_what_it_would_change(board: Board) -> None:
-    agent = programmer(board, "delete_task(103)", writes="dry-run")
-    assert "These requests would have been sent" in agent.ask("Delete task 103.")["answer"]
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("delete_task(103)", "These requests would have been sent"),
+        ("print(find_tasks()['total'])", "24\n\nDry run: no request that changes something was needed."),
+    ],
+)
+def test_a_dry_run_lists_what_would_be_changed_or_says_that_nothing_would(board: Board, code: str, told: str) -> None:
+    assert told in programmer(board, code, writes="dry-run").ask("Delete or count task 103.")["answer"]
 
 
 def test_a_dry_run_lists_all_changes_whose_answers_are_not_used(board: Board) -> None:
@@ -203,41 +205,14 @@ def test_a_dry_run_lists_all_changes_whose_answers_are_not_used(board: Board) ->
     assert board.calls() == []
 
 
-def test_a_dry_run_says_where_it_does_not_know_what_comes_next(board: Board) -> None:
-    code = 'made = create_task(project_id=1, body={"title": "Chairs"})\n'
-    code += 'update_task(task_id=made["id"], body={"done": True})\nprint("Done")'
-    agent = programmer(board, code, writes="dry-run")
-    answer = agent.ask("Add the task Chairs to project 1 and mark it as done")["answer"]
-    assert answer.count("/tasks") == 1
-    assert "What would come next is not known: it depends on the response to create_task" in answer
-    assert "line 2" in answer
-    assert board.calls() == []
-
-
-def test_a_dry_run_of_reads_reads_and_says_that_nothing_would_change(board: Board) -> None:
-    agent = programmer(board, "print(find_tasks()['total'])", writes="dry-run")
-    answer = agent.ask("How many tasks are there?")["answer"]
-    assert answer == "24\n\nDry run: no request that changes something was needed."
-
-
 def test_a_dry_run_follows_the_branches_that_do_not_need_the_answer(board: Board) -> None:
-    code = """
-made = gather(
+    code = """made = gather(
     lambda: create_task(project_id=1, body={"title": "Chairs"})["id"],
     lambda: create_task(project_id=2, body={"title": "Tables"}),
-)
-print(made)
-"""
-    agent = programmer(board, code, writes="dry-run")
-    answer = agent.ask("Add Chairs to project 1 and Tables to project 2")["answer"]
+)"""
+    answer = programmer(board, code, writes="dry-run").ask("Add Chairs to project 1 and Tables to project 2")["answer"]
     assert ("Chairs" in answer, "Tables" in answer) == (True, True)
     assert "it depends on the response to create_task" in answer
-
-
-def test_no_function_is_in_the_planners_prompt(board: Board) -> None:
-    model = by_role({"express": [plan("Look")], "planner": [end("No.")], "selector": [no_call("Nothing fits.")]})
-    board.agent(model, context={}).ask("Is it raining?")
-    assert "find_tasks" not in str(prompts_of(model, "planner")[0][0].text)
 
 
 def test_approved_changes_of_two_turns_are_each_asked_about(board: Board) -> None:
@@ -249,14 +224,9 @@ def test_approved_changes_of_two_turns_are_each_asked_about(board: Board) -> Non
 
 
 def test_a_plan_for_the_loop_may_follow_a_program_that_stopped(board: Board) -> None:
-    script = {
-        "express": [program('stop("Look first", find_tasks()["total"])'), plan("Count the tasks")],
-        "selector": [select("find_tasks")],
-        "program": ["print(find_tasks()['total'], 'it is')"],
-        "planner": [end("24")],
-    }
-    agent = board.agent(by_role(script), context={})
-    assert agent.ask("How many tasks are there?")["answer"] == "24"
+    express = [program('stop("Look first", find_tasks()["total"])'), plan("Count the tasks")]
+    agent = worker(board, "print(find_tasks()['total'], 'it is')", express=express)
+    assert agent.ask("How many tasks are there?")["answer"] == "Done."
     assert "24 it is" in said(agent, "planner")
 
 

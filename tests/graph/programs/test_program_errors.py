@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from board import Board
 from programs import decide, programmer, worker
-from roles import by_role, end, no_call, plan, program, prompts_of, select
+from roles import by_role, end, no_call, plan, program, prompts_of
 
 from restgpt_bench.worlds.faults import Fault, FaultKind
 
@@ -20,6 +20,13 @@ def feedback(agent: Any, number: int = 1, role: str = "program") -> str:
     return str(prompts_of(agent.model, role)[number][-1].text)
 
 
+OPENING = "found = find_tasks()\nif found['total']:\n    open('/etc/passwd')\nprint(1)"
+DIVIDING = "tasks = find_tasks()\nprint('so far', tasks['total'])\nprint(1 / (tasks['total'] - 24))"
+SHAPES = "Shapes of the responses, with values of their first items:\nfind_tasks (status 200):"
+HIDING = "def find_tasks(**given):\n    return {'total': 12}\nprint(find_tasks()['total'])"
+IMPORTING = "data = [1]\nfrom urllib.request import urlopen\nprint(len(data))"
+
+
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -29,54 +36,27 @@ def feedback(agent: Any, number: int = 1, role: str = "program") -> str:
         ("print(create_task(project_id=1))", ["Line 1", "body"]),
         ("print(find_tasks()['tasks'])", ["Line 1", "tasks", "items"]),
         ("import socket\nprint(find_tasks())", ["Line 1", "socket"]),
-        (
-            "def find_tasks(**given):\n    return {'total': 12}\nprint(find_tasks()['total'])",
-            ["Line 1", "find_tasks is a function of the API", "another name"],
-        ),
-        ("data = [1]\nfrom urllib.request import urlopen\nprint(len(data))", ["Line 2", "urllib.request", "functions"]),
+        (HIDING, ["Line 1", "find_tasks is a function of the API", "another name"]),
+        (IMPORTING, ["Line 2", "urllib.request", "functions"]),
+        (DIVIDING, ["ZeroDivisionError", "print(1 / (tasks['total'] - 24))", "so far 24", SHAPES]),
+        ("for task in rows(find_tasks()):\n    print(task['titel'])", ["Hint: `task` is a dict with the keys 'id',"]),
+        ("found = find_tasks()\nprint(found['items'][0]['titel'])", ["Hint: `found['items'][0]` is a dict"]),
+        ("found = find_tasks()\nprint(found['items']['titel'])", ["Hint: `found['items']` is a list of 10"]),
+        ("found = find_tasks()\nprint(found.total)", ["Hint: `found` is a dict with the keys 'items',"]),
+        ("print(rows(find_tasks())[0]['titel'])", ["find_tasks (status 200): {items: [10 × {id: int"]),
+        ("found = find_tasks()", ["print"]),
+        (OPENING, ["Hint:"]),
     ],
 )
-def test_a_program_that_cannot_work_is_given_back_before_any_request(board: Board, code: str, told: list[str]) -> None:
-    agent = worker(board, code, "print(find_tasks()['total'])")
+def test_a_program_that_fails_is_given_back_with_its_line_and_what_helps_and_no_read_is_made_twice(
+    board: Board, code: str, told: list[str]
+) -> None:
+    agent = worker(board, code, COUNT)
     agent.ask("How many tasks are there?")
     assert [part for part in told if part not in feedback(agent)] == []
+    assert "`data`" not in feedback(agent)
     assert board.calls() == [FOUND]
     assert "24" in agent.state["steps"][-1]["result"]
-
-
-def test_an_exception_is_told_with_its_line_the_output_and_the_shapes(board: Board) -> None:
-    code = "tasks = find_tasks()\nprint('so far', tasks['total'])\nprint(1 / (tasks['total'] - 24))"
-    agent = worker(board, code, "print(find_tasks()['total'])")
-    agent.ask("How many tasks are there?")
-    said = feedback(agent)
-    assert "ZeroDivisionError" in said
-    assert "print(1 / (tasks['total'] - 24))" in said
-    assert "so far 24" in said
-    assert "Shapes of the responses, with values of their first items:\nfind_tasks (status 200):" in said
-    assert board.calls() == [FOUND]
-
-
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [
-        ("for task in rows(find_tasks()):\n    print(task['titel'])", "Hint: `task` is a dict with the keys 'id',"),
-        (
-            "found = find_tasks()\nprint(found['items'][0]['titel'])",
-            "Hint: `found['items'][0]` is a dict",
-        ),
-        (
-            "found = find_tasks()\nprint(found['items']['titel'])",
-            "Hint: `found['items']` is a list of 10",
-        ),
-        ("found = find_tasks()\nprint(found.total)", "Hint: `found` is a dict with the keys 'items',"),
-        ("print(rows(find_tasks())[0]['titel'])", "find_tasks (status 200): {items: [10 × {id: int"),
-    ],
-)
-def test_a_wrong_field_is_told_with_the_fields_that_there_are(board: Board, code: str, told: str) -> None:
-    agent = worker(board, code, "print(find_tasks()['total'])")
-    agent.ask("How many tasks are there?")
-    assert told in feedback(agent)
-    assert board.calls() == [FOUND]
 
 
 def test_an_api_error_that_is_not_caught_is_told_with_its_status_and_body(board: Board) -> None:
@@ -88,18 +68,24 @@ def test_an_api_error_that_is_not_caught_is_told_with_its_status_and_body(board:
 
 
 def test_an_api_error_can_be_caught_and_read(board: Board) -> None:
+    code = "try:\n    get_project(99)\nexcept ApiError as error:\n    print(error.status, error.body['code'])"
+    assert programmer(board, code).ask("Is there a project 99?")["answer"].startswith("404 ")
+
+
+@pytest.mark.parametrize("status", [302, 304, 404])
+def test_a_status_that_is_no_success_is_an_error_in_a_program(board: Board, status: int) -> None:
+    board.world.faults.replace([Fault(status=status)])
     code = (
-        "try:\n    get_project(project_id=99)\nexcept ApiError as error:\n    print(error.status, error.body['code'])"
+        "try:\n    create_project(body={'name': 'Quay'})\nexcept ApiError as error:\n    print('failed:', error.status)"
     )
-    agent = programmer(board, code)
-    assert agent.ask("Is there a project 99?")["answer"].startswith("404 ")
+    told = programmer(board, code, writes="allow").ask("Make a project.")["answer"]
+    assert told == f"failed: {status}\n(create_project was not done: the API answered {status})"
+    assert board.calls() == [f"POST /projects {status}"]
 
 
 def test_a_corrected_program_makes_no_change_twice(board: Board) -> None:
     made = 'made = create_task(project_id=1, body={"title": "Chairs"})\n'
-    agent = worker(
-        board, f"{made}print(made['none'] if made.get('x') else 1 / 0)", f"{made}print('made', made['title'])"
-    )
+    agent = worker(board, f"{made}print(1 / 0)", f"{made}print('made', made['title'])")
     agent.ask(WISH)
     assert decide(agent, "approve")["answer"] == "Done."
     assert board.calls() == [MADE]
@@ -128,8 +114,8 @@ def test_a_rejected_change_is_not_asked_about_again_by_a_corrected_program(board
 def test_a_change_of_unknown_outcome_is_not_made_again_by_a_corrected_program(board: Board) -> None:
     board.world.faults.replace([Fault(FaultKind.RESET, applied=True)])
     made = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("made")'
-    careful = made.replace("create", "try:\n    create").replace(
-        "print", "except ApiError as error:\n    print(error)\n#"
+    careful = (
+        'try:\n    create_task(project_id=1, body={"title": "Chairs"})\nexcept ApiError as error:\n    print(error)'
     )
     agent = worker(board, made, careful)
     assert agent.ask(WISH, writes="allow")["answer"] == "Done."
@@ -137,36 +123,22 @@ def test_a_change_of_unknown_outcome_is_not_made_again_by_a_corrected_program(bo
     assert board.calls() == [MADE]
 
 
-def test_after_three_programs_of_the_caller_the_planner_reads_what_failed(board: Board) -> None:
-    code = "print(find_tasks()['total'])\nprint(1 / 0)"
-    agent = worker(board, code, f"{code}\n", f"{code}\n1", selector=[select("find_tasks")])
-    assert agent.ask("How many tasks are there?")["answer"] == "Done."
-    assert "ZeroDivisionError" in agent.state["steps"][0]["result"]
-    assert "ZeroDivisionError" in str(prompts_of(agent.model, "planner")[-1][-1].text)
-    assert board.calls() == [FOUND]
-
-
 def test_after_three_programs_of_the_planner_the_loop_goes_on(board: Board) -> None:
-    agent = board.agent(
-        by_role(
-            {
-                "express": [program(f"print({number} / 0)") for number in range(3)],
-                "planner": [plan("Count the tasks"), end("24")],
-                "selector": [no_call("There are 24.")],
-            }
-        ),
-        context={},
-    )
+    script = {"planner": [plan("Count the tasks"), end("24")], "selector": [no_call("There are 24.")]}
+    codes = [program(f"print({number} / 0)") for number in range(3)]
+    agent = board.agent(by_role({**script, "express": codes}), context={})
     assert agent.ask("How many tasks are there?")["answer"] == "24"
     assert "ZeroDivisionError" in str(prompts_of(agent.model, "planner")[0][-1].text)
 
 
+ENDLESS = "number = 0\nwhile True:\n    number += 1\n    "
+
+
 def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(board: Board) -> None:
-    code = "number = 0\nwhile True:\n    number += 1\n    find_tasks(text=str(number))"
-    agent = board.agent(by_role({"express": [program(code)], "planner": [end("Five were found.")]}), context={})
-    done = agent.ask("Find tasks for ever", max_requests=5)
+    script = {"express": [program(f"{ENDLESS}find_tasks(text=str(number))")], "planner": [end("Five were found.")]}
+    agent = board.agent(by_role(script), context={})
+    assert agent.ask("Find tasks for ever", max_requests=5)["answer"] == "Five were found."
     assert board.calls() == [FOUND] * 5
-    assert done["answer"] == "Five were found."
     assert agent.state["usage"]["requests"] == 5
     assert len(agent.state["steps"][-1]["requests"]) == 5
 
@@ -175,11 +147,8 @@ def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(boa
 def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
     board: Board, writes: str, status: str
 ) -> None:
-    code = (
-        "number = 0\nwhile True:\n    number += 1\n    try:\n        create_project(body={'name': f'Plot {number}'})\n"
-        "    except Exception:\n        pass"
-    )
-    agent = board.agent(by_role({"express": [program(code), end("None was made.")]}), context={})
+    code = "try:\n        create_project(body={'name': f'Plot {number}'})\n    except Exception:\n        pass"
+    agent = programmer(board, ENDLESS + code, end("None was made."))
     done = agent.ask("Create projects for ever", max_requests=5, writes=writes)
     assert done["answer"].startswith("None was made.")
     assert [request["status"] for request in agent.state["steps"][-1]["requests"]] == [status] * 5
@@ -188,44 +157,6 @@ def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
 
 def test_changes_that_were_not_sent_leave_the_next_turn_its_whole_budget(board: Board) -> None:
     add = "for name in ('Moss', 'Fern'):\n    create_project(body={'name': name})\nprint('Added.')"
-    script = [program(add), program("print(find_tasks()['total'])")]
-    agent = board.agent(by_role({"express": script}), context={"max_requests": 2, "writes": "dry-run"})
+    agent = programmer(board, add, COUNT, max_requests=2, writes="dry-run")
     agent.ask("Add two projects")
     assert agent.ask("How many tasks are there?")["answer"].startswith("24")
-
-
-def test_ten_thousand_calls_at_once_are_refused_with_what_is_left(board: Board) -> None:
-    agent = worker(board, "print(len(gather(*[lambda n=n: find_tasks(text=str(n)) for n in range(10000)])))", COUNT)
-    agent.ask("How many tasks are there?")
-    assert "asks for 10000 requests at once, but the budget of this instruction leaves 200." in feedback(agent)
-    assert board.calls() == [FOUND]
-
-
-@pytest.mark.slow
-def test_a_program_that_takes_too_long_is_told_so(board: Board) -> None:
-    agent = worker(board, "while True:\n    pass", COUNT)
-    agent.ask("How many tasks are there?")
-    assert "took too long" in feedback(agent)
-
-
-def test_megabytes_of_output_end_a_program_and_are_shown_in_part(board: Board) -> None:
-    agent = worker(board, "print('x' * 5_000_000)", COUNT)
-    agent.ask("How many tasks are there?")
-    assert "printed too much" in feedback(agent)
-    assert len(feedback(agent)) < 10_000
-
-
-def test_an_empty_report_is_given_back(board: Board) -> None:
-    agent = worker(board, "found = find_tasks()", "print(find_tasks()['total'])")
-    agent.ask("How many tasks are there?")
-    assert "print" in feedback(agent)
-    assert board.calls() == [FOUND]
-
-
-def test_the_hints_for_a_program_do_not_speak_of_a_response_in_a_variable(board: Board) -> None:
-    agent = worker(
-        board, "found = find_tasks()\nif found['total']:\n    open('/etc/passwd')\nprint(1)", "print('fine')"
-    )
-    agent.ask("How many tasks are there?")
-    assert "`data`" not in feedback(agent)
-    assert "Hint:" in feedback(agent)

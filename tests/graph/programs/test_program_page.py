@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langgraph.types import Command
-from roles import end, plan, program
+from roles import end, plan, program, select
 from scripted import Reply, ScriptedModel
 
 ROOT = Path(__file__).parents[3]
@@ -66,6 +66,8 @@ def test_a_refusal_that_is_not_caught_ends_the_program(board: Board) -> None:
     agent = asked(board, "Create Moss and Fern", program(code), end("Nothing was created.", fulfilled=False))
     answered(agent, {"type": "reject", "message": "No."})
     assert agent.state["steps"][0]["program"]["end"] == "rejected"
+    told = str(agent.model.prompts[1][-1].text)
+    assert ("The program ended on line 1" in told, "The user rejected it. No." in told) == (True, True)
     assert board.calls() == []
 
 
@@ -80,21 +82,19 @@ def test_a_change_of_an_id_that_nobody_gave_is_asked_about_though_changes_are_al
 def test_a_program_of_a_dry_run_ends_where_it_needs_an_answer_that_nobody_has(board: Board) -> None:
     code = 'made = create_project(body={"name": "Moss"})\nprint("Its id is", made["id"])'
     agent = asked(board, "Create Moss", program(code), writes="dry-run")
-    assert "What would come next is not known" in agent.state["answer"]
-    assert "POST" in agent.state["answer"]
+    unknown = "What would come next is not known: it depends on the response to create_project"
+    assert unknown in agent.state["answer"]
+    assert "line 2" in agent.state["answer"]
+    assert agent.state["answer"].count("POST") == 1
     assert not agent.state["answer"].startswith("Its id is")
     assert board.calls() == []
 
 
 def test_after_three_programs_of_the_caller_the_planner_decides(board: Board) -> None:
-    listed = {"operation": "list_projects", "purpose": "list them", "needs": []}
-    replies = [
-        plan("List the projects."),
-        {"thought": "", "calls": [listed], "answer": ""},
-        *["print(1 / 0)"] * 3,
-        end("They could not be listed.", fulfilled=False),
-    ]
+    over = end("They could not be listed.", fulfilled=False)
+    replies = [plan("List the projects."), select("list_projects"), *["print(1 / 0)"] * 3, over]
     agent = asked(board, "How many projects are there?", *replies)
+    assert "ZeroDivisionError" in agent.model.texts[-1]
     [step] = agent.state["steps"]
     assert (step["program"]["number"], step["program"]["end"]) == (3, "failed")
     assert (agent.state["answer"], agent.state["road"]) == ("They could not be listed.", "")
@@ -103,5 +103,6 @@ def test_after_three_programs_of_the_caller_the_planner_decides(board: Board) ->
 @pytest.mark.slow
 def test_a_program_that_runs_too_long_is_an_error_with_its_reason(board: Board) -> None:
     agent = asked(board, "Wait", program("list_projects()\nwhile True: pass"), end("It took too long."))
-    assert "The program failed." in agent.state["steps"][0]["result"]
+    told = agent.state["steps"][0]["result"]
+    assert ("The program failed." in told, "took too long" in told) == (True, True)
     assert board.calls() == ["GET /projects 200"]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from board import Agent, Board
 from langchain.agents.middleware.human_in_the_loop import HITLRequest
-from langgraph.types import Command
+from programs import decide
 from pydantic import TypeAdapter
 from question import unmarked
-from roles import program
+from roles import call, end, program
 from scripted import ScriptedModel
 
 from restgpt_bench.worlds import CREDENTIAL
@@ -27,18 +27,13 @@ def paused(board: Board, code: str, **context: Any) -> tuple[Agent, dict[str, An
 
 def test_the_payload_has_the_code_and_a_place_for_each_action_in_their_order(board: Board) -> None:
     _, payload = paused(board, CODE)
+    line = CODE.splitlines()[1]
     assert payload["program"]["code"] == CODE
     calls = payload["program"]["calls"]
     assert [call["position"] for call in calls] == ["0", "1"]
-    assert {(call["line"], call["source"], call["operation"]) for call in calls} == {
-        (2, CODE.splitlines()[1], "create_project")
-    }
+    assert {(call["line"], call["source"], call["operation"]) for call in calls} == {(2, line, "create_project")}
     assert [action["args"]["body"]["name"] for action in payload["action_requests"]] == ["Moss", "Fern"]
-
-
-def test_the_description_of_each_action_says_which_line_makes_the_call(board: Board) -> None:
-    _, payload = paused(board, CODE)
-    told = "\n".join(["Line 2 of the program calls it:", "", CODE.splitlines()[1]])
+    told = f"Line 2 of the program calls it:\n\n{line}"
     assert all(told in "\n".join(unmarked(action["details"])) for action in payload["action_requests"])
 
 
@@ -46,10 +41,8 @@ def test_a_client_of_the_middleware_reads_and_answers_the_payload(board: Board) 
     agent, payload = paused(board, CODE)
     read = TypeAdapter(HITLRequest).validate_python(payload)
     assert len(read["action_requests"]) == 2
-    decisions = [{"type": "approve"}, {"type": "reject", "message": "No."}]
-    agent.model._replies = iter([{"thought": "", "decision": "end", "text": "Only Moss.", "fulfilled": False}])
-    done = agent.graph.invoke(Command(resume={"decisions": decisions}), agent.config)
-    assert done["answer"] == "Only Moss."
+    agent.model._replies = iter([end("Only Moss.", fulfilled=False)])
+    assert decide(agent, "approve", {"type": "reject", "message": "No."})["answer"] == "Only Moss."
     assert board.calls() == ["POST /projects 201"]
 
 
@@ -67,40 +60,22 @@ def test_the_payload_holds_no_credential_that_the_code_holds(board: Board) -> No
 
 
 def test_a_pause_without_a_program_has_no_such_key(board: Board) -> None:
-    replies = [
-        {"thought": "", "decision": "plan", "text": "Create the project Moss"},
-        {
-            "thought": "",
-            "calls": [{"operation": "create_project", "purpose": "create it", "needs": []}],
-            "answer": "",
-        },
-        {
-            "thought": "",
-            "calls": [
-                {"call": 1, "arguments": {"body": {"name": "Moss"}}, "description": "it", "output_instruction": "id"}
-            ],
-            "missing": "",
-        },
-    ]
-    agent = board.agent(ScriptedModel(replies))
-    [pause] = agent.ask("Create Moss", road="roles")["__interrupt__"]
+    agent = board.one_task("create_project", caller=[call({"body": {"name": "Moss"}})])
+    [pause] = agent.ask("Create Moss")["__interrupt__"]
     assert set(pause.value) == {"action_requests", "review_configs"}
 
 
 def test_a_second_pause_names_the_next_line_and_the_same_program(board: Board) -> None:
-    code = (
-        'first = create_project(body={"name": "Moss"})\nsecond = create_project(body={"name": "Fern"})\nprint("Done.")'
-    )
+    code = 'create_project(body={"name": "Moss"})\ncreate_project(body={"name": "Fern"})\nprint("Done.")'
     agent, payload = paused(board, code)
     assert [call["line"] for call in payload["program"]["calls"]] == [1]
-    again = agent.graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), agent.config)
-    [pause] = again["__interrupt__"]
+    [pause] = decide(agent, "approve")["__interrupt__"]
     assert [call["line"] for call in pause.value["program"]["calls"]] == [2]
     assert pause.value["program"]["code"] == code
 
 
 @pytest.mark.parametrize(
-    ("code", "end"),
+    ("code", "ended"),
     [
         ('print("Good morning.")', "report"),
         ('stop("Which one?", [1, 2])', "stopped"),
@@ -108,16 +83,16 @@ def test_a_second_pause_names_the_next_line_and_the_same_program(board: Board) -
         ("print(nothing_like_that())", "failed"),
     ],
 )
-def test_the_record_says_how_a_program_ended(board: Board, code: str, end: str) -> None:
-    over = {"thought": "", "decision": "end", "text": "That is all.", "fulfilled": False}
+def test_the_record_says_how_a_program_ended(board: Board, code: str, ended: str) -> None:
+    over = end("That is all.", fulfilled=False)
     agent = board.agent(ScriptedModel([program(code), over]), context={"road": "program"})
     agent.ask("Say something")
     [step] = agent.state["steps"]
-    assert (step["program"]["status"], step["program"]["end"]) == ("over", end)
+    assert (step["program"]["status"], step["program"]["end"]) == ("over", ended)
 
 
 def test_a_program_that_is_out_of_requests_says_so_with_its_line_and_both_numbers(board: Board) -> None:
-    over = {"thought": "", "decision": "end", "text": "Too many.", "fulfilled": False}
+    over = end("Too many.", fulfilled=False)
     code = "gather(*[list_projects(archived=False) for _ in range(5)])"
     agent = board.agent(ScriptedModel([program(code), over]), context={"road": "program"})
     agent.ask("Count", max_requests=2)

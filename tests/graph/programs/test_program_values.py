@@ -3,19 +3,15 @@
 from typing import Any
 
 import pytest
-from board import TOY, Agent, Board
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
+from board import TOY, Board, agent_of
+from paths import api_of
 from programs import actions, programmer, worker
 from question import unmarked
 from roles import by_role, call, end, plan, program, prompts_of, select
 from wire.case import Canned
 from wire.echo import EchoServer
 
-from restgpt.graph.build import build_graph
-from restgpt.nodes.run.services import Services
 from restgpt.specs import load_api
-from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 
 
@@ -37,14 +33,6 @@ def test_the_first_of_many_answers_still_gives_ids(board: Board) -> None:
     )
     answer = programmer(board, code, writes="allow").ask("Look for words")["answer"]
     assert answer == "Deleted.\n(find_tasks: no match for text=nothing)"
-
-
-def test_ids_of_the_instruction_and_of_answers_are_taken(board: Board) -> None:
-    code = (
-        "found = rows(find_tasks())[0]\nprint(get_task(task_id=found['id'])['title'], get_project(project_id=4)['id'])"
-    )
-    agent = programmer(board, code)
-    assert agent.ask("Name the first task and project 4")["answer"].endswith(" 4")
 
 
 def test_the_question_says_where_the_values_of_a_program_come_from(board: Board) -> None:
@@ -71,21 +59,16 @@ print("There")
     }
 
 
-def learner(board: Board, **context: Any) -> Agent:
-    script = {
-        "express": [program("print(len(rows(find_tasks())))"), end("Fine.")],
-    }
-    return board.agent(by_role(script), context=context)
-
-
 @pytest.mark.parametrize("learned", [True, False])
-def test_learned_shapes_are_shown_where_the_document_says_nothing(board: Board, learned: bool) -> None:
-    agent = learner(Board(board.server, without_schemas(board)), learned_shapes=learned)
+def test_learned_shapes_are_shown_without_values_where_the_document_says_nothing(board: Board, learned: bool) -> None:
+    bare = Board(board.server, without_schemas(board))
+    agent = programmer(bare, "print(len(rows(find_tasks())))", end("Fine."), learned_shapes=learned)
     agent.ask("Look at the tasks")
     agent.ask("And now?")
     first, second = (str(prompts_of(agent.model, "express")[number][0].text) for number in (0, 1))
     assert "total" not in first
     assert ("total" in second) is learned
+    assert "Paint the shelves" not in second
 
 
 def without_schemas(board: Board) -> Any:
@@ -96,23 +79,11 @@ def without_schemas(board: Board) -> Any:
     return load_api(text[:begin] + bare + text[end:], base_url=board.server.url, auth={"key": CREDENTIAL})
 
 
-def test_learned_shapes_hold_no_values(board: Board) -> None:
-    agent = learner(Board(board.server, without_schemas(board)))
-    agent.ask("Look at the tasks")
-    agent.ask("And now?")
-    assert "Paint the shelves" not in str(prompts_of(agent.model, "express")[1][0].text)
-
-
 def test_the_caller_sees_learned_shapes_too(board: Board) -> None:
     bare = Board(board.server, without_schemas(board))
     code = "print(len(rows(find_tasks())))"
-    agent = worker(
-        bare,
-        code,
-        code,
-        planner=[plan("Count again"), end("Done.")],
-        selector=[select("find_tasks")] * 2,
-    )
+    planner = [plan("Count again"), end("Done.")]
+    agent = worker(bare, code, code, planner=planner, selector=[select("find_tasks")] * 2)
     agent.ask("Look at the tasks")
     first, second = (str(prompts_of(agent.model, "program")[number][1].text) for number in (0, 1))
     assert "total" not in first.partition("Functions:")[2]
@@ -120,13 +91,8 @@ def test_the_caller_sees_learned_shapes_too(board: Board) -> None:
 
 
 def test_a_round_that_began_call_by_call_goes_on_so_where_the_setting_changes(board: Board) -> None:
-    script = {
-        "planner": [plan("Look at project 2 and its tasks"), end("Done.")],
-        "selector": [select("get_project", ("list_project_tasks", [1]))],
-        "caller": [call({"path": {"project_id": 2}}), call({"path": {"project_id": 2}}, numbers=[2])],
-        "parser": ["print(1)"],
-    }
-    agent = board.agent(by_role(script))
+    caller = [call({"path": {"project_id": 2}}), call({"path": {"project_id": 2}}, numbers=[2])]
+    agent = board.one_task("get_project", ("list_project_tasks", [1]), caller=caller, parser=["print(1)"])
     agent.stop_at("planned", {"instruction": "Show project 2"})
     other: Any = {"road": "program"}
     assert agent.graph.invoke(None, agent.config, context=other)["answer"] == "Done."
@@ -165,15 +131,11 @@ def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_
         "/customers/{customer}/devices": {"get": {"operationId": "list_devices", "parameters": described}},
         "/customers/{customer}/move": {"post": {"operationId": "move_devices", "parameters": plain}},
     }
-    document = {"openapi": "3.1.0", "info": {"title": "Devices", "version": "1"}, "paths": paths}
     with EchoServer() as echo:
         echo.script([Canned(b"[]", headers={"Content-Type": "application/json"}), Canned(status=204)])
         model = by_role({"express": [program(f"{first}move_devices(customer='my_customer')\nprint('Moved.')")]})
-        services = Services([load_api(document, base_url=echo.url)], model=model, settings=Settings())
-        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
-        config: Any = {"configurable": {"thread_id": "t"}}
-        done = graph.invoke({"instruction": "Move the devices"}, config, context={"writes": "allow"})
-        assert ("__interrupt__" in done) is is_asked
+        agent = agent_of([api_of(paths, base_url=echo.url)], model)
+        assert ("__interrupt__" in agent.ask("Move the devices", writes="allow")) is is_asked
 
 
 def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Board) -> None:
@@ -188,30 +150,18 @@ def test_the_question_says_which_thing_an_id_of_an_answer_stands_for(board: Boar
 
 
 def test_the_question_tells_each_thing_that_an_id_may_stand_for() -> None:
-    loan = {"type": "object", "properties": {"member_id": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"member_id": {"type": "integer"}}}
+    loan = {"content": {"application/json": {"schema": schema}}}
     paths = {
         "/members": {"get": {"operationId": "list_members"}},
         "/books": {"get": {"operationId": "list_books"}},
-        "/loans": {
-            "post": {
-                "operationId": "create_loan",
-                "requestBody": {"content": {"application/json": {"schema": loan}}},
-            }
-        },
+        "/loans": {"post": {"operationId": "create_loan", "requestBody": loan}},
     }
-    document = {"openapi": "3.1.0", "info": {"title": "Library", "version": "1"}, "paths": paths}
     code = "sam = list_members()[0]\nlist_books()\ncreate_loan(body={'member_id': sam['id']})"
     with EchoServer() as echo:
-        headers = {"Content-Type": "application/json"}
-        echo.script(
-            [
-                Canned(b'[{"id": 3, "name": "Sam"}]', headers=headers),
-                Canned(b'[{"id": 3, "title": "Dune"}]', headers=headers),
-            ]
-        )
-        services = Services([load_api(document, base_url=echo.url)], model=by_role({"express": [program(code)]}))
-        graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
-        config: Any = {"configurable": {"thread_id": "t"}}
-        [action] = actions(graph.invoke({"instruction": "Lend Sam a book"}, config))
+        found = (b'[{"id": 3, "name": "Sam"}]', b'[{"id": 3, "title": "Dune"}]')
+        echo.script([Canned(body, headers={"Content-Type": "application/json"}) for body in found])
+        agent = agent_of([api_of(paths, base_url=echo.url)], by_role({"express": [program(code)]}))
+        [action] = actions(agent.ask("Lend Sam a book"))
     told = 'body.member_id: title "Dune" (from list_books), or name "Sam" (from list_members)'
     assert told in unmarked(action["description"])

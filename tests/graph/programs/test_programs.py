@@ -4,20 +4,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from board import Agent, Board
+from board import Board, agent_of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from programs import actions, decide, programmer
+from programs import FailingClient, actions, decide, programmer
 from roles import by_role, end, program, prompts_of
 from scripted import ScriptedModel
 
-from restgpt.calling.journal import Journal
-from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault
-from restgpt.tools.http.http_client import HttpClient
-from restgpt.tools.response.content import Reply
 
 MADE = "POST /projects/{project_id}/tasks 201"
 TWO = """
@@ -62,12 +58,15 @@ def test_values_flow_from_one_call_into_the_next_with_a_single_model_call(board:
 def test_the_reads_of_a_program_go_out_from_one_node(board: Board) -> None:
     code = "found = gather(*[lambda n=n: get_project(project_id=n) for n in (1, 2, 3)])\nprint(len(found))"
     agent = programmer(board, code)
-    nodes = [
-        name
-        for update in agent.graph.stream({"instruction": "Get the projects 1, 2 and 3"}, agent.config)
-        for name in update
+    updates = agent.graph.stream({"instruction": "Get the projects 1, 2 and 3"}, agent.config)
+    assert [name for update in updates for name in update] == [
+        "intake",
+        "planner",
+        "selector",
+        "caller",
+        "parser",
+        "planner",
     ]
-    assert nodes == ["intake", "planner", "selector", "caller", "parser", "planner"]
     assert board.calls() == ["GET /projects/{project_id} 200"] * 3
 
 
@@ -107,25 +106,12 @@ def test_a_response_instead_of_a_change_reaches_the_program_as_a_rejection(board
     assert "which chairs?" in str(prompts_of(agent.model, "express")[1][-1].text)
 
 
-def test_a_rejection_that_the_program_does_not_catch_goes_to_the_planner(board: Board) -> None:
-    code = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("It is done")'
-    agent = programmer(board, code, end("You rejected it.", fulfilled=False))
-    agent.ask(WISH)
-    done = decide(agent, {"type": "reject", "message": "not today"})
-    assert done["answer"] == "You rejected it."
-    said = str(prompts_of(agent.model, "express")[1][-1].text)
-    assert "The program ended on line 1" in said
-    assert "not today" in said
-    assert board.calls() == []
-
-
 def test_a_paused_program_goes_on_in_another_graph_over_the_same_checkpoints(board: Board) -> None:
     kept: dict[str, Any] = {"checkpointer": InMemorySaver(), "store": InMemoryStore()}
     code = 'shed = get_project(project_id=1)\nmade = create_task(project_id=1, body={"title": "Chairs"})\n'
     code += 'print(shed["name"], made["title"])'
-    first = Agent(build_graph([board.api], model=by_role({"express": [program(code)]}), **kept), ScriptedModel([]))
-    first.ask(WISH)
-    again = Agent(build_graph([board.api], model=ScriptedModel([]), **kept), ScriptedModel([]))
+    agent_of([board.api], by_role({"express": [program(code)]}), **kept).ask(WISH)
+    again = agent_of([board.api], ScriptedModel([]), **kept)
     assert decide(again, "approve")["answer"].endswith("Chairs")
     assert board.calls() == ["GET /projects/{project_id} 200", MADE]
 
@@ -143,22 +129,6 @@ def test_a_run_that_stopped_before_a_node_goes_on_and_sends_nothing_twice(board:
     assert titles(board) == ["Chairs", "Tables"]
 
 
-class Failing(HttpClient):
-    """Fails at one request, by its number from 1, as if the network were down; or after it, when the API has it."""
-
-    def __init__(self, number: int, *, is_sent: bool = False) -> None:
-        super().__init__()
-        self._left, self._is_sent = number, is_sent
-
-    def send(self, *args: Any, **more: Any) -> Reply:
-        self._left -= 1
-        if self._left:
-            return super().send(*args, **more)
-        if self._is_sent:
-            super().send(*args, **more)
-        raise ConnectFault("the network is down")
-
-
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_with_the_answers_so_far(
@@ -166,9 +136,8 @@ def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_with_the_answers_so_fa
 ) -> None:
     code = "first = get_project(project_id=1)\nsecond = get_project(project_id=2)\nprint(first['id'] + second['id'])"
     model = by_role({"express": [program(code)]})
-    services = Services([board.api], model=model, http=Failing(number, is_sent=is_sent))
-    graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
-    agent = Agent(graph, model)
+    services = Services([board.api], model=model, http=FailingClient(number, is_sent=is_sent))
+    agent = agent_of(None, model, services=services)
     with pytest.raises(ConnectFault):
         agent.ask("Get the projects 1 and 2")
     assert agent.graph.invoke(None, agent.config)["answer"] == "3"
@@ -181,9 +150,8 @@ def test_a_change_that_may_have_been_made_is_asked_about_inside_a_program(board:
     agent = programmer(board, TWO, end("One may be there.", fulfilled=False))
     agent.ask(WISH)
     first, _ = agent.state["requests"]
-    Journal(agent.graph.store, agent.thread).intend(first["id"], first["fingerprint"], {})  # type: ignore[arg-type]
-    again = decide(agent, "approve", "approve")
-    [action] = actions(again)
+    agent.journal.intend(first["id"], first["fingerprint"], {})
+    [action] = actions(decide(agent, "approve", "approve"))
     assert action["args"]["body"]["title"] == "Chairs"
     assert "may or may not have been carried out" in action["description"]
     decide(agent, "reject")
@@ -252,9 +220,8 @@ print([project["owner"] for project in done[1:]])
 
 
 def test_a_text_that_no_store_keeps_as_it_is_is_sent_exactly_after_an_approval(board: Board) -> None:
-    agent = programmer(
-        board, 'made = create_task(project_id=1, body={"title": "a" + chr(12) + chr(0)})\nprint(len(made["title"]))'
-    )
+    code = 'made = create_task(project_id=1, body={"title": "a" + chr(12) + chr(0)})\nprint(len(made["title"]))'
+    agent = programmer(board, code)
     agent.ask("Add it to the project 1")
     answer = decide(agent, "approve")["answer"]
     assert (answer, any(task["title"] == "a\x0c\0" for task in board.tasks().values())) == ("3", True)

@@ -106,12 +106,8 @@ def kitchen(made: Recipe, board: Board, http: HttpClient | None = None, **given:
 
 def nodes_of(opened: Kitchen, inputs: Any, **context: Any) -> list[str]:
     """Run a recipe and return the nodes of its updates."""
-    parts = opened.open().stream(
-        {"inputs": inputs},
-        opened.config,
-        context=context or None,  # type: ignore[arg-type]
-        stream_mode="updates",
-    )
+    given: Any = {"context": context or None, "stream_mode": "updates"}
+    parts = opened.open().stream({"inputs": inputs}, opened.config, **given)
     return [name for part in parts for name in part]
 
 
@@ -191,9 +187,8 @@ def test_a_read_that_a_rule_asks_about_waits_for_a_person_like_any_other_call(bo
 
 def test_a_read_beside_one_that_a_rule_asks_about_waits_too(board: Board) -> None:
     code = "both = gather(list_projects(), find_tasks())\nprint(rows(both[0])[0]['name'])"
-    opened = ruled(
-        board, recipe(board.api, code, (LISTED, "find_tasks"), inputs=NOTHING), PolicyRule("ask", ids=("find_tasks",))
-    )
+    made = recipe(board.api, code, (LISTED, "find_tasks"), inputs=NOTHING)
+    opened = ruled(board, made, PolicyRule("ask", ids=("find_tasks",)))
     assert len(opened.run({})["__interrupt__"][0].value["action_requests"]) == 1
     assert board.calls() == []
     assert opened.run(APPROVE)["answer"] == "Winter timetable"
@@ -209,7 +204,9 @@ def test_a_read_that_a_rule_refuses_ends_the_run_in_the_same_node(board: Board) 
 
 def test_a_dry_run_sends_the_reads_and_holds_the_change(board: Board) -> None:
     opened = kitchen(changing(board), board)
-    assert "would have been sent" in opened.run(TITLE, writes="dry-run")["answer"]
+    answer = opened.run(TITLE, writes="dry-run")["answer"]
+    for told in ("Dry run: nothing was changed.", "would have been sent", '"title": "Buy soil"'):
+        assert told in answer
     assert board.calls() == READS
 
 
@@ -245,12 +242,6 @@ def test_reads_side_by_side_are_no_more_than_the_host_allows(board: Board) -> No
     opened.config = {**opened.config, "max_concurrency": 1}
     assert nodes_of(opened, {"numbers": [1, 2, 3]}) == ["open", "parser"]
     assert http.most == 1
-
-
-def test_many_reads_side_by_side_go_out_from_one_node(board: Board) -> None:
-    opened = kitchen(gathered(board), board)
-    assert nodes_of(opened, {"numbers": [1] * 20}) == ["open", "parser"]
-    assert len(opened.state["requests"]) == 20
 
 
 def test_each_node_and_each_request_has_its_event_with_thread_and_node(

@@ -33,7 +33,7 @@ class Host(TypedDict, total=False):
     said: str
 
 
-def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async: bool = False) -> Any:
+def parent(board: Board, saver: InMemorySaver, store: InMemoryStore, *, is_async: bool) -> Any:
     """Return a parent graph that calls the tool of a recipe in a node."""
     [tool] = load_recipes([recipe(board.api)], apis=[board.api])
 
@@ -63,24 +63,18 @@ def test_a_tool_returns_the_answer_of_the_recipe(board: Board) -> None:
     assert len(board.calls()) == 4
 
 
-def test_a_pause_in_a_tool_is_a_pause_of_the_parent_and_its_answer_comes_back(board: Board) -> None:
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_pause_in_a_tool_is_a_pause_of_the_parent_and_its_answer_comes_back(board: Board, is_async: bool) -> None:
     saver, store = InMemorySaver(), InMemoryStore()
-    [pause] = parent(board, saver, store).invoke({"said": ""}, CONFIG)["__interrupt__"]
+
+    def run(given: Any) -> Any:
+        graph = parent(board, saver, store, is_async=is_async)
+        return asyncio.run(graph.ainvoke(given, CONFIG)) if is_async else graph.invoke(given, CONFIG)
+
+    [pause] = run({"said": ""})["__interrupt__"]
     assert "POST" in pause.value["action_requests"][0]["description"]
     assert board.calls() == ["GET /projects 200"]
-    assert parent(board, saver, store).invoke(APPROVE, CONFIG)["said"] == DONE
-    assert len(board.calls()) == 2
-
-
-def test_a_pause_in_an_asynchronous_tool_is_a_pause_of_the_parent(board: Board) -> None:
-    saver, store = InMemorySaver(), InMemoryStore()
-
-    async def run() -> str:
-        await parent(board, saver, store, is_async=True).ainvoke({"said": ""}, CONFIG)
-        done = await parent(board, saver, store, is_async=True).ainvoke(APPROVE, CONFIG)
-        return str(done["said"])
-
-    assert asyncio.run(run()) == DONE
+    assert run(APPROVE)["said"] == DONE
     assert len(board.calls()) == 2
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from board import Board
+from board import Board, agent_of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from roles import by_role, end
@@ -68,8 +68,7 @@ def test_what_the_user_gives_a_recipe_is_his_word(board: Board) -> None:
 def test_the_agents_graph_does_not_take_the_file_for_the_user_either(board: Board, heals: bool) -> None:
     made = deleting(board, "101", constants=[101], description="Deletes task 101.")
     model = by_role({"express": [end("It was refused.", fulfilled=False)]})
-    graph = build_graph(services=guarded(board, model=model), checkpointer=InMemorySaver(), store=InMemoryStore())
-    graph.invoke({"recipe": recipe_record(made, {}, heals=heals)}, CONFIG)
+    agent_of(None, model, services=guarded(board, model=model)).ask({"recipe": recipe_record(made, {}, heals=heals)})
     assert board.calls() == []
 
 

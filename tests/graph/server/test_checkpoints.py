@@ -9,36 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import CALLS, Agent, Board
+from board import CALLS, Agent, Board, agent_of
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 from langgraph.types import StateSnapshot
 from loopback import Handler, served
+from paths import api_of
 from programs import decide
-from roles import by_role, call, end, plan, program, select
+from roles import by_role, one_task, program
 from scripted import ScriptedModel
 
-from restgpt.graph.build import build_graph
 from restgpt.graph.persistence import FILE, Persistence, open_persistence, remove_bodies, remove_thread
 from restgpt.nodes.state.records import StateError
-from restgpt.specs import load_api
 from restgpt.tools.response.store import NAMESPACE
 from restgpt.tools.settings import Settings
 
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Archive", "version": "1"},
-    "paths": {
-        "/records": {
-            "get": {
-                "operationId": "list_records",
-                "summary": "List all records",
-                "responses": {"200": {"description": "All of them.", "content": {"application/json": {"schema": {}}}}},
-            }
-        }
-    },
-}
+LIST = {"operationId": "list_records", "responses": {"200": {"content": {"application/json": {"schema": {}}}}}}
 RECORDS = [{"id": number, "text": f"record {number} " * 40} for number in range(10_000)]
 BODY = json.dumps({"records": RECORDS}).encode()
 
@@ -68,14 +55,7 @@ def stored(path: Path, tables: tuple[str, ...]) -> int:
 
 def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) -> None:
     assert len(BODY) > 5_000_000
-    model = by_role(
-        {
-            "planner": [plan("Count the records"), end("There are 10000 records.")],
-            "selector": [select("list_records")],
-            "caller": [call({})],
-            "parser": ["print(len(data['records']), 'records')"],
-        }
-    )
+    model = by_role(one_task("list_records", parser=["print(len(data['records']), 'records')"]))
     path = tmp_path / "threads.db"
     with (
         archive() as url,
@@ -83,13 +63,11 @@ def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) 
         SqliteStore.from_conn_string(str(path)) as store,
     ):
         store.setup()
-        graph = build_graph(
-            [load_api(DOCUMENT, base_url=url)], model=model, context=CALLS, checkpointer=saver, store=store
+        agent = agent_of(
+            [api_of({"/records": {"get": LIST}}, base_url=url)], model, context=CALLS, checkpointer=saver, store=store
         )
-        config = {"configurable": {"thread_id": "1"}}
-        done = graph.invoke({"instruction": "How many records are there?"}, config)  # type: ignore[arg-type]
-        [step] = graph.get_state(config).values["steps"]  # type: ignore[arg-type]
-    assert done["answer"] == "There are 10000 records."
+        agent.ask("How many records are there?")
+        [step] = agent.state["steps"]
     assert "10000 records" in step["result"]
     assert stored(path, ("store",)) > 5_000_000
     assert 0 < stored(path, ("checkpoints", "writes")) < 200_000
@@ -188,9 +166,8 @@ def test_a_thread_whose_checkpoint_holds_the_whole_lists_goes_on(board: Board, k
     assert saved is not None
     whole = {name: before.values[name] for name in ("messages", "steps")}
     values = {**saved.checkpoint["channel_values"], **whole}
-    kept.checkpointer.put(
-        saved.parent_config or agent.config, {**saved.checkpoint, "channel_values": values}, saved.metadata, {}
-    )
+    checkpoint = {**saved.checkpoint, "channel_values": values}
+    kept.checkpointer.put(saved.parent_config or agent.config, checkpoint, saved.metadata, {})
     assert values_of(agent.graph.get_state(agent.config)) == values_of(before)
     ask_often(agent, 1)
     assert [step["turn"] for step in agent.state["steps"]] == [1, 2, 3]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from board import CALLS, Board
-from roles import by_role, end, missing, plan, select
+from roles import by_role, end, missing, one_task, plan, select
 from scripted import ScriptedModel
 
 from lab.kills.postgres import NoPostgresError, postgres_server
@@ -80,18 +80,12 @@ def test_a_write_gives_up_on_a_process_that_was_stopped_in_a_transaction(url: st
 
 @pytest.mark.parametrize("odd", ["\0", "\ud83d"], ids=["null", "half a surrogate pair"])
 def test_a_character_that_postgresql_refuses_stops_no_run(settings: Settings, board: Board, odd: str) -> None:
-    script = {
-        "planner": [plan(f"Do nothing{odd}"), end("Nothing \0 was done.")],
-        "selector": [select("get_project")] * 2,
-        "caller": [missing(f"the project{odd}")] * 2,
-    }
+    planner, caller = [plan(f"Do nothing{odd}"), end("Nothing \0 was done.")], [missing(f"the project{odd}")] * 2
+    script = one_task(planner=planner, selector=[select("get_project")] * 2, caller=caller)
     with open_persistence(settings) as kept:
-        graph = build_graph(
-            [board.api], model=by_role(script), context=CALLS, checkpointer=kept.checkpointer, store=kept.store
-        )
-        config = {"configurable": {"thread_id": f"odd {ord(odd)}"}}
-        done = graph.invoke({"instruction": f"Do{odd} nothing"}, config)  # type: ignore[arg-type]
-    assert done["answer"] == "Nothing \ufffd was done."
+        agent = board.agent(by_role(script), **kept.saved)
+        agent.thread = f"odd {ord(odd)}"
+        assert agent.ask(f"Do{odd} nothing")["answer"] == "Nothing \ufffd was done."
 
 
 @pytest.mark.parametrize("odd", ["\0", "\ud83d"], ids=["null", "half a surrogate pair"])

@@ -7,8 +7,7 @@ from board import Board
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from roles import by_role, end, plan, select
-from roles import call as calls
+from roles import by_role, call, end, one_task, plan
 
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Context, Services
@@ -16,11 +15,7 @@ from restgpt.nodes.state.records import FORMAT, StateError
 from restgpt.nodes.state.state import OtherFormatError
 from restgpt_bench.methods.build import build_method
 
-READER = {
-    "planner": [plan("List the projects"), end("Done."), end("Done again.")],
-    "selector": [select("list_projects")],
-    "caller": [calls({})],
-}
+READER = one_task("list_projects", planner=[plan("List the projects"), end("Done."), end("Done again.")])
 
 
 @pytest.mark.parametrize(
@@ -52,8 +47,7 @@ def test_garbage_written_into_the_state_is_refused_by_its_place(board: Board, va
 @pytest.mark.parametrize("part", ["target", "question"])
 def test_garbage_in_a_call_that_waits_is_refused_and_it_waits_on(board: Board, part: str) -> None:
     rename = {"path": {"project_id": 2}, "body": {"owner": "Noor"}}
-    script = {"planner": [plan("x"), end("Done.")], "selector": [select("update_project")], "caller": [calls(rename)]}
-    agent = board.agent(by_role(script))
+    agent = board.one_task("update_project", caller=[call(rename)])
     agent.ask("Let Noor own project 2")
     [waiting] = agent.state["requests"]
     agent.graph.update_state(agent.config, {"requests": [waiting]}, as_node="parser")

@@ -35,11 +35,8 @@ def test_the_values_that_the_user_said_become_inputs(literals: list[tuple[str, A
 
 def test_an_input_says_its_type_and_has_its_value_as_its_example() -> None:
     assert Input("n", 2.5).property() == {"type": "number", "examples": [2.5]}
-    assert Input("n", ("a", "b")).property() == {
-        "type": "array",
-        "items": {"type": "string"},
-        "examples": [["a", "b"]],
-    }
+    several = {"type": "array", "items": {"type": "string"}, "examples": [["a", "b"]]}
+    assert Input("n", ("a", "b")).property() == several
     assert Input("n", "a", is_required=False).property() == {"type": "string", "default": "a", "examples": ["a"]}
 
 

@@ -35,17 +35,9 @@ INPUTS = {
 
 
 def recipe(**changed: Any) -> Recipe:
-    given = {
-        "name": "list-things",
-        "description": "Lists  things.",
-        "saved": {"at": "2024-05-01"},
-        "apis": [{"name": "shop"}],
-        "inputs": INPUTS,
-        "program": "print(1)",
-        "operations": [],
-        **changed,
-    }
-    return Recipe.model_validate(given)
+    given = {"name": "list-things", "description": "Lists  things.", "saved": {"at": "2024-05-01"}, "inputs": INPUTS}
+    more = {"apis": [{"name": "shop"}], "program": "print(1)", "operations": []}
+    return Recipe.model_validate({**given, **more, **changed})
 
 
 def record(*, turn: int | None = 1, is_chosen: bool = False, **changed: Any) -> RecipeRun:
@@ -71,13 +63,10 @@ def test_a_record_without_a_recipe_is_refused_with_the_place() -> None:
         recipe_of(broken)
 
 
-def test_the_signature_names_types_and_required_inputs() -> None:
+def test_the_signature_names_types_and_required_inputs_and_the_line_what_it_does() -> None:
     assert signature(recipe()) == 'names*: [string], order: "up" | "down", limit: integer | null'
-    assert signature(recipe(inputs={"type": "object"})) == "no inputs"
-
-
-def test_the_line_of_a_recipe_has_its_inputs_and_what_it_does() -> None:
-    assert line_of(recipe(inputs={"type": "object"})) == "- list-things(no inputs): Lists things."
+    bare = recipe(inputs={"type": "object"})
+    assert (signature(bare), line_of(bare)) == ("no inputs", "- list-things(no inputs): Lists things.")
 
 
 def test_the_instruction_names_the_recipe_and_its_inputs() -> None:

@@ -52,16 +52,8 @@ def sent(found: list[Definition]) -> int:
 
 def test_few_tools_serve_every_operation() -> None:
     found = definitions([bundled()])
-    assert names(found) == [
-        "find_operations",
-        "describe_operation",
-        "read_operation",
-        "change_operation",
-        "read_result",
-        "run_program",
-        "pending",
-        "undo",
-    ]
+    operations = ["find_operations", "describe_operation", "read_operation", "change_operation"]
+    assert names(found) == [*operations, "read_result", "run_program", "pending", "undo"]
     assert "ask" in names(definitions([bundled()], has_model=True))
     assert "team-board (11 operations): A small API to try things on" in found[0].description
 
@@ -170,11 +162,8 @@ def test_direct_tools_without_room_for_schemas_have_their_limits_in_words() -> N
     listed: list[dict[str, Any]] = [{"in": "query", "name": name, "schema": schema} for name, schema in kinds]
     listed[3]["required"] = True
     item = {"in": "path", "name": "id", "required": True, "schema": {"type": "integer", "minimum": 1}}
-    paths = {
-        f"/things{number}/{{id}}": {"get": {"operationId": f"find_{number}", "parameters": [*listed, item]}}
-        for number in range(MOST // 2)
-    }
-    api = api_of(paths)
+    made = [{"operationId": f"find_{number}", "parameters": [*listed, item]} for number in range(MOST // 2)]
+    api = api_of({f"/things{number}/{{id}}": {"get": operation} for number, operation in enumerate(made)})
     found = direct_definitions(Catalogue([api]), list(api.operations))
     assert sent(found) <= BUDGET
     words = "text* length 1.., page 1..500=1, kinds new|old, offset 0..=0, deep=false, sort"
@@ -205,16 +194,11 @@ def test_direct_tools_give_the_schema_of_the_document() -> None:
     assert shown["properties"]["query"]["properties"]["count"] == {**count, "description": "How many"}
     assert (shown["required"], "$defs" in shown) == (["body"], False)
     first, second = shown["properties"]["body"]["anyOf"]
-    assert first["properties"] == {
-        "kind": {"type": "string", "const": "cat"},
-        "lives": {"type": "integer", "minimum": 1},
-    }
+    lives = {"type": "integer", "minimum": 1}
+    assert first["properties"] == {"kind": {"type": "string", "const": "cat"}, "lives": lives}
     assert second["properties"]["kind"]["const"] == "dog"
-    assert second["properties"]["home"]["properties"]["street"] == {
-        "type": "string",
-        "maxLength": 9,
-        "description": "Where",
-    }
+    street = {"type": "string", "maxLength": 9, "description": "Where"}
+    assert second["properties"]["home"]["properties"]["street"] == street
     Draft202012Validator.check_schema(shown)
 
 
@@ -293,21 +277,13 @@ def test_no_invisible_character_of_a_document_reaches_a_model_or_another_client(
         "responses": {"200": {"description": odd("d"), "content": content}},
     }
     servers = [{"url": "https://a.test", "description": odd("v")}]
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": odd("i")},
-        "servers": servers,
-        "paths": {f"/{odd('a')}": {"post": post}},
-    }
-    api = load_api(document)
+    api = api_of({f"/{odd('a')}": {"post": post}}, title=odd("i"), servers=servers)
     [operation] = api.operations
     catalogue = Catalogue([api])
     texts = [api.title, api.name, areas([operation], most=500), summary_line(operation)]
     texts += [documentation(operation), response_documentation(operation), description(catalogue, [operation])]
-    texts += [
-        interface([operation], catalogue.function_name, budget=2000),
-        Map({"a": [operation]}, summary_line).open().text(500),
-    ]
+    texts.append(interface([operation], catalogue.function_name, budget=2000))
+    texts.append(Map({"a": [operation]}, summary_line).open().text(500))
     for tool in (*direct_definitions(catalogue, [operation], budget=9000), *definitions([api])):
         texts.append(tool.name + tool.description + json.dumps(tool.input_schema, ensure_ascii=False))
     with pytest.raises(ArgumentError) as refused:
@@ -325,13 +301,7 @@ def test_a_tool_takes_other_values_than_prose_lists_and_has_no_token_that_repeat
     token = {"name": "token", "in": "query", "required": True, "schema": {"type": "string"}}
     token["description"] = "Authentication token."
     sail = {"get": {"operationId": "sail", "parameters": [mood, token], "responses": {}, "security": [{"s": []}]}}
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "Sails", "version": "1"},
-        "paths": {"/sail": sail},
-        "components": {"securitySchemes": {"s": {"type": "http", "scheme": "bearer"}}},
-    }
-    api = load_api(document)
+    api = api_of({"/sail": sail}, schemes={"s": {"type": "http", "scheme": "bearer"}})
     [tool, *_] = direct_definitions(Catalogue([api]), list(api.operations))
     assert "calm" in str(tool)
     assert "enum" not in str(tool)

@@ -58,23 +58,23 @@ def test_what_earlier_calls_taught_is_shown() -> None:
     assert "colour" not in found_text(Catalogue([api]), "find x")
 
 
-def test_a_path_gives_that_part_of_the_map() -> None:
+def test_a_path_gives_that_part_of_the_map_and_without_a_match_the_paths_are_shown() -> None:
     text = found_text(Catalogue([bundled()]), "/projects/{project_id}")
     assert "below this path" in text
     assert "/projects/{project_id}/tasks" in text
-
-
-def test_without_a_match_the_paths_are_shown() -> None:
     assert "/projects" in found_text(Catalogue([bundled()]), "qqqq zzzz")
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 1, 50, 10**6])
 def test_no_list_is_longer_than_its_budget(limit: int) -> None:
-    paths = {
-        f"/{'segment' * 60}/{number}": {"get": {"operationId": f"get_{'name' * 90}_{number}", "summary": "find " * 90}}
-        for number in range(200)
-    }
-    api = api_of(paths)
+    api = api_of(
+        {
+            f"/{'segment' * 60}/{number}": {
+                "get": {"operationId": f"get_{'name' * 90}_{number}", "summary": "find " * 90}
+            }
+            for number in range(200)
+        }
+    )
     for query in ("find", "/", "nothing fits"):
         text = found_text(Catalogue([api]), query, limit)
         assert len(text) <= FOUND_BUDGET * 4

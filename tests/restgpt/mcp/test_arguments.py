@@ -1,13 +1,11 @@
 """Guards the arguments of the MCP server's tools: a sentence about each wrong one, and nothing is left behind."""
 
-import asyncio
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 from chatserver import ChatServer
-from mcpserver import changes, connected, text_of
+from mcpserver import changes, text_of, with_client
 
 from restgpt.graph.persistence import open_persistence
 from restgpt.host.named_arguments import MOST_CHARACTERS, MOST_ITEMS, MOST_LONG
@@ -73,23 +71,21 @@ def test_wrong_arguments_of_every_tool_get_a_sentence_and_leave_nothing_behind(
     before = kept()
     tried: list[str] = []
 
-    async def run(server: Any) -> None:
-        async with connected(server, "2026-07-28") as client:
-            for tool in (await client.list_tools()).tools:
-                is_recipe = tool.name == "add_task"
-                for name, value in wrong_values(tool, own=not is_recipe):
-                    given = {**FITTING[tool.name], name: value}
-                    if value is MISSING:
-                        del given[name]
-                    result = await client.call_tool(tool.name, given)
-                    told, case = text_of(result), f"{tool.name} {name} {value!r}"[:100]
-                    assert result.is_error, case
-                    assert name in told.partition("do not fit:")[2], (case, told)
-                    assert len(told) < 1_000, case
-                    tried.append(tool.name)
+    async def use(client: Any) -> None:
+        for tool in (await client.list_tools()).tools:
+            is_recipe = tool.name == "add_task"
+            for name, value in wrong_values(tool, own=not is_recipe):
+                given = {**FITTING[tool.name], name: value}
+                if value is MISSING:
+                    del given[name]
+                result = await client.call_tool(tool.name, given)
+                told, case = text_of(result), f"{tool.name} {name} {value!r}"[:100]
+                assert result.is_error, case
+                assert name in told.partition("do not fit:")[2], (case, told)
+                assert len(told) < 1_000, case
+                tried.append(tool.name)
 
-    with opened() as server:
-        asyncio.run(run(server))
+    with_client(opened(), use)
     assert set(tried) == FITTING.keys()
     assert (kept(), changes(toy), model.requests) == (before, [], [])
 
@@ -100,39 +96,33 @@ def test_wrong_places_of_a_direct_tool_get_a_sentence_and_leave_nothing_behind(
 ) -> None:
     before = kept()
 
-    async def run(server: Any) -> None:
-        async with connected(server, "2026-07-28") as client:
-            for tool in (await client.list_tools()).tools:
-                for name in tool.input_schema["properties"].keys() & {"path", "query", "header", "cookie"}:
-                    for value in OF_TYPE["object"]:
-                        result = await client.call_tool(tool.name, {name: value})
-                        told = text_of(result)
-                        assert (result.is_error, f"'{name}' must be an object" in told) == (True, True), told
+    async def use(client: Any) -> None:
+        for tool in (await client.list_tools()).tools:
+            for name in tool.input_schema["properties"].keys() & {"path", "query", "header", "cookie"}:
+                for value in OF_TYPE["object"]:
+                    result = await client.call_tool(tool.name, {name: value})
+                    told = text_of(result)
+                    assert (result.is_error, f"'{name}' must be an object" in told) == (True, True), told
 
-    with opened(is_direct=True) as server:
-        asyncio.run(run(server))
+    with_client(opened(is_direct=True), use)
     assert (kept(), list(toy.world.log)) == (before, [])
 
 
 def test_an_empty_text_for_an_optional_argument_counts_as_none(opened: Opener) -> None:
-    async def run(server: Any) -> list[Any]:
-        async with connected(server, "2026-07-28") as client:
-            ran = await client.call_tool("run_program", {"code": "print(41 + 1)", "thread": ""})
-            return [ran, await client.call_tool("pending", {"handle": ""})]
+    async def use(client: Any) -> list[Any]:
+        ran = await client.call_tool("run_program", {"code": "print(41 + 1)", "thread": ""})
+        return [ran, await client.call_tool("pending", {"handle": ""})]
 
-    with opened() as server:
-        ran, pending = asyncio.run(run(server))
+    ran, pending = with_client(opened(), use)
     assert (ran.is_error, "42" in text_of(ran)) == (False, True)
     assert (pending.is_error, text_of(pending)) == (False, "Nothing waits for a person.")
 
 
 def test_the_longest_texts_and_lists_are_taken(opened: Opener) -> None:
-    async def run(server: Any) -> list[Any]:
-        async with connected(server, "2026-07-28") as client:
-            code = "print(1)".ljust(MOST_LONG - 2) + "\t#"
-            described = await client.call_tool("describe_operation", {"operations": ["get_task"] * MOST_ITEMS})
-            return [await client.call_tool("run_program", {"code": code}), described]
+    async def use(client: Any) -> list[Any]:
+        code = "print(1)".ljust(MOST_LONG - 2) + "\t#"
+        described = await client.call_tool("describe_operation", {"operations": ["get_task"] * MOST_ITEMS})
+        return [await client.call_tool("run_program", {"code": code}), described]
 
-    with opened() as server:
-        ran, described = asyncio.run(run(server))
-    assert (ran.is_error, described.is_error) == (False, False), json.dumps([text_of(ran), text_of(described)])
+    found = with_client(opened(), use)
+    assert [result.is_error for result in found] == [False, False], [text_of(result) for result in found]

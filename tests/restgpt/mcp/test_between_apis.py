@@ -1,6 +1,5 @@
 """Guards what clients of MCP servers send from one API to another: within a server."""
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +10,9 @@ import pytest
 from chatserver import ChatServer
 from cli import Cli
 from mcp import types
-from mcpserver import Person, connected, facts_of, text_of
+from mcpserver import Person, facts_of, text_of, used
 from pair import COLLECTOR, CRM, SECRET, Pair, document, served_pair
+from roles import program
 
 from restgpt.commands.serving import open_server
 from restgpt.sources import Sources
@@ -52,11 +52,7 @@ def server(*names: str) -> Iterator[Any]:
 
 
 def call(opened: Any, wanted: Call, person: Person | None = None) -> types.CallToolResult:
-    async def run() -> types.CallToolResult:
-        async with connected(opened, "2026-07-28", person) as client:
-            return await client.call_tool(wanted[0], dict(wanted[1]))
-
-    return asyncio.run(run())
+    return used(opened, lambda client: client.call_tool(wanted[0], dict(wanted[1])), person)
 
 
 def no() -> Person:
@@ -120,10 +116,7 @@ def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_se
 def test_the_answer_of_ask_and_its_instruction_count_as_what_the_clients_model_read(
     pair: Pair, write: Callable[..., ChatServer]
 ) -> None:
-    def planned(code: str) -> dict[str, Any]:
-        return {"thought": "", "decision": "program", "text": code, "fulfilled": True}
-
-    write(planned("print(list_customers())"), planned(f"print(get_drop(what='{SECRET}'))"))
+    write(program("print(list_customers())"), program(f"print(get_drop(what='{SECRET}'))"))
     with server(*BOTH) as opened:
         assert SECRET in text_of(call(opened, ("ask", {"instruction": "List the customers."})))
         call(opened, SEND, called := no())

@@ -1,6 +1,5 @@
 """Guards what clients rely on, in memory, over stdio and over HTTP: hints, names, arguments, results, sessions."""
 
-import asyncio
 import json
 import os
 import socket
@@ -26,13 +25,14 @@ from mcpserver import (
     Person,
     Wire,
     changes,
-    connected,
     environment,
     http_server,
     stdio,
     text_of,
+    used,
     with_client,
 )
+from paths import openapi
 from starlette.testclient import TestClient
 from uiserver import UiPlatform, running_ui
 
@@ -58,16 +58,6 @@ OPENING = {
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-def used(server: Any, use: Callable[[Any], Any], era: str = "2026-07-28", person: Person | None = None) -> Any:
-    """Use a client of a server in a process of its own."""
-
-    async def run() -> Any:
-        async with connected(server, era, person) as client:
-            return await use(client)
-
-    return asyncio.run(run())
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -160,11 +150,8 @@ def test_the_command_that_a_waiting_change_names_works_when_pasted(
     assert (ran.returncode, changes(toy)) == (0, [MADE]), ran.stderr
 
 
-TYPED = {
-    "type": "object",
-    "required": ["id"],
-    "properties": {"id": {"type": "integer"}, "made": {"type": "string", "format": "date-time"}},
-}
+PROPERTIES = {"id": {"type": "integer"}, "made": {"type": "string", "format": "date-time"}}
+TYPED = {"type": "object", "required": ["id"], "properties": PROPERTIES}
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 ZIP = b"PK\x03\x04" + bytes(range(256)) * 8
 ANSWERS: dict[str, tuple[Any, str]] = {
@@ -191,11 +178,8 @@ def answers(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     paths = {}
     for name, (_, media_type) in ANSWERS.items():
         content = {media_type: {"schema": TYPED if media_type == "application/json" else {}}}
-        paths[f"/{name}"] = {
-            "get": {"operationId": name, "responses": {"200": {"description": "", "content": content}}}
-        }
-    document = {"openapi": "3.1.0", "info": {"title": "Answers", "version": "1"}, "paths": paths}
-    (tmp_path / "answers.json").write_text(json.dumps(document))
+        paths[f"/{name}"] = {"get": {"operationId": name, "responses": {"200": {"content": content}}}}
+    (tmp_path / "answers.json").write_text(json.dumps(openapi(paths)))
     monkeypatch.setenv("RESTGPT_HOME", str(home))
     with served(Answers) as url:
         sources = Sources((), (str(tmp_path / "answers.json"),), url)
@@ -245,13 +229,8 @@ def test_images_and_files_have_their_type(answers: Opener) -> None:
         return found
 
     found = with_client(answers(), use)
-    assert found["image"] == (
-        [(PNG, "image/png")],
-        "application/octet-stream",
-        len(PNG),
-        PNG,
-        "application/octet-stream",
-    )
+    stream = "application/octet-stream"
+    assert found["image"] == ([(PNG, "image/png")], stream, len(PNG), PNG, stream)
     # What says that it is an image, and is none, would end the conversation of a model.
     assert found["label"] == ([], "image/png", len(ZIP), ZIP, "image/png")
     assert found["file"] == ([], "application/zip", len(ZIP), ZIP, "application/zip")
@@ -284,9 +263,7 @@ def test_a_client_hears_that_a_long_call_goes_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    paths = {"/wait": {"get": {"operationId": "wait", "responses": {"200": {"description": ""}}}}}
-    document = {"openapi": "3.1.0", "info": {"title": "Wait", "version": "1"}, "paths": paths}
-    (tmp_path / "wait.json").write_text(json.dumps(document))
+    (tmp_path / "wait.json").write_text(json.dumps(openapi({"/wait": {"get": {"operationId": "wait"}}})))
     Patient.heard.clear()
     reports: list[float] = []
 
@@ -305,10 +282,12 @@ def test_a_client_hears_that_a_long_call_goes_on(
             result = with_client(open_server(Settings.from_env(), sources, {}), use, era=era)
         elif transport == "stdio":
             command = [*("-m", "restgpt", "mcp"), *options]
-            result = used(StdioServerParameters(command=sys.executable, args=command, env=environment(home)), use, era)
+            result = used(
+                StdioServerParameters(command=sys.executable, args=command, env=environment(home)), use, era=era
+            )
         else:
             with http_server(options, home) as (address, _):
-                result = used(address, use, era)
+                result = used(address, use, era=era)
     assert "true" in text_of(result).lower()
     assert reports == sorted(set(reports)) != []
 

@@ -24,6 +24,16 @@ from restgpt_bench.worlds.server import WorldServer
 Opener = Callable[..., Any]
 NEWEST = "2026-07-28"
 ALLOW = {"writes": "allow"}
+MAKE = ("change_operation", MOSS)
+
+
+async def cut_off(client: Client, toy: WorldServer, tool: str, arguments: dict[str, Any]) -> None:
+    """Call a tool, and cancel the call when its first change has arrived at the API, which answers late."""
+    toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.call_tool, tool, arguments)
+        await until(lambda: bool(changes(toy)))
+        group.cancel_scope.cancel()
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -39,16 +49,10 @@ def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     opened: Opener, toy: WorldServer, era: str
 ) -> None:
     async def cancelled_and_repeated(client: Client) -> types.CallToolResult:
-        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
-        async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "change_operation", MOSS)
-            await until(lambda: bool(changes(toy)))
-            group.cancel_scope.cancel()
+        await cut_off(client, toy, *MAKE)
         toy.world.faults.replace([])
         with anyio.fail_after(60):
-            while "An equal call is being carried out" in text_of(
-                result := await client.call_tool("change_operation", MOSS)
-            ):
+            while "An equal call is being carried out" in text_of(result := await client.call_tool(*MAKE)):
                 await anyio.sleep(0.05)
         return result
 
@@ -57,10 +61,8 @@ def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
     assert facts_of(result)["http_status"] == 201
 
 
-THREE = {
-    "code": "for title in ('Moss', 'Fern', 'Reed'):\n"
-    "    print(create_task(project_id=1, body={'title': title})['title'])"
-}
+ADD = "print(create_task(project_id=1, body={'title': title})['title'])"
+THREE = {"code": f"for title in ('Moss', 'Fern', 'Reed'):\n    {ADD}"}
 
 
 @pytest.mark.sampled(2, "era")
@@ -68,29 +70,15 @@ THREE = {
 def test_a_program_that_was_cancelled_makes_no_further_change_until_it_is_repeated(
     opened: Opener, toy: WorldServer, era: str
 ) -> None:
-    async def cancelled(client: Client) -> None:
-        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=1.0)])
-        async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "run_program", THREE)
-            await until(lambda: bool(changes(toy)))
-            group.cancel_scope.cancel()
-
     # A server that ends waits for its works, cancelled ones too.
-    with_client(opened(ALLOW), cancelled, era=era)
+    with_client(opened(ALLOW), lambda client: cut_off(client, toy, "run_program", THREE), era=era)
     assert changes(toy) == [MADE]
     result = with_client(opened(ALLOW), lambda client: client.call_tool("run_program", THREE), era=era)
     assert ("Moss\nFern\nReed" in text_of(result), changes(toy)) == (True, [MADE] * 3)
 
 
 def test_a_server_that_ends_keeps_the_outcome_of_a_call_that_was_cancelled(opened: Opener, toy: WorldServer) -> None:
-    async def cancelled(client: Client) -> None:
-        toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=2.0)])
-        async with anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "change_operation", MOSS)
-            await until(lambda: bool(changes(toy)))
-            group.cancel_scope.cancel()
-
-    with_client(opened(ALLOW), cancelled)
+    with_client(opened(ALLOW), lambda client: cut_off(client, toy, *MAKE))
     result = with_client(opened(ALLOW), lambda client: client.call_tool("pending", {}))
     assert changes(toy) == [MADE]
     assert "create_task: HTTP 201" in text_of(result)

@@ -16,6 +16,7 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcpserver import ERAS, MADE, MOSS, Person, changes, facts_of, text_of, with_client
 from paths import openapi
+from roles import program
 
 from restgpt.client import Client
 from restgpt.commands.serving import open_server
@@ -117,10 +118,8 @@ def test_a_thread_that_was_deleted_is_not_said_to_have_sent_nothing(opened: Open
         assert f"The thread {waiting['thread']} was deleted" in text_of(told)
     assert waiting["thread"] not in cli("threads").out
     again = called(opened, "run_program", {"code": TWO})
-    assert ("no second one was made" in text_of(again), facts_of(again)["thread"] == waiting["thread"]) == (
-        False,
-        False,
-    )
+    assert "no second one was made" not in text_of(again)
+    assert facts_of(again)["thread"] != waiting["thread"]
     assert changes(toy) == [MADE]
 
 
@@ -184,28 +183,22 @@ def test_wrong_inputs_of_a_recipe_are_a_result(opened: Opener, toy: WorldServer,
     assert (result.is_error, "project" in text_of(result), changes(toy)) == (True, True, [])
 
 
-def planned(code: str) -> dict[str, Any]:
-    """The reply of the planner with a program."""
-    return {"thought": "", "decision": "program", "text": code, "fulfilled": True}
-
-
 def test_the_agent_is_a_tool_only_with_a_model(opened: Opener, write: Callable[..., ChatServer]) -> None:
     assert "ask" not in [tool.name for tool in listed(opened)]
-    write(planned("print(1)"))
+    write(program("print(1)"))
     assert "ask" in [tool.name for tool in listed(opened)]
 
 
 def test_the_agent_asks_about_changes_and_reports_its_steps(
     opened: Opener, toy: WorldServer, write: Callable[..., ChatServer]
 ) -> None:
-    write(planned('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
+    write(program('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
     steps: list[str] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         steps.append(message or "")
 
-    person = Person()
-    ran = called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, person, progress=progress)
+    ran = called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, Person(), progress=progress)
     assert ("Added Moss" in text_of(ran), changes(toy)) == (True, [MADE])
     assert {"planner", "parser"} <= set(steps)
 
@@ -213,7 +206,7 @@ def test_the_agent_asks_about_changes_and_reports_its_steps(
 def test_an_instruction_of_a_client_is_not_the_users_word(
     opened: Opener, toy: WorldServer, write: Callable[..., ChatServer]
 ) -> None:
-    write(planned('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
+    write(program('made = create_task(project_id=1, body={"title": "Moss"})\nprint("Added", made["title"])'))
     person = Person()
     called(opened, "ask", {"instruction": "Add the task Moss to project 1."}, person)
     assert "body.title: the model wrote it" in person.shown[0]
@@ -238,10 +231,7 @@ def test_values_reserved_for_the_user_are_never_those_of_a_client(
 
 
 def test_a_target_that_changed_after_the_question_is_asked_about_anew(opened: Opener, toy: WorldServer) -> None:
-    change = {
-        "operation": "update_task",
-        "arguments": {"path": {"task_id": 101}, "body": {"title": "Moss"}},
-    }
+    change = {"operation": "update_task", "arguments": {"path": {"task_id": 101}, "body": {"title": "Moss"}}}
     person = Person()
 
     def interfere() -> None:
@@ -305,11 +295,8 @@ def test_the_users_rules_decide_what_a_tool_says_about_itself(opened: Opener, tm
 def test_direct_tools_need_groups_for_a_large_document(
     toy: WorldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    paths = {
-        f"/{tag}/{number}": {"get": {"operationId": f"{tag}_{number}", "tags": [tag], "responses": {}}}
-        for tag in ("stones", "birds")
-        for number in range(30)
-    }
+    made = [(tag, number) for tag in ("stones", "birds") for number in range(30)]
+    paths = {f"/{tag}/{number}": {"get": {"operationId": f"{tag}_{number}", "tags": [tag]}} for tag, number in made}
     (tmp_path / "large.json").write_text(json.dumps(openapi(paths)))
     monkeypatch.chdir(tmp_path)
     ran = cli("mcp", "--spec", "large.json", "--base-url", toy.url, "--direct")
@@ -342,15 +329,9 @@ def test_the_largest_document_is_served(data_folder: Path, cli: Cli, tmp_path: P
 @pytest.mark.slow
 def test_without_the_extra_the_command_says_what_to_install() -> None:
     # An installation without the packages is one in which they cannot be found.
-    program = (
-        "import sys\n"
-        "sys.modules['mcp'] = None\n"
-        "import importlib.util as util\n"
-        "from restgpt.cli import main\n"
-        "sys.argv = ['restgpt', 'mcp', '--spec', 'x.yaml']\n"
-        "main()\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    script = "import sys\nsys.modules['mcp'] = None\nsys.argv = ['restgpt', 'mcp', '--spec', 'x.yaml']\n"
+    script += "from restgpt.cli import main\nmain()\n"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, extra_command("mcp") in ran.stderr) == (2, True)
 
 

@@ -4,6 +4,7 @@ A change is left in a state by the doors themselves: without the credential an a
 checkpoints after the approval are removed, or a journal entry is added, as a killed process leaves them.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,7 @@ DECISIONS: dict[str, dict[str, Any]] = {
 }
 OPTIONS = {
     "approve": ["--approve"],
-    "edit": ["--edit", '{"path": {"project_id": 1}, "body": {"title": "Fern"}}'],
+    "edit": ["--edit", json.dumps(EDITED)],
     "reject": ["--reject", "not now"],
     "respond": ["--respond", "ask Ada"],
 }

@@ -1,27 +1,40 @@
 """Guards `restgpt recipe`: runs without a model, their records, the checks, and the messages about every fault."""
 
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from chatserver import ChatServer
 from cli import Cli, Ran, at, changes, names
+from paths import openapi
 from plantrecipe import PROGRAM, beds, plant_recipe, used, word_recipe
+from roles import program
 
+from restgpt.graph.persistence import open_persistence
 from restgpt.recipes.book import RecipeBook, recipe_text
+from restgpt.sources import Sources
+from restgpt.threads import ThreadRecord, Threads
+from restgpt.tools.settings import Settings
 from restgpt_bench.worlds.faults import Fault, FaultKind
 from restgpt_bench.worlds.server import WorldServer
 
 GIVEN = ("--input", "name=Moss", "--input", "titles=Dig", "--input", "titles=Rake")
-SAVED = ("--input", "name=Roof garden", "--input", "titles=Buy soil", "--input", "titles=Order seeds")
 
 
-def approved(cli: Cli, thread: str, ran: Ran | None = None) -> Ran:
+def approved(cli: Cli, thread: str) -> Ran:
     """Approve all changes of a thread, one after the other."""
-    ran = ran or cli("resume", thread, "--approve")
-    while ran.code == 3:
-        ran = cli("resume", thread, "--approve")
+    while (ran := cli("resume", thread, "--approve")).code == 3:
+        pass
     return ran
+
+
+def keep(cli: Cli, toy: WorldServer, thread: str, recipe: Any) -> None:
+    """Keep the record of a thread that ran a recipe, without a checkpoint."""
+    run: Any = {"recipe": recipe, "inputs": {"word": "e"}, "file": "", "heals": False}
+    with open_persistence(Settings(home=cli.home)) as persistence:
+        record = ThreadRecord(thread, "Run it.", Sources((), (at(toy)[1],), toy.url), recipe=run)
+        Threads(persistence.store).keep(record)
 
 
 @pytest.fixture
@@ -155,15 +168,10 @@ def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
     assert (broken.code, "broken.yaml, line 1: the file is not YAML" in broken.err) == (2, True)
     unconfigured = cli("recipe", "run", "plant-beds", *GIVEN)
     assert unconfigured.code == 2
-    assert (
-        "The recipe plant-beds uses the API team-board, which apis.yaml does not have. No such file is in"
-        in unconfigured.err
-    )
-    other = Path("other.yaml")
-    other.write_text(
-        "openapi: 3.1.0\ninfo: {title: Other, version: '1'}\nservers: [{url: 'https://x.test'}]\npaths: {}\n"
-    )
-    wrong = cli("recipe", "run", "plant-beds", *GIVEN, "--spec", str(other))
+    told = "The recipe plant-beds uses the API team-board, which apis.yaml does not have. No such file is in"
+    assert told in unconfigured.err
+    Path("other.json").write_text(json.dumps(openapi({}, title="Other", servers=[{"url": "https://x.test"}])))
+    wrong = cli("recipe", "run", "plant-beds", *GIVEN, "--spec", "other.json")
     assert wrong.code == 2
     assert "uses the API team-board, but the given documents are those of other" in wrong.err
 
@@ -198,15 +206,6 @@ def test_a_recipe_can_make_a_run_stricter_and_never_looser(cli: Cli, toy: WorldS
     assert changes(toy.world) == []
 
 
-@pytest.mark.slow
-def test_two_runs_of_one_recipe_stand_side_by_side(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    first = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "one")
-    second = cli("recipe", "run", "plant-beds", *SAVED, *at(toy), "--thread", "two")
-    assert (first.code, second.code) == (3, 3)
-    assert [approved(cli, thread).code for thread in ("two", "one")] == [0, 0]
-    assert {"Moss", "Roof garden"} <= set(names(toy.world))
-
-
 def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
@@ -223,16 +222,7 @@ def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
 def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
-    from restgpt.graph.persistence import open_persistence
-    from restgpt.sources import Sources
-    from restgpt.threads import ThreadRecord, Threads
-    from restgpt.tools.settings import Settings
-
-    recipe = book.load("count-projects")
-    run = {"recipe": recipe.to_json(), "inputs": {"word": "e"}, "file": "", "heals": False}
-    sources = Sources((), (at(toy)[1],), toy.url)
-    with open_persistence(Settings(home=cli.home)) as persistence:
-        Threads(persistence.store).keep(ThreadRecord("killed", "Run it.", sources, recipe=run))  # type: ignore[arg-type]
+    keep(cli, toy, "killed", book.load("count-projects").to_json())
     ran = cli("resume", "killed")
     assert ran.code == 0, ran.err
     assert "projects have e in their names." in ran.out
@@ -241,11 +231,6 @@ def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint
 def test_a_recipe_of_the_former_form_is_refused_with_what_to_do_and_its_thread_is_listed(
     cli: Cli, toy: WorldServer, book: RecipeBook
 ) -> None:
-    from restgpt.graph.persistence import open_persistence
-    from restgpt.sources import Sources
-    from restgpt.threads import ThreadRecord, Threads
-    from restgpt.tools.settings import Settings
-
     path = book.path("count-projects")
     former = book.load("count-projects").to_json() | {"recipe": "restgpt/recipe/1", "operations": [{"status": [200]}]}
     path.write_text(path.read_text().replace("recipe/2", "recipe/1").replace("key: ", "status: "))
@@ -255,10 +240,7 @@ def test_a_recipe_of_the_former_form_is_refused_with_what_to_do_and_its_thread_i
     )
     refused = cli("recipe", "run", "count-projects", "--input", "word=e", *at(toy))
     assert (refused.code, told in " ".join(refused.err.split())) == (2, True), refused.err
-    run = {"recipe": former, "inputs": {"word": "e"}, "file": "", "heals": False}
-    with open_persistence(Settings(home=cli.home)) as persistence:
-        kept = ThreadRecord("old", "Run it.", Sources((), (at(toy)[1],), toy.url), recipe=run)  # type: ignore[arg-type]
-        Threads(persistence.store).keep(kept)
+    keep(cli, toy, "old", former)
     assert "old" in cli("threads").out
     assert "count-projects" in cli("threads", "old").out
     assert "Save the recipe anew from a run" in " ".join(cli("resume", "old").err.split())
@@ -308,9 +290,8 @@ print("Created", made["name"])
 def lost(book: RecipeBook) -> RecipeBook:
     """A folder with a recipe whose first operation the document does not have any more."""
     gone = used("list_boards", "GET", "/boards")
-    program = f"list_boards()\n{PROGRAM}"
     operations = (gone, *plant_recipe().operations)
-    book.save(beds(name="lost", program=program, operations=operations))
+    book.save(beds(name="lost", program=f"list_boards()\n{PROGRAM}", operations=operations))
     return book
 
 
@@ -335,16 +316,9 @@ def test_healing_needs_a_model_only_when_it_starts(cli: Cli, toy: WorldServer, l
 
 @pytest.mark.parametrize("is_resumed", [False, True])
 def test_what_the_agent_did_instead_can_be_saved(
-    cli: Cli,
-    toy: WorldServer,
-    lost: RecipeBook,
-    chat: ChatServer,
-    monkeypatch: pytest.MonkeyPatch,
-    is_resumed: bool,
+    cli: Cli, toy: WorldServer, lost: RecipeBook, write: Any, is_resumed: bool
 ) -> None:
-    chat.use([{"thought": "", "decision": "program", "text": HEALED}])
-    monkeypatch.setenv("OPENAI_BASE_URL", chat.url)
-    monkeypatch.setenv("RESTGPT_MODEL", "openai:scripted")
+    write(program(HEALED))
     writes = [] if is_resumed else ["--writes", "allow"]
     ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--heal", "--thread", "t", *writes)
     if is_resumed:
@@ -358,11 +332,8 @@ def test_what_the_agent_did_instead_can_be_saved(
 
 
 def test_a_recipe_that_is_run_again_tells_only_what_is_different(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
-    book.save(
-        word_recipe(
-            name="every-name", program='print("Names:")\nfor item in rows(list_projects()):\n    print(item["name"])'
-        )
-    )
+    code = 'print("Names:")\nfor item in rows(list_projects()):\n    print(item["name"])'
+    book.save(word_recipe(name="every-name", program=code))
     run = ("recipe", "run", "every-name", "--input", "word=e", "--if-changed", *at(toy))
     first = cli(*run)
     assert (first.code, first.err, first.out.splitlines()) == (0, "", ["Names:", *names(toy.world)])

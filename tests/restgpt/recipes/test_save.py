@@ -17,10 +17,6 @@ for title in ["Buy soil", "Order seeds"]:
     create_task(project_id=project["id"], body={"title": title})
 print("Created", project["name"])
 """
-ONE = """project = create_project(body={"name": "Roof garden"})
-task = create_task(project_id=project["id"], body={"title": "Buy soil"})
-print("Created", task["title"], "in", project["name"])
-"""
 ASKED = "Add a project Roof garden with the tasks Buy soil and Order seeds."
 
 Write = Callable[..., ChatServer]
@@ -47,11 +43,14 @@ def test_a_saved_run_runs_again_with_other_inputs_and_without_a_model(
     assert saved.out.startswith("Saved recipes/plant-project.yaml.\nInputs:\n")
     assert 'name, saved with "Roof garden"' in saved.out
     assert "Run it with: restgpt recipe run" in saved.out
+    # A recipe with changes is not offered to cron.
+    assert "cron" not in saved.out
+    again = cli("recipe", "save", "t", "plant-project")
+    assert (again.code, "There is a recipe plant-project in recipes." in again.err) == (2, True)
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.delenv("RESTGPT_MODEL")
-    ran = cli(
-        "recipe", "run", "plant-project", "-i", "name=Moss", "-i", 'titles=["Dig"]', *at(toy), "--writes", "allow"
-    )
+    inputs = ("-i", "name=Moss", "-i", 'titles=["Dig"]')
+    ran = cli("recipe", "run", "plant-project", *inputs, *at(toy), "--writes", "allow")
     assert (ran.code, ran.out) == (0, "Created Moss\n"), ran.err
     assert "Moss" in names(toy.world)
 
@@ -59,19 +58,9 @@ def test_a_saved_run_runs_again_with_other_inputs_and_without_a_model(
 def test_the_document_of_a_saved_recipe_has_its_inputs_and_its_file(cli: Cli, run: Callable[..., None]) -> None:
     run(PLANT)
     document = cli("recipe", "save", "t", "plant-project", "--json", "--description", "Plants.").document
-    assert {key: document[key] for key in ("name", "file", "description")} == {
-        "name": "plant-project",
-        "file": "recipes/plant-project.yaml",
-        "description": "Plants.",
-    }
+    shown = [document[key] for key in ("name", "file", "description")]
+    assert shown == ["plant-project", "recipes/plant-project.yaml", "Plants."]
     assert set(document["inputs"]["properties"]) == {"name", "titles"}
-
-
-def test_a_name_that_is_taken_is_refused(cli: Cli, run: Callable[..., None]) -> None:
-    run(PLANT)
-    assert cli("recipe", "save", "t", "plant-project").code == 0
-    again = cli("recipe", "save", "t", "plant-project")
-    assert (again.code, "There is a recipe plant-project in recipes." in again.err) == (2, True)
 
 
 def test_what_cannot_be_saved_says_why(cli: Cli, toy: WorldServer, write: Write) -> None:
@@ -93,11 +82,6 @@ def test_a_run_that_waited_is_saved_too(cli: Cli, toy: WorldServer, run: Callabl
     assert saved.code == 0, saved.err
     assert cli("recipe", "run", "late", *at(toy)).out == "4 projects\n"
     assert "Each morning, by cron: 0 7 * * *  cd " in saved.out
-
-
-def test_a_recipe_with_changes_is_not_offered_to_cron(cli: Cli, run: Callable[..., None]) -> None:
-    run(PLANT)
-    assert "cron" not in cli("recipe", "save", "t", "plant-project").out
 
 
 def test_a_word_that_texts_of_the_program_still_say_and_what_is_fixed_are_told(

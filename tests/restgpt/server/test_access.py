@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import HERE, requested
+from httpx2 import Response
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -20,7 +21,6 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess
 from restgpt.tools.settings.entry import SERVER_HOSTS, SERVER_ORIGINS
 
-HERE = "http://127.0.0.1:2024"
 CONTAINER = "http://172.17.0.2:8000"
 EVIL = "http://evil.example"
 CHAT = "http://localhost:3000"
@@ -38,14 +38,9 @@ async def listen(socket: WebSocket) -> None:
 ROUTES = [Route("/runs/wait", echo, methods=["GET", "POST", "DELETE"]), WebSocketRoute("/events", listen)]
 
 
-def sent(app: Any, method: str, headers: Mapping[str, str], *, at: str = HERE, content: bytes = b"") -> Response:
+def sent(app: Any, method: str, headers: Mapping[str, str], **given: Any) -> Response:
     """The answer to a request on a connection that ends at an address and a port."""
-
-    async def run() -> Response:
-        async with AsyncClient(transport=ASGITransport(app), base_url=at) as client:
-            return await client.request(method, "/runs/wait", headers=dict(headers), content=content)
-
-    return asyncio.run(run())
+    return requested(app, method, "/runs/wait", headers=dict(headers), **given)
 
 
 def status(headers: Mapping[str, str], *, at: str = HERE, environ: Mapping[str, str] = {}, **options: Any) -> int:
@@ -54,11 +49,9 @@ def status(headers: Mapping[str, str], *, at: str = HERE, environ: Mapping[str, 
     return sent(app, "GET", headers, at=at).status_code
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1:2024", "localhost:2024", "LocalHost:2024", "[::1]:2024", "127.0.0.2:2024", "0.0.0.0:2024"]
-)
-def test_every_name_of_this_machine_with_the_real_port_is_served(host: str) -> None:
-    assert status({"Host": host}) == 200
+def test_every_name_of_this_machine_with_the_real_port_is_served() -> None:
+    for host in ("127.0.0.1", "localhost", "LocalHost", "[::1]", "127.0.0.2", "0.0.0.0"):
+        assert status({"Host": f"{host}:2024"}) == 200, host
 
 
 @pytest.mark.parametrize(
@@ -235,13 +228,8 @@ def test_a_websocket_of_a_foreign_page_is_never_accepted() -> None:
 
 def test_the_server_itself_may_talk_to_itself() -> None:
     check = AccessCheck(Starlette(routes=ROUTES), ServerAccess())
-
-    async def run() -> int:
-        transport = ASGITransport(check, root_path=IN_PROCESS)
-        async with AsyncClient(transport=transport, base_url="http://api") as client:
-            return (await client.get(f"{IN_PROCESS}/runs/wait")).status_code
-
-    assert asyncio.run(run()) == 200
+    own = {"at": "http://api", "root": IN_PROCESS}
+    assert requested(check, "GET", f"{IN_PROCESS}/runs/wait", **own).status_code == 200
     assert status({"Host": "api"}) == 403
 
 
@@ -272,17 +260,11 @@ def test_the_check_stands_before_middleware_that_is_added_later_and_before_unkno
     app.add_middleware(CORSMiddleware, allow_origins=["*"])
     for answer in (
         preflight(app, EVIL),
-        sent(app, "GET", {"Origin": EVIL}),
-        sent(app, "GET", {"Host": "evil.example"}),
+        *(sent(app, "GET", odd) for odd in ({"Origin": EVIL}, {"Host": "evil.example"})),
     ):
         assert answer.status_code == 403
         assert "access-control-allow-origin" not in answer.headers
-
-    async def run() -> int:
-        async with AsyncClient(transport=ASGITransport(app), base_url=HERE) as client:
-            return (await client.get("/nothing", headers={"Origin": EVIL})).status_code
-
-    assert asyncio.run(run()) == 403
+    assert requested(app, "GET", "/nothing", headers={"Origin": EVIL}).status_code == 403
 
 
 @pytest.mark.parametrize(

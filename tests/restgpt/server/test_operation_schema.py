@@ -1,10 +1,10 @@
 """Guards the schemas that the page makes its forms from: arguments by place, and nothing but documented operations."""
 
-import asyncio
 import json
 from typing import Any
 
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import requested
+from httpx2 import Response
 from starlette.applications import Starlette
 
 from restgpt import load_api
@@ -42,14 +42,8 @@ components:
 
 
 def asked(operation: str, lookup: Any = None) -> Response:
-    made = lookup or Catalogue([load_api(DOCUMENT)]).lookup
-
-    async def run() -> Response:
-        transport = ASGITransport(Starlette(routes=schema_routes(made)))
-        async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
-            return await client.get("/debug/schema", params={"operation": operation})
-
-    return asyncio.run(run())
+    app = Starlette(routes=schema_routes(lookup or Catalogue([load_api(DOCUMENT)]).lookup))
+    return requested(app, "GET", "/debug/schema", params={"operation": operation})
 
 
 def test_a_schema_has_the_arguments_by_place_with_the_required_ones() -> None:

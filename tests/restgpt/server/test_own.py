@@ -1,11 +1,11 @@
 """Guards what belongs to the server: its assistants, by whatever spelling of an id, and its store."""
 
-import asyncio
 import json
 from uuid import uuid4, uuid5
 
 import pytest
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import requested
+from httpx2 import Response
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -23,14 +23,10 @@ def asked(method: str, path: str, root: str = "") -> Response:
     async def answer(request: Request) -> PlainTextResponse:
         return PlainTextResponse("passed")
 
-    app = OwnCheck(Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])]))
-
-    async def run() -> Response:
-        transport = ASGITransport(app, root_path=root)
-        async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
-            return await client.request(method, path)
-
-    return asyncio.run(run())
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    return requested(
+        OwnCheck(Starlette(routes=[Route("/{rest:path}", answer, methods=methods)])), method, path, root=root
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -38,18 +34,8 @@ def graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSERVE_GRAPHS", json.dumps({"restgpt": "x:y", "undo": "x:z"}))
 
 
-SPELLED = [
-    str(OWN),
-    str(OWN).upper(),
-    OWN.hex,
-    f"{{{OWN}}}",
-    f"%7B{OWN}%7D",
-    f"urn:uuid:{OWN}",
-    str(OWN).replace("-", "", 1),
-    "restgpt",
-    "RESTGPT",
-    "undo",
-]
+SPELLED = [str(OWN), str(OWN).upper(), OWN.hex, f"{{{OWN}}}", f"%7B{OWN}%7D", f"urn:uuid:{OWN}"]
+SPELLED += [str(OWN).replace("-", "", 1), "restgpt", "RESTGPT", "undo"]
 
 
 @pytest.mark.parametrize("name", SPELLED)

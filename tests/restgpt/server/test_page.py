@@ -3,11 +3,11 @@
 And the address of a running page is found by other processes of its home.
 """
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import requested
+from httpx2 import Response
 from starlette.applications import Starlette
 
 from restgpt.server.page_routes import MEDIA_TYPES, findable, page_of, page_routes
@@ -15,12 +15,8 @@ from restgpt.tools.file_lock import file_lock
 
 
 def fetched(folder: Path, path: str = "/debug", headers: Mapping[str, str] = {}) -> Response:
-    async def run() -> Response:
-        app = Starlette(routes=page_routes(folder))
-        async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1:2024") as client:
-            return await client.get(path, headers={"Accept-Encoding": "identity", **headers})
-
-    return asyncio.run(run())
+    app = Starlette(routes=page_routes(folder))
+    return requested(app, "GET", path, headers={"Accept-Encoding": "identity", **headers})
 
 
 def built(folder: Path) -> Path:

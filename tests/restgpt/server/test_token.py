@@ -1,10 +1,11 @@
 """Guards the token of the server: from another machine no request passes without it, on loopback none needs it."""
 
-import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import HERE, requested
+from httpx2 import Response
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -16,7 +17,7 @@ from restgpt.tools.errors import SettingsError
 from restgpt.tools.settings import ServerAccess, Settings
 from restgpt.tools.settings.entry import SERVER_HOSTS, SERVER_TOKEN
 
-HERE, CONTAINER = "http://127.0.0.1:2024", "http://172.17.0.2:8000"
+CONTAINER = "http://172.17.0.2:8000"
 TOKEN = "b3b0c442-98fc.1c14_9a~f+/=="
 SENT = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -25,24 +26,12 @@ def threads(request: Request) -> PlainTextResponse:
     return PlainTextResponse("threads")
 
 
-def sent(
-    headers: Mapping[str, str],
-    *,
-    at: str,
-    monkeypatch: pytest.MonkeyPatch,
-    token: str = TOKEN,
-    method: str = "POST",
-    path: str = "/threads",
-) -> Response:
+def sent(headers: Mapping[str, str], *, monkeypatch: pytest.MonkeyPatch, token: str = TOKEN, **given: Any) -> Response:
     """The answer of the whole app to a request on a connection that ends at an address and a port."""
     monkeypatch.setenv(SERVER_TOKEN, token)
     app = GuardedApp(routes=[Route("/threads", threads, methods=["GET", "POST"])])
-
-    async def run() -> Response:
-        async with AsyncClient(transport=ASGITransport(app), base_url=at) as client:
-            return await client.request(method, path, headers=dict(headers))
-
-    return asyncio.run(run())
+    given = {"method": "POST", "path": "/threads", **given}
+    return requested(app, headers=dict(headers), **given)
 
 
 @pytest.mark.parametrize("token", ["", TOKEN])

@@ -1,10 +1,10 @@
 """Guards the routes of the wire: secrets are hidden in requests and answers, and only calls of the thread are shown."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from httpx2 import ASGITransport, AsyncClient, Response
+from asgi import requested
+from httpx2 import Response
 from langgraph.store.memory import InMemoryStore
 from starlette.applications import Starlette
 
@@ -57,15 +57,9 @@ class FakeKept:
 
 
 def asked(kept: FakeKept, path: str, **given: str) -> Response:
-    api = load_api(DOCUMENT, name="kitchen", auth={"key": SECRET})
-    services = Services([api])
-
-    async def run() -> Response:
-        transport = ASGITransport(Starlette(routes=wire_routes(lambda thread: services, kept.values, kept.store)))
-        async with AsyncClient(transport=transport, base_url="http://127.0.0.1:2024") as client:
-            return await client.get(path, params=given)
-
-    return asyncio.run(run())
+    services = Services([load_api(DOCUMENT, name="kitchen", auth={"key": SECRET})])
+    app = Starlette(routes=wire_routes(lambda thread: services, kept.values, kept.store))
+    return requested(app, "GET", path, params=given)
 
 
 def piece(kept: FakeKept, **given: str) -> Any:
@@ -76,10 +70,8 @@ def test_a_read_is_built_again_from_its_arguments() -> None:
     kept = FakeKept()
     kept.add("one", "get_dish", {"path": {"dish": "pea soup"}}, {"name": "Pea soup"})
     [call] = asked(kept, "/debug/wire", thread="soup").json()["calls"]
-    assert (call["request"]["method"], call["request"]["url"]) == (
-        "GET",
-        "https://kitchen.example/v1/dishes/pea%20soup",
-    )
+    shown = (call["request"]["method"], call["request"]["url"])
+    assert shown == ("GET", "https://kitchen.example/v1/dishes/pea%20soup")
     assert (call["turn"], call["isNoted"], call["response"]["status"]) == (2, False, 200)
 
 
