@@ -24,28 +24,8 @@ from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings
 
 TEXTS = [
-    "",
-    "a",
-    "0",
-    "true",
-    "null",
-    " ",
-    "a b",
-    "a/b",
-    "..",
-    "%2F",
-    "é",
-    "日本",
-    "😀",
-    "a&b=c",
-    "x;y",
-    '"',
-    "'",
-    "\\",
-    "<a>",
-    "+",
-    "#",
-    "?",
+    *("", "a", "0", "true", "null", " ", "a b", "a/b", "..", "%2F", "é", "日本", "😀"),
+    *("a&b=c", "x;y", '"', "'", "\\", "<a>", "+", "#", "?"),
 ]
 MEDIA = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]
 STYLES = {

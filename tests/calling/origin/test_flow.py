@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from paths import openapi
 
 from restgpt.calling.decision import Rules
 from restgpt.calling.origin.flow import AnsweredApis, api_record, flow_of
@@ -14,24 +15,17 @@ BODY = {
     "type": "object",
     "properties": {"state": {"type": "string", "enum": ["open", "done"]}, "extra": {"type": "object"}},
 }
-DOCUMENT: dict[str, Any] = {
-    "openapi": "3.1.0",
-    "info": {"title": "B", "version": "1"},
-    "paths": {
-        "/notes": {
-            "post": {
-                "operationId": "note",
-                "parameters": [{"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}],
-                "requestBody": {"content": {"application/json": {"schema": BODY}}},
-                "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {}}}}},
-            }
-        }
-    },
+NOTE = {
+    "operationId": "note",
+    "parameters": [{"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}],
+    "requestBody": {"content": {"application/json": {"schema": BODY}}},
+    "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {}}}}},
 }
 
 
 def api(**options: Any) -> Api:
-    return load_api(DOCUMENT, base_url="http://127.0.0.1:9", **{"name": "b", "entry": "b", **options})
+    document = openapi({"/notes": {"post": NOTE}}, title="B")
+    return load_api(document, **{"base_url": "http://127.0.0.1:9", "name": "b", "entry": "b", **options})
 
 
 OWN = api()
@@ -111,19 +105,14 @@ def test_the_settings_let_an_entry_through_and_no_api_of_its_name(entry: str | N
     assert (rules.crossing(OWN.operation("note"), told) == {}) is is_let_through
 
 
-def test_the_name_of_an_entry_may_be_spelled_in_another_case() -> None:
-    rules = Rules(Settings(apis={"B": ApiEntry("B", "-", sources=("model",))}))
-    told: FlowRecord = {"run": "", "carried": {}, "worded": {"a": "A"}}
-    assert rules.crossing(OWN.operation("note"), told) == {}
-
-
-def test_an_api_that_was_not_loaded_by_its_entry_has_none_of_its_rights() -> None:
-    rules = Rules(Settings(apis={"b": ApiEntry("b", "-", sources=("model",))}))
+@pytest.mark.parametrize("name", ["b", "B"])
+def test_only_an_api_that_was_loaded_by_its_entry_has_its_rights_in_any_spelling(name: str) -> None:
+    rules = Rules(Settings(apis={name: ApiEntry(name, "-", sources=("model",))}))
     told: FlowRecord = {"run": "", "carried": {}, "worded": {"a": "A"}}
     assert rules.crossing(OWN.operation("note"), told) == {}
     assert rules.crossing(api(entry=None).operation("note"), told) == {"a": "A"}
 
 
 def test_two_documents_given_as_text_are_two_apis() -> None:
-    other = load_api(DOCUMENT, base_url="http://127.0.0.1:8", name="b")
+    other = api(base_url="http://127.0.0.1:8", entry=None)
     assert api_record(api(entry=None))["id"] != api_record(other)["id"]
