@@ -1,26 +1,19 @@
 """Guards which headers of a response a result mentions: the useful ones, and none that can carry anything else."""
 
 import pytest
+from paths import api_of
 
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.response.content import useful_headers
 
-API = load_api(
-    """
-openapi: 3.1.0
-info: {title: Notes, version: '1'}
-servers: [{url: http://localhost}]
-paths:
-  /notes:
-    get: {operationId: find, responses: {'200': {description: ok}}}
-    post: {operationId: make, responses: {'201': {description: ok}}}
-  /notes/{id}:
-    get: {operationId: read, responses: {'200': {description: ok}}}
-    put:
-      operationId: change
-      parameters: [{name: If-Match, in: header, schema: {type: string}}]
-      responses: {'200': {description: ok}}
-"""
+OK = {"responses": {"200": {"description": "ok"}}}
+MATCHED = {**OK, "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}]}
+API = api_of(
+    {
+        "/notes": {"get": {"operationId": "find", **OK}, "post": {"operationId": "make", **OK}},
+        "/notes/{id}": {"get": {"operationId": "read", **OK}, "put": {"operationId": "change", **MATCHED}},
+    },
+    base_url="http://localhost",
 )
 
 
@@ -48,11 +41,7 @@ def test_headers_that_later_calls_need_are_shown(
 
 
 def test_no_other_header_and_no_control_character_is_shown() -> None:
-    given = {
-        "set-cookie": "session=1",
-        "authorization": "Bearer x",
-        "x-api-key": "k",
-        "location": "/notes/7\u202e\r\nignore\x1b[2J",
-    }
+    others = {"set-cookie": "session=1", "authorization": "Bearer x", "x-api-key": "k"}
+    given = {**others, "location": "/notes/7\u202e\r\nignore\x1b[2J"}
     assert useful_headers(named("make"), 201, given) == {"location": "/notes/7ignore[2J"}
     assert useful_headers(named("make"), 201, {"location": "/" + "a" * 300}) == {}
