@@ -35,13 +35,9 @@ STYLES = {
     "cookie": ["form"],
 }
 KINDS: list[dict[str, Any]] = [
-    {"type": "string"},
-    {"type": "integer"},
-    {"type": "number"},
-    {"type": "boolean"},
+    *({"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}),
     {"type": "array", "items": {"type": "string"}},
-    {"type": "object", "additionalProperties": {"type": "string"}},
-    {},
+    *({"type": "object", "additionalProperties": {"type": "string"}}, {}),
 ]
 OPERATIONS = 60
 

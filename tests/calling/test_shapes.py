@@ -142,10 +142,7 @@ def test_clearing_forgets_every_operation_and_nothing_else(store: BaseStore) -> 
 
 def test_no_value_of_a_hostile_answer_is_stored_or_shown(store: BaseStore) -> None:
     values = [
-        "ada@mail.example",
-        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
-        "2024-05-01",
-        "9f86d081884c7d65",
+        *("ada@mail.example", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "2024-05-01", "9f86d081884c7d65"),
         "s" * 50,
     ]
     # Longer than the digits of a time in the store.

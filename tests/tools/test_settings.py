@@ -189,16 +189,9 @@ def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) 
 @pytest.mark.parametrize(
     "given",
     [
-        "auth: {k: [hush-hush]}",
-        "auth: hush-hush",
-        "headers: [hush-hush]",
-        "base_url: hush-hush",
-        "policy: [{decision: hush-hush}]",
-        "policy: [hush-hush]",
-        "effects: [{effect: [hush-hush], id: b}]",
-        "allow_private: hush-hush",
-        "requests_per_second: hush-hush",
-        "notes: {hush-hush: b}",
+        *("auth: {k: [hush-hush]}", "auth: hush-hush", "headers: [hush-hush]", "base_url: hush-hush"),
+        *("policy: [{decision: hush-hush}]", "policy: [hush-hush]", "effects: [{effect: [hush-hush], id: b}]"),
+        *("allow_private: hush-hush", "requests_per_second: hush-hush", "notes: {hush-hush: b}"),
     ],
 )
 def test_no_value_of_apis_yaml_is_in_a_complaint(tmp_path: Path, given: str) -> None:

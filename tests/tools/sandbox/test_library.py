@@ -108,10 +108,7 @@ def test_a_missing_field_is_an_error_that_lists_what_there_is(item: object, name
 @pytest.mark.parametrize(
     ("text", "conditions", "expected"),
     [
-        ("bob", {}, 3),
-        ("anna jones", {}, 2),
-        ("BOB@X.ORG", {}, 3),
-        ("smith", {}, 1),
+        *((text, {}, found) for text, found in (("bob", 3), ("anna jones", 2), ("BOB@X.ORG", 3), ("smith", 1))),
         ("", {"name": " anna   SMITH "}, 1),
         ("", {"id": "2"}, 2),
         ("", {"id": 2.0}, 2),
@@ -174,43 +171,30 @@ def test_a_condition_on_a_field_that_no_item_has_is_an_error_of_the_program() ->
         one(["a", "b"], name="a")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1,234.50 €", 1234.5),
-        ("1.234,50", 1234.5),
-        ("1.234.567", 1234567),
-        ("12,34,567", 1234567),
-        ("1'234.50", 1234.5),
-        ("1 234,5", 1234.5),
-        ("1\u202f234", 1234),
-        ("1,234", 1234),
-        ("0,125", 0.125),
-        ("12,5", 12.5),
-        ("1.234", 1.234),
-        (".5", 0.5),
-        ("5.", 5),
-        ("12k", 12000),
-        ("3.5 million", 3500000),
-        ("1.5bn", 1500000000),
-        ("$1.2M views", 1200000),
-        ("5 km", 5),
-        ("5kg", 5),
-        ("45%", 45),
-        ("about 7 stars", 7),
-        ("(5)", -5),
-        ("-5", -5),
-        ("\u22125", -5),
-        ("-$5.50", -5.5),
-        ("$-5", -5),
-        ("5-", -5),
-        ("page-5", 5),
-        ("1e3", 1000.0),
-        (7, 7),
-        (7.5, 7.5),
-    ],
-)
-def test_a_number_is_read_from_text(text: object, expected: float) -> None:
+NUMBERS: dict[float, tuple[object, ...]] = {
+    1234.5: ("1,234.50 €", "1.234,50", "1'234.50", "1 234,5"),
+    1234567: ("1.234.567", "12,34,567"),
+    1234: ("1\u202f234", "1,234"),
+    0.125: ("0,125",),
+    12.5: ("12,5",),
+    1.234: ("1.234",),
+    0.5: (".5",),
+    5: ("5.", "5 km", "5kg", "page-5"),
+    -5: ("(5)", "-5", "\u22125", "$-5", "5-"),
+    -5.5: ("-$5.50",),
+    7: ("about 7 stars", 7),
+    7.5: (7.5,),
+    45: ("45%",),
+    1000.0: ("1e3",),
+    12_000: ("12k",),
+    3_500_000: ("3.5 million",),
+    1_500_000_000: ("1.5bn",),
+    1_200_000: ("$1.2M views",),
+}
+
+
+@pytest.mark.parametrize(("expected", "text"), [(number, text) for number in NUMBERS for text in NUMBERS[number]])
+def test_a_number_is_read_from_text(expected: float, text: object) -> None:
     result = number(text)
     assert result == expected
     assert type(result) is type(expected)

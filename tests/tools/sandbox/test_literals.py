@@ -38,15 +38,9 @@ def test_literals_with_the_values_of_inputs_are_replaced_wherever_they_stand() -
 @pytest.mark.parametrize(
     "code",
     [
-        "x['Roof garden']",
-        "x.get('Roof garden')",
-        "{'Roof garden': 1}",
-        '"""Roof garden"""\nprint(1)',
-        "def f(a: 'Roof garden'):\n    return a",
-        "match x:\n    case 'Roof garden':\n        print(1)",
-        "print(f'{x:Roof garden}')",
-        "print('Roof gardens', 'open', 5, 'Björns')",
-        "put(titles=['Buy soil'])",
+        *("x['Roof garden']", "x.get('Roof garden')", "{'Roof garden': 1}", '"""Roof garden"""\nprint(1)'),
+        *("def f(a: 'Roof garden'):\n    return a", "match x:\n    case 'Roof garden':\n        print(1)"),
+        *("print(f'{x:Roof garden}')", "print('Roof gardens', 'open', 5, 'Björns')", "put(titles=['Buy soil'])"),
     ],
 )
 def test_names_of_fields_other_words_and_places_of_other_names_stay(code: str) -> None:

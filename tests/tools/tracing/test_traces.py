@@ -179,6 +179,9 @@ def test_a_recipe_and_an_undo_are_workflows_without_model_calls(spans: dict[str,
     assert (run["name"], run["attributes"]["gen_ai.workflow.name"]) == ("invoke_workflow add-task", "add-task")
     assert run["attributes"]["gen_ai.operation.name"] == "invoke_workflow"
     assert named(spans["recipe_run"], "chat") == []
+    parsers = named(spans["recipe_run"], "restgpt.parser")
+    facts = [[one["attributes"][f"restgpt.program{fact}"] for fact in ("", "_calls", "_end")] for one in parsers]
+    assert facts == [[1, 1, "calls"], [1, 0, "finished"]]
     assert root(spans["undo"])["name"] == "invoke_workflow Calls"
     assert root(spans["given_program"])["name"] == "invoke_workflow Program"
 
