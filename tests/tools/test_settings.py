@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from paths import openapi
+from pydantic import BaseModel, ValidationError
 
+from restgpt.nodes.run.services import Context
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.auth.credentials import Credentials
@@ -20,6 +22,7 @@ from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.environment import AllowedFolders, auth_variable, load_dotenv
+from restgpt.tools.settings.settings import offering_apis
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
@@ -288,3 +291,31 @@ def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(
     with pytest.raises(ArgumentError, match="/header/X-Tenant: is set by the program"):
         build_request(operation, {"header": {"X-Other": "o", "X-Tenant": "mine"}})
     assert len(settings.load("b").operation("a").parameters) == 4
+
+
+class Other(BaseModel):
+    prompting: str = "v1"
+
+
+@pytest.mark.parametrize("names", [["board"], ["board", "git hub", "ümläut"]])
+def test_the_schema_lists_the_names_of_the_apis_and_is_the_same_beside(names: list[str]) -> None:
+    before, after = Context.model_json_schema(), offering_apis(Context, names).model_json_schema()
+    assert list(after["properties"]) == list(before["properties"])
+    offered = after["properties"].pop("apis")
+    before["properties"].pop("apis")
+    assert offered["items"] == {"enum": names, "type": "string"}
+    assert offered["description"].endswith(f"The configured APIs are: {', '.join(names)}.")
+    assert after == before
+
+
+def test_the_settings_are_the_same_and_unknown_ones_are_still_refused() -> None:
+    offering = offering_apis(Context, ["board"])
+    assert offering(apis=["Board"]).apis == ["Board"]
+    assert offering() == offering(apis=[])
+    with pytest.raises(ValidationError, match="wrietes"):
+        offering(wrietes="deny")
+
+
+def test_a_schema_stays_as_it_is_without_an_api_and_without_that_setting() -> None:
+    assert offering_apis(Context, []) is Context
+    assert offering_apis(Other, ["board"]) is Other

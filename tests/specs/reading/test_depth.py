@@ -11,6 +11,7 @@ from restgpt.specs import Api, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.json_text import MAX_DEPTH, is_too_deep
 
 KINDS = ("items", "properties", "additionalProperties", "allOf", "oneOf", "anyOf", "not")
 
@@ -109,3 +110,14 @@ def test_a_list_of_itself_is_written_to_some_depth() -> None:
     tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
     docs = documentation(load_api(document_of({"$ref": "#/components/schemas/Tree"}, Tree=tree)).operation("deep"))
     assert "body*  application/json  [[[[[[[any]]]]]]]\n" in docs
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"a":', "}"), ('[1,"]]}}",', "]"), ('{"[[\\"[":', "}"), ('["\\\\",', "]"), ('[{}, "{", [], ', "]")],
+)
+def test_only_what_nests_deeper_than_the_limit_is_too_deep(opening: str, closing: str) -> None:
+    for depth, expected in ((MAX_DEPTH - 1, False), (MAX_DEPTH, True), (MAX_DEPTH * 50, True)):
+        text = f"{opening * depth}[]{closing * depth}"
+        assert is_too_deep(text.encode()) is expected, depth
+        assert depth > MAX_DEPTH or json.loads(text)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -9,12 +10,13 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import Handler, served
 from paths import operation_of
 
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.arguments import MOST_DEPTH
+from restgpt.tools.request.arguments import MOST_DEPTH, coerce, is_open, properties_of, types_of, validate
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.prepared_request import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.view import view
@@ -633,3 +635,100 @@ def test_a_flat_key_is_not_spoken_of_where_an_object_is_wanted_or_nothing_was_gi
         '/body/size: must be integer, not the string "x"'
     ]
     assert problems(found, {"body": {"size": 1}}) == ["/body/parent.id: is required"]
+
+
+def animal(**properties: Any) -> dict[str, Any]:
+    """The closed schema of an animal that needs its kind and these properties."""
+    fields = {"kind": {"type": "string"}, **properties}
+    return {"type": "object", "additionalProperties": False, "required": [*fields], "properties": fields}
+
+
+CAT = animal(lives={"type": "integer", "minimum": 1})
+DOG = animal(bark={"enum": ["loud", "soft"]})
+BY_HINT: dict[str, Any] = {
+    "oneOf": [{"$ref": "#/components/schemas/Dog"}, {"$ref": "#/components/schemas/Cat"}],
+    "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "dog": "Dog"}},
+}
+BY_VALUE: dict[str, Any] = {
+    "oneOf": [
+        {**DOG, "properties": {**DOG["properties"], "kind": {"const": "dog"}}},
+        {**CAT, "properties": {**CAT["properties"], "kind": {"const": "cat"}}},
+    ]
+}
+BY_NAMES: dict[str, Any] = {"anyOf": [DOG, CAT]}
+
+
+def told(schema: dict[str, Any], body: Any) -> list[str]:
+    content = {"required": True, "content": {"application/json": {"schema": schema}}}
+    schemas = {"Cat": CAT, "Dog": DOG}
+    operation = operation_of({"requestBody": content}, "post", base_url="http://[::1]", schemas=schemas)
+    with pytest.raises(ArgumentError) as refused:
+        settle(operation, {"body": body})
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize("schema", [BY_HINT, BY_VALUE], ids=["discriminator", "const"])
+@pytest.mark.parametrize(
+    ("body", "problems"),
+    [
+        ({"kind": "cat"}, ["/body/lives: is required"]),
+        ({"kind": "dog"}, ["/body/bark: is required"]),
+        ({"kind": "cat", "lives": 0}, ["/body/lives: 0 is less than the minimum of 1"]),
+        ({"kind": "cat", "lives": 9, "bark": "loud"}, ["/body/bark: is unknown; known here: kind, lives"]),
+        ({"kind": "dog", "bark": "LOUD"}, ['/body/bark: must be one of "loud", "soft", not "LOUD"']),
+        (7, ["/body: must be object, not the integer 7"]),
+    ],
+)
+def test_a_mistake_in_an_alternative_is_told_for_that_alternative(
+    schema: dict[str, Any], body: Any, problems: list[str]
+) -> None:
+    assert told(schema, body) == problems
+
+
+def test_an_alternative_that_the_document_does_not_name_is_told_with_those_that_it_does() -> None:
+    assert told(BY_HINT, {"kind": "cow"}) == ['/body/kind: must be one of "dog", "cat"']
+    assert told(BY_HINT, {}) == ['/body/kind: is required: "dog", "cat"']
+
+
+def test_a_field_that_an_alternative_demands_is_not_said_to_be_unknown() -> None:
+    assert told(BY_NAMES, {"kind": "x", "lives": 0}) == ["/body/lives: 0 is less than the minimum of 1"]
+    assert told(BY_NAMES, {"kind": "x"}) == ['/body: {"kind": "x"} fits none, or several, of the alternatives']
+
+
+class Schemas(Handler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.answer(b"", 404)
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+    with served(type("Asked", (Schemas,), {"asked": asked})) as url:
+        yield f"{url}/schema.json", asked
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_a_reference_that_leaves_the_schema_is_not_fetched(address: tuple[str, list[str]], keyword: str) -> None:
+    url, asked = address
+    assert validate({"name": 3}, {"properties": {"name": {keyword: url}}}, "") == []
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", ["allOf", "anyOf", "oneOf"])
+def test_chained_references_are_followed_once_each(kind: str) -> None:
+    chain = {f"S{n}": {kind: [{"$ref": f"#/$defs/S{n + 1}"}] * 50} for n in range(30)}
+    root = {"$defs": {**chain, "S30": {"type": "string"}, "S4": {**chain["S4"], "properties": {"x": {}}}}}
+    start = {"$ref": "#/$defs/S0"}
+    # Each of them, taken 50 times at each of 8 levels, would take years.
+    assert types_of(start, root) in (None, {"object"})
+    assert properties_of(start, root) == {"x": {}}
+    assert is_open(start, root) is False
+    assert coerce({"y": "1"}, start, root) == {"y": "1"}
+
+
+def test_a_schema_that_holds_itself_allows_what_it_says() -> None:
+    root = {"$defs": {"T": {"anyOf": [{"$ref": "#/$defs/T"}, {"type": "string"}]}}}
+    assert types_of({"$ref": "#/$defs/T"}, root) is None
