@@ -184,8 +184,7 @@ def test_many_question_marks_take_little_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("no key was given", "No key was given."), ("createBooking failed!", "createBooking failed!")],
+    ("text", "said"), [("no key was given", "No key was given."), ("createBooking failed!", "createBooking failed!")]
 )
 def test_a_sentence_begins_with_a_capital_unless_it_begins_with_a_name(text: str, said: str) -> None:
     assert sentence(text, ValueError()) == said

@@ -31,11 +31,7 @@ def tools(*calls: tuple[str, dict[str, Any]], text: str = "") -> Reply:
 def agent(board: Board, *replies: Reply, checkpointer: Any = None, store: Any = None) -> Agent:
     model = by_role({"tools": replies})
     graph = build_method(
-        "tools",
-        [board.api],
-        model=model,
-        checkpointer=checkpointer or InMemorySaver(),
-        store=store or InMemoryStore(),
+        "tools", [board.api], model=model, checkpointer=checkpointer or InMemorySaver(), store=store or InMemoryStore()
     )
     return Agent(graph, model)
 

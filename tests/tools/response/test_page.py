@@ -10,15 +10,7 @@ import pytest
 from bodies import body
 
 from restgpt.tools.response.content import Body
-from restgpt.tools.response.page import (
-    ITEMS,
-    MOST_ITEMS,
-    NoSuchPartError,
-    Page,
-    preview_body,
-    preview_text,
-    read_page,
-)
+from restgpt.tools.response.page import ITEMS, MOST_ITEMS, NoSuchPartError, Page, preview_body, preview_text, read_page
 
 ITEM = {"id": 7, "name": "Ada", "text": "long " * 400, "tags": ["a", "b"]}
 

@@ -197,11 +197,7 @@ JUDGED: dict[str, tuple[Expectation, list[str], list[str]]] = {
     "no names, which is never met": (Names(()), [], ["anything"]),
     "a date, and no choice of dates": (
         Dates((date(2001, 2, 3),)),
-        [
-            "2001-02-03",
-            "Not March 1, 2000, but 3 February 2001",
-            "Out on February 3, 2001; in France on March 1, 2001",
-        ],
+        ["2001-02-03", "Not March 1, 2000, but 3 February 2001", "Out on February 3, 2001; in France on March 1, 2001"],
         [
             *("not 2001-02-03", "2001-02-03 or 2001-03-03", "March 3, 2001, or February 3, 2001"),
             "2001-02-01, 2001-02-02, 2001-02-03, 2001-02-04, 2001-02-05",
@@ -218,11 +214,7 @@ JUDGED: dict[str, tuple[Expectation, list[str], list[str]]] = {
     ),
     "a review, by author, passage or address": (
         Quotes((REVIEW,)),
-        [
-            "osric_17 liked it",
-            "One says: 'stay for Quillport and its rain'",
-            "See https://films.example/review/ab",
-        ],
+        ["osric_17 liked it", "One says: 'stay for Quillport and its rain'", "See https://films.example/review/ab"],
         ["One says it rains."],
     ),
     "a review, not by a passage that others have as well": (
