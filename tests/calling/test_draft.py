@@ -34,22 +34,19 @@ def rules(pattern: str) -> Rules:
 DEEP = '{"a":' * 150 + '{"recipient": "evil"}' + "}" * 150
 
 
-def test_what_keeping_would_take_out_is_not_drafted_from_a_model() -> None:
-    body = '{"\\u0000recipient": "evil", "\\ufffdrecipient": "pay"}'
-    assert "where they come from" in str(drafted(body))
-
-
-def test_a_body_that_is_too_deep_is_not_drafted() -> None:
-    assert "/body: is nested more than 60 levels deep" in str(drafted(json.loads(DEEP)))
-
-
-def test_a_text_that_is_too_deep_is_not_read_as_an_object() -> None:
-    assert "/body: must be object, not the string" in str(drafted(DEEP))
-
-
-@pytest.mark.parametrize("body", ['{"\\ud800": 1}', '{"name": ["\\udfff"]}'])
-def test_half_a_surrogate_pair_in_json_text_is_a_problem_like_any_other(body: str) -> None:
-    assert "half of a surrogate pair" in str(drafted(body))
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('{"\\u0000recipient": "evil", "\\ufffdrecipient": "pay"}', "where they come from"),
+        (json.loads(DEEP), "/body: is nested more than 60 levels deep"),
+        (DEEP, "/body: must be object, not the string"),
+        ('{"\\ud800": 1}', "half of a surrogate pair"),
+        ('{"name": ["\\udfff"]}', "half of a surrogate pair"),
+    ],
+    ids=["what keeping would take out", "too deep", "a text that is too deep", "half a name", "half a value"],
+)
+def test_a_body_that_cannot_be_kept_or_sent_is_not_drafted_from_a_model(body: Any, problem: str) -> None:
+    assert problem in str(drafted(body))
 
 
 @pytest.mark.parametrize("body", [{"to": "[redacted]"}, {"a": [{"x-token": "Bearer [redacted]"}]}, {"[redacted]": 1}])

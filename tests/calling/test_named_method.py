@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
-from paths import operation_of
+from paths import api_of, operation_of
 from wire.echo import EchoServer
 
 from restgpt.calling.decision import Rules
 from restgpt.calling.journal import Journal
 from restgpt.client import Client
 from restgpt.outcome import Called, Pending
-from restgpt.specs import Operation, load_api
 from restgpt.specs.effect import effect_of
 from restgpt.tools.errors import ArgumentError
 from restgpt.tools.request.prepared_request import build_request
@@ -87,8 +86,8 @@ def echo() -> Iterator[EchoServer]:
 
 def client(echo: EchoServer, writes: str, store: Any = None) -> Client:
     described = {**named("header", "X-HTTP-Method-Override"), "operationId": "get_x", "responses": {}}
-    document = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/x": {"get": described}}}
-    return Client([load_api(document, base_url=echo.url)], store=store, context={"writes": writes})
+    api = api_of({"/x": {"get": described}}, base_url=echo.url)
+    return Client([api], store=store, context={"writes": writes})
 
 
 def test_a_read_that_names_a_change_is_denied_asked_about_and_journaled_like_the_change(echo: EchoServer) -> None:
@@ -119,17 +118,7 @@ def test_a_read_that_names_a_change_is_denied_asked_about_and_journaled_like_the
 def test_a_rule_holds_for_the_method_that_is_named_and_that_of_the_request_only_tightens_it(
     rules: list[tuple[Any, str]], verdict: str
 ) -> None:
-    found = load_api(
-        {
-            "openapi": "3.1.0",
-            "info": {"title": "T", "version": "1"},
-            "paths": {"/x": {"get": {**named("header", "X-HTTP-Method"), "operationId": "get_x"}}},
-        },
-        name="t",
-        entry="t",
-        base_url="http://api.test",
-    ).operation("get_x")
+    found = operation_of(named("header", "X-HTTP-Method"), title="t", entry="t", base_url="http://api.test")
     policy = tuple(PolicyRule(decision, methods=(method,)) for decision, method in rules)
-    entry = ApiEntry(name="t", spec="t", policy=policy, effects=(EffectRule("read", ids=("get_x",)),))
-    told: Operation = found.acting_as("DELETE")
-    assert Rules(Settings(apis={"t": entry})).verdict(told) == verdict
+    entry = ApiEntry(name="t", spec="t", policy=policy, effects=(EffectRule("read", ids=("x",)),))
+    assert Rules(Settings(apis={"t": entry})).verdict(found.acting_as("DELETE")) == verdict

@@ -19,11 +19,8 @@ paths:
     post: {operationId: write, responses: {"201": {description: ok}}}
     delete: {operationId: wipe, x-restgpt-policy: deny, responses: {"204": {description: ok}}}
     put: {operationId: swap, x-restgpt-policy: allow, responses: {"204": {description: ok}}}
-  /things/search:
-    post:
-      operationId: search
-      x-restgpt-effect: read
-      responses: {"200": {description: ok, content: {application/json: {}}}}
+  /things/search: {post: {operationId: search, x-restgpt-effect: read, responses: {"200": {
+    description: ok, content: {application/json: {}}}}}}
   /bell: {get: {operationId: ring, x-restgpt-effect: change, responses: {"200": {description: ok}}}}
 """
 API = load_api(DOCUMENT)
@@ -74,15 +71,11 @@ def test_a_rule_holds_however_the_api_is_spelled_in_the_file(name: str) -> None:
     assert Rules(Settings(apis={name: entry}), "allow").verdict(api.operation("write")) == "deny"
 
 
-def test_a_confirmed_read_is_decided_like_a_get() -> None:
+def test_a_confirmed_read_is_decided_like_a_get_and_no_other_change() -> None:
     kept = Permissions(InMemoryStore())
-    kept.confirm_read(API.operation("search"), "it reads")
+    for name in ("search", "write"):
+        kept.confirm_read(API.operation(name), "it reads")
     assert {Rules(Settings(), run, kept).verdict(API.operation("search")) for run in RUNS} == {"allow"}
-
-
-def test_a_confirmation_of_what_does_not_look_like_a_read_counts_for_nothing() -> None:
-    kept = Permissions(InMemoryStore())
-    kept.confirm_read(API.operation("write"), "it reads")
     assert Rules(Settings(), "ask", kept).verdict(API.operation("write")) == "ask"
 
 

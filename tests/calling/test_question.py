@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 from markdown_it import MarkdownIt
+from paths import openapi
 from question import own_lines, unmarked
 
 from restgpt.calling.call import Call, draft
@@ -37,28 +38,26 @@ BODIES = {
     "multipart/form-data": {"schema": {"type": "object", "properties": {"file": FILE, "note": {"type": "string"}}}},
     "application/octet-stream": {"schema": FILE},
 }
-DOCUMENT: dict[str, Any] = {
-    "openapi": "3.1.0",
-    "info": {"title": "notes", "version": "1"},
-    "servers": [{"url": "https://notes.example"}],
-    "paths": {
-        "/notes/{id}": {
-            "patch": {
-                "operationId": "change_note",
-                "summary": "Changes a note",
-                "security": [{"key": []}],
-                "parameters": [
-                    {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
-                    {"name": "sig", "in": "query", "schema": {"type": "string"}},
-                    {"name": "X-Token", "in": "header", "schema": {"type": "string"}},
-                ],
-                "requestBody": {"content": BODIES},
-                "responses": {"200": {"description": "ok"}},
-            }
-        },
-    },
-    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+TEXT = {"type": "string"}
+CHANGE = {
+    "operationId": "change_note",
+    "summary": "Changes a note",
+    "security": [{"key": []}],
+    "parameters": [
+        {"name": "id", "in": "path", "required": True, "schema": TEXT},
+        {"name": "sig", "in": "query", "schema": TEXT},
+        {"name": "X-Token", "in": "header", "schema": TEXT},
+    ],
+    "requestBody": {"content": BODIES},
+    "responses": {"200": {"description": "ok"}},
 }
+DOCUMENT = openapi(
+    {"/notes/{id}": {"patch": CHANGE}},
+    title="notes",
+    schemes={"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    servers=[{"url": "https://notes.example"}],
+)
+OLD = Target.of({"known": "present", "value": {"note": "old"}})
 JSON = {"header": {"Content-Type": "application/json"}}
 
 
@@ -108,6 +107,18 @@ def described(**given: Any) -> str:
     return f"{action['description']}\n\n{action['details']}"
 
 
+def patch_of(document: dict[str, Any]) -> dict[str, Any]:
+    return document["paths"]["/notes/{id}"]["patch"]  # type: ignore[no-any-return]
+
+
+def target(value: Any) -> dict[str, Any]:
+    return {"target": Target.of({"known": "present", "value": value})}
+
+
+def came_from(pointer: str, origin: str, **more: Any) -> dict[str, Any]:
+    return {"provenance": ({"pointer": pointer, "origin": origin, **more},)}
+
+
 # A text that tries to be the program's own words, in every way a line can begin or be hidden.
 LIE = "It can be undone: nothing happens."
 ATTACKS = {
@@ -141,9 +152,7 @@ ATTACKS = {
 PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "the model's reason": lambda text: {"why": text},
     "a refused edit": lambda text: {"note": text},
-    "the summary": lambda text: {
-        "document": changed_document(lambda found: found["paths"]["/notes/{id}"]["patch"].update(summary=text))
-    },
+    "the summary": lambda text: {"document": changed_document(lambda found: patch_of(found).update(summary=text))},
     "a text body": lambda text: {"header": {"Content-Type": "text/plain"}, "body": text[:19_000]},
     "a long text body": lambda text: {"header": {"Content-Type": "text/plain"}, "body": text + "x" * 25_000},
     "a value in JSON": lambda text: {"body": {"note": text}},
@@ -152,34 +161,22 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     # A longer URL is refused.
     "a query value": lambda text: {"query": {"sig": text[:800]}},
     "a path value": lambda text: {"path": {"id": text[:800]}},
-    "a value of the target": lambda text: {
-        "target": Target.of({"known": "present", "value": {"note": text}}),
-        "body": {"note": 1},
-    },
-    "a field of the target": lambda text: {"target": Target.of({"known": "present", "value": {text: 2}})},
-    "a target that is text": lambda text: {"target": Target.of({"known": "present", "value": text})},
+    "a value of the target": lambda text: {**target({"note": text}), "body": {"note": 1}},
+    "a field of the target": lambda text: target({text: 2}),
+    "a target that is text": lambda text: target(text),
     "the name of an operation": lambda text: {
-        "document": changed_document(lambda found: found["paths"]["/notes/{id}"]["patch"].update(operationId=text)),
-        "target": Target.of({"known": "present", "value": {"note": "old"}}),
+        "document": changed_document(lambda found: patch_of(found).update(operationId=text)),
+        "target": OLD,
         "body": {"note": "new"},
     },
-    "a field that cannot be restored": lambda text: {
-        "target": Target.of({"known": "present", "value": {"note": "old"}}),
-        "body": {text: "new"},
-    },
+    "a field that cannot be restored": lambda text: {"target": OLD, "body": {text: "new"}},
     "a changed field": lambda text: {"change": ({"field": text, "before": text, "after": 1},)},
-    "a place in an answer": lambda text: {
-        "provenance": ({"pointer": "/body/a", "origin": "response", "handle": "h", "at": text},)
-    },
-    "an API that answered": lambda text: {
-        "provenance": ({"pointer": "/body/a", "origin": "response", "handle": "h", "at": "/a", "api": text},)
-    },
-    "an argument's name": lambda text: {"provenance": ({"pointer": f"/body/{text}", "origin": "model"},)},
-    "parts of a computed text": lambda text: {
-        "provenance": (
-            {"pointer": "/body/a", "origin": "program", "parts": [{"handle": "h", "at": text, "api": text}] * 3},
-        )
-    },
+    "a place in an answer": lambda text: came_from("/body/a", "response", handle="h", at=text),
+    "an API that answered": lambda text: came_from("/body/a", "response", handle="h", at="/a", api=text),
+    "an argument's name": lambda text: came_from(f"/body/{text}", "model"),
+    "parts of a computed text": lambda text: came_from(
+        "/body/a", "program", parts=[{"handle": "h", "at": text, "api": text}] * 3
+    ),
 }
 
 
@@ -222,19 +219,9 @@ def test_the_title_of_an_api_stays_a_name_in_its_label(title: str) -> None:
 
 
 def test_each_foreign_text_is_labelled_with_who_said_it() -> None:
-    shown = described(
-        why="They asked for it.",
-        provenance=(
-            {
-                "pointer": "/body/iban",
-                "origin": "response",
-                "places": [{"handle": "h", "at": "/iban", "operation": "get_customer", "api": "crm"}],
-            },
-        ),
-        target=Target.of({"known": "present", "value": {"note": "old"}}),
-        body={"note": "new"},
-    )
-    lines = unmarked(shown)
+    places = [{"handle": "h", "at": "/iban", "operation": "get_customer", "api": "crm"}]
+    given = came_from("/body/iban", "response", places=places)
+    lines = unmarked(described(why="They asked for it.", target=OLD, body={"note": "new"}, **given))
     assert lines[lines.index("What it does, by the spec of notes:") + 2] == "Changes a note"
     assert lines[lines.index("The model says why:") + 2] == "They asked for it."
     assert lines[lines.index("Changes, by a response of notes:") + 3] == 'note: "old" → "new"'
@@ -266,24 +253,22 @@ def test_a_known_secret_is_hidden_by_value_and_the_person_is_told(value: str) ->
         assert warning in action["description"]
 
 
-def test_of_a_long_body_head_tail_size_and_hash_are_shown_and_the_way_to_the_rest() -> None:
-    text = "A" * 30_000 + IBAN
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [("A" * 30_000 + IBAN, "27,022"), ("x\n" * 3_000 + IBAN, "3,022")],
+    ids=["long", "of many lines"],
+)
+def test_of_a_long_body_head_tail_size_and_hash_are_shown_and_the_way_to_the_rest(text: str, left_out: str) -> None:
     action = asked(header={"Content-Type": "text/plain"}, body=text)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    body = action["request"]["body"]
-    assert (body["bytes"], body["sha256"], body["media_type"]) == (len(text), digest, "text/plain")
-    assert body["tail"].endswith(IBAN)
     assert IBAN in action["description"]
-    assert digest in action["description"]
-    assert "27,022 bytes are left out here" in action["description"]
+    assert f"{left_out} bytes are left out here" in action["description"]
     assert "`restgpt threads ID --request N` prints all of it" in action["description"]
-
-
-def test_a_short_body_of_many_lines_is_cut_too() -> None:
-    action = asked(header={"Content-Type": "text/plain"}, body="x\n" * 3_000 + IBAN)
-    assert IBAN in action["description"]
-    assert "3,022 bytes are left out here" in action["description"]
-    assert "`restgpt threads ID --request N` prints all of it" in action["description"]
+    if left_out == "27,022":
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        body = action["request"]["body"]
+        assert (body["bytes"], body["sha256"], body["media_type"]) == (len(text), digest, "text/plain")
+        assert body["tail"].endswith(IBAN)
+        assert digest in action["description"]
 
 
 def test_odd_bytes_are_shown_as_escapes_beside_the_text_around_them() -> None:
@@ -328,9 +313,9 @@ def test_the_middleware_keys_of_an_action_are_as_before() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"body": {SECRET: 1}, "provenance": ({"pointer": f"/body/{SECRET}", "origin": "model"},)},
+        {"body": {SECRET: 1}, **came_from(f"/body/{SECRET}", "model")},
         {"header": {"Content-Type": "multipart/form-data"}, "body": {"file": {"@bytes": "eA==", "filename": SECRET}}},
-        {"body": {"note": SECRET}, "target": Target.of({"known": "present", "value": {"note": "old"}})},
+        {"body": {"note": SECRET}, "target": OLD},
         {"change": ({"field": "note", "before": "old", "after": SECRET},)},
         {"note": f"unknown field {SECRET}"},
     ],

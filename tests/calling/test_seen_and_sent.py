@@ -24,28 +24,8 @@ from restgpt.tools.response.store import BoundedMemory, ResponseStore
 from restgpt.tools.settings import Settings
 
 TEXTS = [
-    "",
-    "a",
-    "0",
-    "true",
-    "null",
-    " ",
-    "a b",
-    "a/b",
-    "..",
-    "%2F",
-    "é",
-    "日本",
-    "😀",
-    "a&b=c",
-    "x;y",
-    '"',
-    "'",
-    "\\",
-    "<a>",
-    "+",
-    "#",
-    "?",
+    *("", "a", "0", "true", "null", " ", "a b", "a/b", "..", "%2F", "é", "日本", "😀"),
+    *("a&b=c", "x;y", '"', "'", "\\", "<a>", "+", "#", "?"),
 ]
 MEDIA = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]
 STYLES = {
@@ -55,13 +35,9 @@ STYLES = {
     "cookie": ["form"],
 }
 KINDS: list[dict[str, Any]] = [
-    {"type": "string"},
-    {"type": "integer"},
-    {"type": "number"},
-    {"type": "boolean"},
+    *({"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}),
     {"type": "array", "items": {"type": "string"}},
-    {"type": "object", "additionalProperties": {"type": "string"}},
-    {},
+    *({"type": "object", "additionalProperties": {"type": "string"}}, {}),
 ]
 OPERATIONS = 60
 

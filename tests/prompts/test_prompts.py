@@ -1,25 +1,24 @@
 """Guards the prompts: strict rendering, and marks that data cannot close."""
 
 import re
+from typing import Any
 
 import pytest
 
 from restgpt.prompts import PromptError, fenced, fingerprints, names, render
 
 
-def test_a_missing_variable_is_an_error() -> None:
-    with pytest.raises(PromptError, match="needs the variables instruction"):
-        render("planner_turn", today="2024-01-01", conversation="")
-
-
-def test_an_unused_variable_is_an_error() -> None:
-    with pytest.raises(PromptError, match="does not use the variables colour"):
-        render("parser", colour="red")
-
-
-def test_an_unknown_prompt_is_an_error() -> None:
-    with pytest.raises(PromptError, match=r"nothing\.md"):
-        render("nothing")
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("planner_turn", {"today": "2024-01-01", "conversation": ""}, "needs the variables instruction"),
+        ("parser", {"colour": "red"}, "does not use the variables colour"),
+        ("nothing", {}, r"nothing\.md"),
+    ],
+)
+def test_a_missing_or_unused_variable_or_an_unknown_prompt_is_an_error(name: str, given: Any, told: str) -> None:
+    with pytest.raises(PromptError, match=told):
+        render(name, **given)
 
 
 def test_values_are_never_rendered_again() -> None:

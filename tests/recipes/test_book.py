@@ -31,9 +31,10 @@ def test_a_folder_that_does_not_exist_has_no_recipes(book: RecipeBook) -> None:
     assert not book.folder.exists()
 
 
-def test_a_saved_recipe_is_listed_and_loaded(book: RecipeBook) -> None:
+def test_a_saved_recipe_is_listed_and_loaded_and_a_name_is_saved_once(book: RecipeBook) -> None:
     path = book.save(plant_recipe())
     assert path == book.folder / "plant-beds.yaml"
+    assert "There is a recipe plant-beds in" in told(lambda: book.save(plant_recipe(description="New")))
     assert book.load("plant-beds") == plant_recipe()
     assert book.names() == ["plant-beds"]
     assert book.all() == ([plant_recipe()], [])
@@ -54,29 +55,17 @@ def test_one_broken_file_leaves_the_others_listed(book: RecipeBook) -> None:
     assert "broken.yaml" in told(lambda: book.load("broken"))
 
 
-def test_a_copied_file_must_be_renamed_inside_too(book: RecipeBook) -> None:
+def test_an_unknown_name_is_answered_with_the_nearest_one_and_a_copied_file_must_be_renamed(book: RecipeBook) -> None:
     path = book.save(plant_recipe())
-    (book.folder / "copy.yaml").write_text(path.read_text())
-    assert "the name in the file is plant-beds." in told(lambda: book.load("copy"))
-    assert book.load("plant-beds") == plant_recipe()
-
-
-def test_an_unknown_name_is_answered_with_the_nearest_one(book: RecipeBook) -> None:
-    book.save(plant_recipe())
     assert "Did you mean plant-beds?" in told(lambda: book.load("plant-bed"))
     assert "List the recipes with" in told(lambda: book.load("../../etc/passwd"))
+    (book.folder / "copy.yaml").write_text(path.read_text())
+    assert "the name in the file is plant-beds." in told(lambda: book.load("copy"))
 
 
 def test_a_file_in_the_place_of_the_folder_is_an_error_that_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "recipes").write_text("")
     assert "is not a folder. Set RESTGPT_RECIPES" in told(RecipeBook(tmp_path / "recipes").names)
-
-
-def test_a_name_is_saved_once(book: RecipeBook) -> None:
-    book.save(plant_recipe())
-    assert "There is a recipe plant-beds in" in told(lambda: book.save(plant_recipe(description="New")))
-    assert book.load("plant-beds") == plant_recipe()
-    assert files(book) == ["plant-beds.yaml"]
 
 
 def test_of_several_who_save_a_name_at_once_one_does_and_a_reader_never_sees_a_part_of_its_file(

@@ -61,26 +61,28 @@ def test_a_text_becomes_a_value_of_the_type_of_its_input(pairs: list[str], value
     assert type(found[pairs[0].partition("=")[0]]) is type(value)
 
 
-def test_a_pair_without_an_equals_sign_is_answered_with_an_example() -> None:
-    with pytest.raises(RecipeInputError, match=r"--input name is invalid. Write NAME=VALUE, such as --input name=…"):
-        given_inputs(plant_recipe(), ["name"])
-
-
-def test_a_single_value_is_given_once() -> None:
-    with pytest.raises(RecipeInputError, match=r"--input name is given 2 times, but it takes one value."):
-        given_inputs(plant_recipe(), ["name=a", "name=b"])
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        (["name"], r"--input name is invalid. Write NAME=VALUE, such as --input name=…"),
+        (["name=a", "name=b"], r"--input name is given 2 times, but it takes one value."),
+    ],
+)
+def test_a_pair_that_is_none_or_given_twice_is_refused(pairs: list[str], told: str) -> None:
+    with pytest.raises(RecipeInputError, match=told):
+        given_inputs(plant_recipe(), pairs)
 
 
 def test_defaults_fill_what_is_not_given() -> None:
-    with_default = recipe(
-        ("owner",), owner={"type": "string", "default": "Ada"}, limit={"type": "integer", "default": 5}
-    )
+    owner, limit = {"type": "string", "default": "Ada"}, {"type": "integer", "default": 5}
+    with_default = recipe(("owner",), owner=owner, limit=limit)
     assert given_inputs(with_default, ["limit=7"]) == {"owner": "Ada", "limit": 7}
     assert completed(with_default, {"owner": "Björn"}) == {"owner": "Björn", "limit": 5}
     assert input_problems(with_default, {}) == []
 
 
-def test_saved_values_are_no_defaults() -> None:
+def test_saved_values_fit_and_are_no_defaults() -> None:
+    assert input_problems(plant_recipe(), plant_recipe().examples) == []
     assert input_problems(plant_recipe(), {}) == [
         'The input name is missing: a text, such as "Roof garden".',
         'The input titles is missing: a list, such as ["Buy soil", "Order seeds"].',
@@ -106,17 +108,17 @@ def test_a_wrong_value_is_told_with_what_was_expected(schema: dict[str, Any], va
     assert "\x1b" not in problem
 
 
-def test_an_unknown_input_is_answered_with_the_nearest_known_name() -> None:
-    given = {"name": "a", "titles": ["b"]}
-    assert input_problems(plant_recipe(), {**given, "title": 1}) == [
-        'The recipe plant-beds has no input "title". Did you mean titles?'
-    ]
-    [problem] = input_problems(plant_recipe(), {**given, "zzz": 1})
-    assert problem == 'The recipe plant-beds has no input "zzz". Its inputs are name, titles.'
-    [problem] = input_problems(recipe(project_name={}), {"name": 1})
-    assert problem == 'The recipe plant-beds has no input "name". Did you mean project_name?'
-    [problem] = input_problems(recipe(), {"a": 1})
-    assert problem == 'The recipe plant-beds has no input "a". It has no inputs.'
+@pytest.mark.parametrize(
+    ("of", "given", "told"),
+    [
+        (plant_recipe(), {"name": "a", "titles": ["b"], "title": 1}, 'no input "title". Did you mean titles?'),
+        (plant_recipe(), {"name": "a", "titles": ["b"], "zzz": 1}, 'no input "zzz". Its inputs are name, titles.'),
+        (recipe(project_name={}), {"name": 1}, 'no input "name". Did you mean project_name?'),
+        (recipe(), {"a": 1}, 'no input "a". It has no inputs.'),
+    ],
+)
+def test_an_unknown_input_is_answered_with_the_nearest_known_name(of: Recipe, given: Any, told: str) -> None:
+    assert input_problems(of, given) == [f"The recipe plant-beds has {told}"]
 
 
 def test_a_definition_that_several_inputs_share_is_found() -> None:
@@ -124,7 +126,3 @@ def test_a_definition_that_several_inputs_share_is_found() -> None:
     shared = plant_recipe(inputs=inputs, operations=())
     assert input_problems(shared, {"x": 1}) == []
     assert input_problems(shared, {"x": "a"}) == ["The input x is wrong: 'a' is not of type 'integer'."]
-
-
-def test_the_inputs_of_the_saved_run_fit() -> None:
-    assert input_problems(plant_recipe(), plant_recipe().examples) == []

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plantrecipe import PROGRAM, plant_recipe
 
-from restgpt.recipes.book import (
-    MOST_BYTES,
-    RecipeFileError,
-    parsed_recipe,
-    read_recipe,
-    recipe_text,
-)
+from restgpt.recipes.book import MOST_BYTES, RecipeFileError, parsed_recipe, read_recipe, recipe_text
 from restgpt.recipes.recipe import Recipe
 
 PATH = Path("recipes/plant-beds.yaml")
@@ -80,38 +74,23 @@ def test_any_value_and_any_program_read_back_as_written(example: Any, program: s
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("old", "new", "told"),
     [
-        (("operations:", "operation:"), "line 35: operation is unknown. Did you mean operations?"),
-        (
-            ("function: create_task, api", "function: create_task, spi"),
-            "operations[1].spi is unknown. Did you mean api?",
-        ),
-        (("method: POST", "method: [POST]"), "operations[0].method is wrong: Input should be a valid string."),
-        (
-            ("name: plant-beds", "name: ../beds"),
-            "line 2: name is wrong: String should match pattern",
-        ),
-        (("type: object", "type: array"), "inputs is wrong: it is not a JSON Schema of an object."),
-        (("program: |", f"constants: [{2**63}]\nprogram: |"), "constants is wrong: a number has more than 64 bits"),
-        (
-            ("items: {type: string}", "items: {type: strange}"),
-            "inputs.properties.titles.items.type is wrong: it is no JSON Schema: 'strange'",
-        ),
-        (
-            ("items: {type: string}", "items: {pattern: 5}"),
-            "inputs.properties.titles.items.pattern is wrong: it is no JSON Schema",
-        ),
-        (
-            ("required: [name, titles]", "required: [name, title]"),
-            'inputs.required is wrong: "title" is not among the properties.',
-        ),
-        (("apis:", "apps:"), "apps is unknown. Did you mean apis?"),
+        ("operations:", "operation:", "line 35: operation is unknown. Did you mean operations?"),
+        ("create_task, api", "create_task, spi", "operations[1].spi is unknown. Did you mean api?"),
+        ("method: POST", "method: [POST]", "operations[0].method is wrong: Input should be a valid string."),
+        ("name: plant-beds", "name: ../beds", "line 2: name is wrong: String should match pattern"),
+        ("type: object", "type: array", "inputs is wrong: it is not a JSON Schema of an object."),
+        ("program: |", f"constants: [{2**63}]\nprogram: |", "constants is wrong: a number has more than 64 bits"),
+        ("{type: string}", "{type: strange}", "properties.titles.items.type is wrong: it is no JSON Schema: 'strange'"),
+        ("{type: string}", "{pattern: 5}", "inputs.properties.titles.items.pattern is wrong: it is no JSON Schema"),
+        ("titles]", "title]", 'inputs.required is wrong: "title" is not among the properties.'),
+        ("apis:", "apps:", "apps is unknown. Did you mean apis?"),
     ],
 )
-def test_a_fault_is_told_with_its_place_and_the_nearest_known_name(changed: tuple[str, str], told: str) -> None:
-    assert changed[0] in TEXT
-    message = fault(TEXT.replace(*changed, 1))
+def test_a_fault_is_told_with_its_place_and_the_nearest_known_name(old: str, new: str, told: str) -> None:
+    assert old in TEXT
+    message = fault(TEXT.replace(old, new, 1))
     assert told in message
     assert message.startswith("recipes/plant-beds.yaml")
     assert message.endswith(".")
@@ -124,10 +103,7 @@ def test_a_fault_is_told_with_its_place_and_the_nearest_known_name(changed: tupl
         ("just words", "the file is no recipe"),
         ("recipe: 1", "recipe is wrong: Input should be a valid string."),
         ("a: [", "line 1: the file is not YAML:"),
-        (
-            TEXT.replace("restgpt/recipe/2", "restgpt/recipe/3"),
-            "Save the recipe anew from a run, with `restgpt recipe save",
-        ),
+        (TEXT.replace("recipe/2", "recipe/3"), "Save the recipe anew from a run, with `restgpt recipe save"),
         (TEXT + "name: again\n", "line 38: the file is not YAML: name is there twice."),
         ("a: 1\n---\nb: 2", "line 2: the file is not YAML: but found another document."),
         ("a: !!python/name:os.system", "line 1: the file is not YAML: could not determine a constructor for the tag"),

@@ -93,11 +93,11 @@ def test_a_parameter_that_cannot_be_sent_is_a_problem_where_it_stands() -> None:
     shared = [{"name": "one", "in": "body"}, {"$ref": "#/gone"}]
     own = [{"in": "query"}, {"name": "id", "in": "path", "required": True}, {"name": "ok", "in": "query"}]
     operation = api_of({"parameters": shared, "get": {"parameters": own, "responses": {}}}).operations[0]
-    assert [(problem.pointer, problem.message) for problem in operation.problems] == [
-        ("/paths/~1a/parameters/0", "the parameter one has an unknown location (in: 'body')"),
-        ("/paths/~1a/parameters/1", "nothing is at /gone"),
-        ("/paths/~1a/get/parameters/0", "the parameter has no name"),
-        ("/paths/~1a/get/parameters/1", "the path has no variable id"),
+    assert [str(problem) for problem in operation.problems] == [
+        "/paths/~1a/parameters/0: the parameter one has an unknown location (in: 'body')",
+        "/paths/~1a/parameters/1: nothing is at /gone",
+        "/paths/~1a/get/parameters/0: the parameter has no name",
+        "/paths/~1a/get/parameters/1: the path has no variable id",
     ]
     assert [parameter.name for parameter in operation.parameters] == ["ok"]
     pointers = [str(problem.pointer) for problem in api_of({"get": {"parameters": {}}}).operations[0].problems]
@@ -109,13 +109,11 @@ def faults_of(operation: Operation) -> list[Problem]:
 
 
 def test_an_operation_that_no_value_fits_names_the_place_in_the_document() -> None:
-    endless = {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
     reference = {"$ref": "#/components/schemas/Node"}
+    endless = {"type": "object", "required": ["next"], "properties": {"next": reference}}
     never = {"name": "n", "in": "query", "required": True, "schema": {"type": "integer", "minimum": 5, "maximum": 3}}
-    api = api_of(
-        {"post": body_of(reference), "get": {"parameters": [never], "responses": {}}},
-        components={"schemas": {"Node": endless}},
-    )
+    item = {"post": body_of(reference), "get": {"parameters": [never], "responses": {}}}
+    api = api_of(item, components={"schemas": {"Node": endless}})
     found = {operation.method: operation for operation in api.operations if operation.path == "/a"}
     assert [problem.pointer for problem in faults_of(found["POST"])] == ["/paths/~1a/post/requestBody"]
     assert "query n" in str(faults_of(found["GET"])[0])

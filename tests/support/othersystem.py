@@ -52,15 +52,7 @@ class Pywin32(ModuleType):
 
 UNIX_MODULES = frozenset({"fcntl", "resource", "pwd", "grp", "termios", "pty", "tty", "syslog"})
 UNIX_FUNCTIONS = (
-    "fork",
-    "register_at_fork",
-    "getuid",
-    "geteuid",
-    "getgid",
-    "setsid",
-    "killpg",
-    "fchmod",
-    "memfd_create",
+    *("fork", "register_at_fork", "getuid", "geteuid", "getgid", "setsid", "killpg", "fchmod", "memfd_create"),
 )
 UNIX_SIGNALS = ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM")
 

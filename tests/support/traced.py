@@ -44,7 +44,6 @@ from restgpt_functions.graph import build_functions_graph
 WORD = "Chestnut"
 SECRET = CREDENTIAL
 INSTRUCTION = f"Add the task '{WORD} planting' to project 1"
-BODY = {"path": {"project_id": 1}, "body": {"title": f"{WORD} planting"}}
 APPROVE: Any = Command(resume={"decisions": [{"type": "approve"}]})
 CODE = "one, two = gather(get_project(1), get_project(2))\nprint(one['name'], two['name'])"
 FUNCTION = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
@@ -58,14 +57,14 @@ def scenario(function: Callable[[Board], None]) -> Callable[[Board], None]:
     return function
 
 
-def task_model() -> ScriptedModel:
-    return by_role(
-        {"planner": [plan("Add a task"), end("Done.")], "selector": [select("create_task")], "caller": [call(BODY)]}
-    )
+def task_model(*, title: str = f"{WORD} planting", goal: str = "Add a task", done: str = "Done.") -> ScriptedModel:
+    said = {"path": {"project_id": 1}, "body": {"title": title}}
+    return by_role({"planner": [plan(goal), end(done)], "selector": [select("create_task")], "caller": [call(said)]})
 
 
-def program_model() -> ScriptedModel:
-    return ScriptedModel([{"thought": "", "decision": "program", "text": CODE}])
+def writing(code: str, *more: Any) -> ScriptedModel:
+    """A model that writes a program, and what else it replies."""
+    return ScriptedModel([{"thought": "", "decision": "program", "text": code}, *more])
 
 
 def config(thread: str = "thread") -> RunnableConfig:
@@ -83,16 +82,22 @@ def invoke(board: Board) -> None:
     board.agent(task_model()).ask(INSTRUCTION, writes="allow")
 
 
+def by_roles(board: Board, **options: Any) -> Any:
+    """The graph of an agent that carries out its task call by call, without questions."""
+    return board.agent(task_model(), context={"road": "roles", "writes": "allow"}, **options).graph
+
+
+GIVEN = {"instruction": INSTRUCTION}
+
+
 @scenario
 def ainvoke(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-    asyncio.run(graph.ainvoke({"instruction": INSTRUCTION}, config()))  # type: ignore[arg-type]
+    asyncio.run(by_roles(board).ainvoke(GIVEN, config()))
 
 
 @scenario
 def stream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-    for number, _ in enumerate(graph.stream({"instruction": INSTRUCTION}, config())):  # type: ignore[arg-type]
+    for number, _ in enumerate(by_roles(board).stream(GIVEN, config())):
         if number == 2:
             with host_span("consumer"):
                 pass
@@ -100,10 +105,8 @@ def stream(board: Board) -> None:
 
 @scenario
 def astream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-
     async def run() -> None:
-        async for _ in graph.astream({"instruction": INSTRUCTION}, config(), stream_mode="tasks"):  # type: ignore[arg-type]
+        async for _ in by_roles(board).astream(GIVEN, config(), stream_mode="tasks"):
             with host_span("consumer"):
                 await asyncio.sleep(0)
 
@@ -112,10 +115,8 @@ def astream(board: Board) -> None:
 
 @scenario
 def astream_events(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-
     async def run() -> None:
-        async for _ in graph.astream_events({"instruction": INSTRUCTION}, config(), version="v2"):  # type: ignore[arg-type]
+        async for _ in by_roles(board).astream_events(GIVEN, config(), version="v2"):
             pass
 
     asyncio.run(run())
@@ -123,18 +124,14 @@ def astream_events(board: Board) -> None:
 
 @scenario
 def batch(board: Board) -> None:
-    graph = board.agent(program_of_two_runs(), context={"road": "program"}).graph
+    model = ScriptedModel(lambda prompt: {"thought": "", "decision": "program", "text": CODE})
     given: Any = [{"instruction": "Name projects 1 and 2"}] * 2
-    graph.batch(given, [config("first"), config("second")])
-
-
-def program_of_two_runs() -> ScriptedModel:
-    return ScriptedModel(lambda prompt: {"thought": "", "decision": "program", "text": CODE})
+    board.agent(model, context={"road": "program"}).graph.batch(given, [config("first"), config("second")])
 
 
 @scenario
 def program(board: Board) -> None:
-    board.agent(program_model(), context={"road": "program"}).ask("Name projects 1 and 2")
+    board.agent(writing(CODE), context={"road": "program"}).ask("Name projects 1 and 2")
 
 
 @scenario
@@ -146,8 +143,8 @@ def pause(board: Board) -> None:
 
 @scenario
 def failing_program(board: Board) -> None:
-    reply = {"thought": "", "decision": "program", "text": "print(1 // 0)"}
-    board.agent(ScriptedModel([reply, end("No.", fulfilled=False)]), context={"road": "program"}).ask("Divide")
+    model = writing("print(1 // 0)", end("No.", fulfilled=False))
+    board.agent(model, context={"road": "program"}).ask("Divide")
 
 
 @scenario
@@ -245,28 +242,24 @@ def instrumented(board: Board) -> None:
 @scenario
 def missing_object(board: Board) -> None:
     code = "try:\n    get_project(999)\nexcept ApiError as error:\n    print(error.status)"
-    reply = {"thought": "", "decision": "program", "text": code}
-    board.agent(ScriptedModel([reply]), context={"road": "program"}).ask("Get project 999")
+    board.agent(writing(code), context={"road": "program"}).ask("Get project 999")
 
 
 @scenario
 def stopped_stream(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-    parts = graph.stream({"instruction": INSTRUCTION}, config())  # type: ignore[arg-type]
+    parts = by_roles(board).stream(GIVEN, config())
     next(parts)
     next(parts)
-    parts.close()  # type: ignore[attr-defined]
+    parts.close()
 
 
 @scenario
 def abandoned_streams(board: Board) -> None:
-    options: Any = {"road": "roles", "writes": "allow"}
-    for _ in board.agent(task_model(), context=options).graph.stream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
+    for _ in by_roles(board).stream(GIVEN, config()):
         break
 
     async def run() -> None:
-        graph = board.agent(task_model(), context=options).graph
-        async for _ in graph.astream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
+        async for _ in by_roles(board).astream(GIVEN, config()):
             break
 
     asyncio.run(run())
@@ -274,10 +267,8 @@ def abandoned_streams(board: Board) -> None:
 
 @scenario
 def cancelled_run(board: Board) -> None:
-    graph = board.agent(task_model(), context={"road": "roles", "writes": "allow"}).graph
-
     async def run() -> None:
-        async for _ in graph.astream({"instruction": INSTRUCTION}, config()):  # type: ignore[arg-type]
+        async for _ in by_roles(board).astream(GIVEN, config()):
             asyncio.current_task().cancel()  # type: ignore[union-attr]
 
     try:
@@ -294,13 +285,12 @@ class _HostState(TypedDict):
 
 @scenario
 def nested(board: Board) -> None:
-    agent = board.agent(task_model(), context={"road": "roles", "writes": "allow"}, checkpointer=None)
     host = StateGraph(_HostState)
-    host.add_node("agent", agent.graph)
+    host.add_node("agent", by_roles(board, checkpointer=None))
     host.add_edge(START, "agent")
     host.add_edge("agent", END)
     with host_span("host"):
-        host.compile().invoke({"instruction": INSTRUCTION, "answer": ""})
+        host.compile().invoke({**GIVEN, "answer": ""})
 
 
 @scenario
@@ -314,14 +304,7 @@ def openai(board: Board) -> None:
 @scenario
 def secrets(board: Board) -> None:
     """A person says the secret, the models repeat it, the API echoes it, and a failure quotes it."""
-    said = {"path": {"project_id": 1}, "body": {"title": f"{WORD} {SECRET}"}}
-    model = by_role(
-        {
-            "planner": [plan(f"Add a task {SECRET}"), end(f"Done {SECRET}.")],
-            "selector": [select("create_task")],
-            "caller": [call(said)],
-        }
-    )
+    model = task_model(title=f"{WORD} {SECRET}", goal=f"Add a task {SECRET}", done=f"Done {SECRET}.")
     board.agent(model, context={"road": "roles", "writes": "allow"}).ask(
         f"Add the task '{WORD} {SECRET}' to project 1 with https://user:pass@example.com/?api_key=another-key-5678"
     )

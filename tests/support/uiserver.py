@@ -70,11 +70,7 @@ def cookie_of(platform: UiPlatform) -> Any:
 
 @contextmanager
 def started(
-    folder: Path,
-    model_url: str,
-    *options: str,
-    env: Mapping[str, str] = {},
-    restgpt: Sequence[str] = ("-m", "restgpt"),
+    folder: Path, model_url: str, *options: str, env: Mapping[str, str] = {}, restgpt: Sequence[str] = ("-m", "restgpt")
 ) -> Iterator["tuple[subprocess.Popen[bytes], str, Path]"]:
     """Run `restgpt ui` with these options in `folder`; give the process, the address that it prints, and its log.
 

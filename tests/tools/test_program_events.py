@@ -1,9 +1,6 @@
 """Guards the observability of programs: an event of the parser has numbers and fixed words, no code and no values."""
 
 import logging
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,36 +35,3 @@ def test_facts_belong_to_the_node_that_runs(caplog: pytest.LogCaptureFixture) ->
         observed("second", lambda: None)()
     assert [event["program"] for event in events(caplog, "first")] == [2]
     assert "program" not in events(caplog, "second")[0]
-
-
-SPANS = """
-import sys
-sys.path.insert(0, {support!r})
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-exporter = InMemorySpanExporter()
-provider = TracerProvider()
-provider.add_span_processor(SimpleSpanProcessor(exporter))
-trace.set_tracer_provider(provider)
-from board import served_board
-from scripted import ScriptedModel
-with served_board() as board:
-    reply = {{"thought": "", "decision": "program", "text": {code!r}}}
-    board.agent(ScriptedModel([reply]), context={{"road": "program"}}).ask("Create two", writes="allow")
-spans = exporter.get_finished_spans()
-for span in spans:
-    if span.name == "restgpt.parser":
-        print(*(span.attributes["restgpt.program" + name] for name in ("", "_calls", "_end")))
-print({word!r} in str([span.to_json() for span in spans]))
-"""
-
-
-@pytest.mark.slow
-def test_the_span_of_each_run_of_a_program_has_the_same_facts() -> None:
-    pytest.importorskip("opentelemetry.sdk")
-    support = str(Path(__file__).parents[1] / "support")
-    code = SPANS.format(support=support, code=CODE, word=WORD)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.stdout.splitlines() == ["1 2 calls", "1 0 finished", "False"], ran.stderr

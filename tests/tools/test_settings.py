@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from paths import openapi
+from pydantic import BaseModel, ValidationError
 
+from restgpt.nodes.run.services import Context
 from restgpt.sources import Sources
 from restgpt.specs import load_api
 from restgpt.tools.auth.credentials import Credentials
@@ -20,6 +22,7 @@ from restgpt.tools.request.prepared_request import build_request
 from restgpt.tools.settings import ApiEntry, Secret, Settings
 from restgpt.tools.settings.apis_file import load_apis
 from restgpt.tools.settings.environment import AllowedFolders, auth_variable, load_dotenv
+from restgpt.tools.settings.settings import offering_apis
 
 PATHS = {
     "/albums/{id}/tracks": {"get": {"operationId": "tracks", "tags": ["music"], "responses": {}}},
@@ -35,22 +38,12 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_variables_become_settings(tmp_path: Path) -> None:
-    settings = Settings.from_env(
-        {
-            "RESTGPT_MODEL": "openai:a",
-            "RESTGPT_MODEL_PARSER": "openai:b",
-            "OPENAI_API_KEY": "sk",
-            "OPENAI_BASE_URL": "http://localhost/v1",
-            "RESTGPT_HOME": str(tmp_path),
-            "RESTGPT_DATABASE_URL": "postgresql://u:p@h/d",
-            "RESTGPT_DATA": "",
-        }
-    )
+    models = {"RESTGPT_MODEL": "openai:a", "RESTGPT_MODEL_PARSER": "openai:b", "OPENAI_API_KEY": "sk"}
+    places = {"OPENAI_BASE_URL": "http://localhost/v1", "RESTGPT_HOME": str(tmp_path), "RESTGPT_DATA": ""}
+    settings = Settings.from_env({**models, **places, "RESTGPT_DATABASE_URL": "postgresql://u:p@h/d"})
     assert (settings.model_for("planner"), settings.model_for("parser")) == ("openai:a", "openai:b")
     assert settings.has_openai_api_key
-    assert settings.openai_base_url == "http://localhost/v1"
-    assert settings.home == tmp_path
-    assert settings.data is None
+    assert (settings.openai_base_url, settings.home, settings.data) == ("http://localhost/v1", tmp_path, None)
     assert settings.database_url is not None
     assert settings.database_url.reveal() == "postgresql://u:p@h/d"
 
@@ -88,15 +81,9 @@ def test_scheme_names_match_by_letters_and_digits() -> None:
 def test_a_secret_shows_nowhere() -> None:
     secret = Secret("hush-hush")
     assert "hush" not in f"{secret} {secret!r} {[secret]}"
-    with pytest.raises(TypeError):
-        pickle.dumps(secret)
-    with pytest.raises(TypeError):
-        json.dumps(secret)
-    with pytest.raises(TypeError):
-        copy.copy(secret)
-
-
-def test_settings_show_no_secret() -> None:
+    for reveal in (pickle.dumps, json.dumps, copy.copy):
+        with pytest.raises(TypeError):
+            reveal(secret)
     settings = Settings.from_env({"RESTGPT_AUTH_KEY": "hush-hush", "RESTGPT_DATABASE_URL": "postgresql://u:hush@h/d"})
     assert "hush" not in repr(settings)
     assert set(settings.secrets()) == {"hush-hush", "postgresql://u:hush@h/d"}
@@ -141,7 +128,7 @@ def test_headers_that_are_public_by_their_name_are_no_secrets(tmp_path: Path) ->
     assert Settings(apis=apis).secrets() == ["hush-hush", "hush"]
 
 
-def test_the_first_fitting_rule_says_the_effect_by_the_criteria_of_policies(tmp_path: Path) -> None:
+def test_the_first_fitting_rule_says_the_effect_and_decides(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         """
@@ -150,31 +137,22 @@ def test_the_first_fitting_rule_says_the_effect_by_the_criteria_of_policies(tmp_
           effects:
             - {effect: change, path: "/albums/*/tracks", method: get}
             - {effect: read, path: "/albums/**"}
-        """,
-    )
-    entry, api = load_apis(path, {})["m"], load_api(OPERATIONS)
-    assert entry.effect(api.operation("tracks")) == "change"
-    assert entry.effect(api.operation("DELETE /albums")) is None
-    assert load_apis(write(tmp_path, "m: m.json"), {})["m"].effect(api.operation("tracks")) is None
-
-
-def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        """
-        m:
-          spec: m.json
           policy:
             - {decision: allow, path: "/albums/*"}
             - {decision: deny, method: DELETE}
             - {decision: ask, path: "/albums/**", method: [GET, HEAD]}
         """,
     )
-    entry = load_apis(path, {})["m"]
-    api = load_api(OPERATIONS)
+    entry, api = load_apis(path, {})["m"], load_api(OPERATIONS)
+    assert entry.effect(api.operation("tracks")) == "change"
+    assert entry.effect(api.operation("DELETE /albums")) is None
     assert entry.decide(api.operation("DELETE /albums")) == "deny"
     assert entry.decide(api.operation("tracks")) == "ask"
     assert entry.decide(api.operation("add")) is None
+    assert load_apis(write(tmp_path, "m: m.json"), {})["m"].effect(api.operation("tracks")) is None
+
+
+NESTED, NO_YAML = "cannot be read: it is nested too deeply", "cannot be read: it is not YAML"
 
 
 @pytest.mark.parametrize(
@@ -197,11 +175,13 @@ def test_the_first_fitting_rule_decides(tmp_path: Path) -> None:
         ("a: {spec: x, key_file: k.pem}", "a.key_file needs a cert_file"),
         ("a: {spec: x, base_url: localhost:8101}", "a.base_url must be an HTTP URL"),
         ("a: {spec: x, base_url: 'http://[::1'}", "a.base_url must be an HTTP URL"),
-        ("a: [", "cannot be read: it is not YAML; see line 1, column 5"),
+        ("a: {spec: b.yaml, from: [crm]}", "a.from names crm, which is no API of this file"),
+        ("model: a.yaml\na: {spec: x, from: model}", "which is a word of its own here; rename the API model"),
+        ("a: [", f"{NO_YAML}; see line 1, column 5"),
         ("a:\n\tspec: x", "see line 2, column 1"),
-        ("a: {spec: x, notes: 2020-99-99}", "cannot be read: it is not YAML"),
-        ("[" * 1000, "cannot be read: it is nested too deeply"),
-        ("a: {spec: x, auth: &a {b: *a}}", "cannot be read: it is nested too deeply"),
+        ("a: {spec: x, notes: 2020-99-99}", NO_YAML),
+        ("[" * 1000, NESTED),
+        ("a: {spec: x, auth: &a {b: *a}}", NESTED),
     ],
 )
 def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) -> None:
@@ -212,16 +192,9 @@ def test_what_is_wrong_is_named_by_place(tmp_path: Path, text: str, place: str) 
 @pytest.mark.parametrize(
     "given",
     [
-        "auth: {k: [hush-hush]}",
-        "auth: hush-hush",
-        "headers: [hush-hush]",
-        "base_url: hush-hush",
-        "policy: [{decision: hush-hush}]",
-        "policy: [hush-hush]",
-        "effects: [{effect: [hush-hush], id: b}]",
-        "allow_private: hush-hush",
-        "requests_per_second: hush-hush",
-        "notes: {hush-hush: b}",
+        *("auth: {k: [hush-hush]}", "auth: hush-hush", "headers: [hush-hush]", "base_url: hush-hush"),
+        *("policy: [{decision: hush-hush}]", "policy: [hush-hush]", "effects: [{effect: [hush-hush], id: b}]"),
+        *("allow_private: hush-hush", "requests_per_second: hush-hush", "notes: {hush-hush: b}"),
     ],
 )
 def test_no_value_of_apis_yaml_is_in_a_complaint(tmp_path: Path, given: str) -> None:
@@ -237,12 +210,9 @@ def test_a_secret_that_is_not_set_matters_to_its_own_api_only(tmp_path: Path) ->
     assert apis["a"].credentials() == {"l": "value"}
 
 
-def test_apis_are_found_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    home = tmp_path / "home"
-    home.mkdir()
-    write(home, "a: {spec: x.json}")
-    assert list(Settings.from_env({"RESTGPT_HOME": str(home)}).apis) == ["a"]
+def test_from_names_entries_however_they_are_spelled(tmp_path: Path) -> None:
+    text = "My CRM: a.yaml\ntracker: {spec: b.yaml, from: [user, document, self, my-crm, model]}"
+    assert load_apis(write(tmp_path, text), {})["tracker"].sources == ("My CRM", "model")
 
 
 @pytest.fixture
@@ -270,6 +240,7 @@ def test_recipes_lie_beside_the_apis_in_use_unless_their_folder_is_named(allowed
     values = {"RESTGPT_HOME": str(home)}
     assert Settings.from_env(values).recipes == Path("recipes")
     file = write(home, "a: {spec: x.json}")
+    assert list(Settings.from_env(values).apis) == ["a"]
     assert Settings.from_env(values).recipes == home / "recipes"
     write(allowed, "a: {spec: x.json}")
     assert Settings.from_env(values).recipes == Path("recipes")
@@ -294,39 +265,15 @@ def test_external_references_are_allowed_by_a_variable_or_for_an_entry(tmp_path:
     assert read(RESTGPT_ALLOW_EXTERNAL="1") == [1, 1, 1]
 
 
-def test_the_example_file_lists_every_variable_that_is_read() -> None:
+def test_the_example_file_lists_every_variable_that_is_read_and_is_harmless_as_it_is(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     listed = set(re.findall(r"^#?([A-Z][A-Z0-9_]+)=", (root / ".env.example").read_text(), re.MULTILINE))
     source = "".join(path.read_text() for path in (root / "tools" / "settings").glob("*.py"))
     read = set(re.findall(r'"((?:RESTGPT|OPENAI)_[A-Z_]*[A-Z])"', source))
     assert read <= listed
     assert {f"RESTGPT_MODEL_{role.upper()}" for role in ROLES} <= listed
-
-
-def test_the_example_file_is_harmless_as_it_is(tmp_path: Path) -> None:
-    settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, dotenv=Path(__file__).parents[2] / ".env.example")
-    assert settings.secrets() == []
-    assert not settings.has_openai_api_key
-
-
-def test_from_names_entries_however_they_are_spelled(tmp_path: Path) -> None:
-    text = "My CRM: a.yaml\ntracker: {spec: b.yaml, from: [user, document, self, my-crm, model]}"
-    assert load_apis(write(tmp_path, text), {})["tracker"].sources == ("My CRM", "model")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("tracker: {spec: b.yaml, from: [crm]}", "tracker.from names crm, which is no API of this file"),
-        (
-            "model: a.yaml\ntracker: {spec: b.yaml, from: model}",
-            "which is a word of its own here; rename the API model",
-        ),
-    ],
-)
-def test_an_unknown_or_ambiguous_name_in_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=re.escape(said)):
-        load_apis(write(tmp_path, text), {})
+    settings = Settings.from_env({"RESTGPT_HOME": str(tmp_path)}, dotenv=root / ".env.example")
+    assert (settings.secrets(), settings.has_openai_api_key) == ([], False)
 
 
 def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(tmp_path: Path) -> None:
@@ -344,3 +291,31 @@ def test_nobody_is_asked_for_a_parameter_that_an_entry_sends_with_every_request(
     with pytest.raises(ArgumentError, match="/header/X-Tenant: is set by the program"):
         build_request(operation, {"header": {"X-Other": "o", "X-Tenant": "mine"}})
     assert len(settings.load("b").operation("a").parameters) == 4
+
+
+class Other(BaseModel):
+    prompting: str = "v1"
+
+
+@pytest.mark.parametrize("names", [["board"], ["board", "git hub", "ümläut"]])
+def test_the_schema_lists_the_names_of_the_apis_and_is_the_same_beside(names: list[str]) -> None:
+    before, after = Context.model_json_schema(), offering_apis(Context, names).model_json_schema()
+    assert list(after["properties"]) == list(before["properties"])
+    offered = after["properties"].pop("apis")
+    before["properties"].pop("apis")
+    assert offered["items"] == {"enum": names, "type": "string"}
+    assert offered["description"].endswith(f"The configured APIs are: {', '.join(names)}.")
+    assert after == before
+
+
+def test_the_settings_are_the_same_and_unknown_ones_are_still_refused() -> None:
+    offering = offering_apis(Context, ["board"])
+    assert offering(apis=["Board"]).apis == ["Board"]
+    assert offering() == offering(apis=[])
+    with pytest.raises(ValidationError, match="wrietes"):
+        offering(wrietes="deny")
+
+
+def test_a_schema_stays_as_it_is_without_an_api_and_without_that_setting() -> None:
+    assert offering_apis(Context, []) is Context
+    assert offering_apis(Other, ["board"]) is Other

@@ -9,9 +9,19 @@ from langgraph.store.memory import InMemoryStore
 from restgpt.specs.reading.json_text import MAX_DEPTH
 from restgpt.tools.text.storable import LONGEST_DECIMAL_BITS, PAGE, storable_text, storable_value, stored_items
 
+HUGE = 1 << LONGEST_DECIMAL_BITS
+
 
 @pytest.mark.parametrize(
-    ("value", "kept"), [({"wei": [10**21, 5, True]}, {"wei": [str(10**21), 5, True]}), ("\ud83d!", "\ufffd!")]
+    ("value", "kept"),
+    [
+        ({"wei": [10**21, 5, True]}, {"wei": [str(10**21), 5, True]}),
+        ("\ud83d!", "\ufffd!"),
+        *(({"n": value}, {"n": str(value)}) for value in (math.inf, -math.inf, math.nan)),
+        (HUGE, hex(HUGE)),
+        *((value, value) for value in (None, True, 0, -(2**63), 2**63 - 1, 1.5, "", [], {})),
+    ],
+    ids=range(15),
 )
 def test_arguments_are_kept_as_every_checkpointer_can(value: object, kept: object) -> None:
     found = storable_value(value)
@@ -25,20 +35,6 @@ def test_arguments_are_kept_as_every_checkpointer_can(value: object, kept: objec
 def test_control_characters_are_replaced_and_white_space_stays(text: str, kept: str) -> None:
     assert storable_text(text) == kept
     assert storable_value({text: [text]}) == {kept: [kept]}
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_numbers_that_json_lacks_become_text(value: float) -> None:
-    assert storable_value({"n": value}) == {"n": str(value)}
-
-
-@pytest.mark.parametrize("value", [None, True, 0, -(2**63), 2**63 - 1, 1.5, "", [], {}])
-def test_a_storable_value_stays_as_it_is(value: object) -> None:
-    assert storable_value(value) == value
-
-
-def test_an_integer_too_long_for_decimal_is_written_in_hexadecimal() -> None:
-    assert storable_value(1 << LONGEST_DECIMAL_BITS) == hex(1 << LONGEST_DECIMAL_BITS)
 
 
 def test_depth_is_bounded() -> None:

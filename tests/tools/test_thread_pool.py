@@ -116,10 +116,12 @@ def test_a_function_that_runs_goes_on_to_its_end_when_its_caller_is_cancelled() 
     ended.wait()
 
 
-def test_the_same_threads_serve_several_event_loops() -> None:
+def test_the_same_threads_serve_several_event_loops_and_an_exhausted_iterator_is_no_hang() -> None:
     threads = ThreadPool(1)
     names = [asyncio.run(threads.run(lambda: current_thread().name)) for _ in range(2)]
     assert names[0] == names[1]
+    with pytest.raises(RuntimeError):
+        asyncio.run(threads.run(next, iter(())))
 
 
 def test_no_default_executor_is_made() -> None:
@@ -132,11 +134,6 @@ def test_no_default_executor_is_made() -> None:
         return await ThreadPool(1).run(str, 1)
 
     assert asyncio.run(run()) == "1"
-
-
-def test_an_exhausted_iterator_is_an_error_and_no_hang() -> None:
-    with pytest.raises(RuntimeError):
-        asyncio.run(ThreadPool(1).run(next, iter(())))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -166,8 +163,5 @@ def test_the_size_comes_from_the_environment_when_it_is_first_needed(monkeypatch
 def test_a_size_that_is_no_number_above_zero_is_refused(given: str) -> None:
     with pytest.raises(SettingsError, match="RESTGPT_CONCURRENCY must be a whole number above zero"):
         concurrency_from_env({"RESTGPT_CONCURRENCY": given})
-
-
-def test_a_graph_cannot_have_fewer_than_one_thread() -> None:
     with pytest.raises(ValueError, match="above zero"):
         ThreadPool(0)

@@ -31,20 +31,15 @@ LIST_OF_TEXT = {"type": "array", "items": {"type": "string"}}
 LIST_OF_NUMBERS = {"type": "array", "items": {"type": "integer"}}
 TUPLE = {"type": "tuple", "items": {"type": "float"}}
 OBJECTS = {"type": "array", "items": {"type": "dict"}}
-F = documented(
-    "geo.find",
-    ["city"],
-    city="string",
-    days="integer",
-    ratio="float",
-    flag="boolean",
-    tags=LIST_OF_TEXT,
-    ids=LIST_OF_NUMBERS,
-    point=TUPLE,
-    options="dict",
-    rows=OBJECTS,
-    anything="any",
-)
+FIELDS = {
+    "city": "string",
+    "days": "integer",
+    "ratio": "float",
+    "flag": "boolean",
+    "options": "dict",
+    "anything": "any",
+}
+F = documented("geo.find", ["city"], **FIELDS, tags=LIST_OF_TEXT, ids=LIST_OF_NUMBERS, point=TUPLE, rows=OBJECTS)
 CITY = {"city": ["San Francisco", "SF"]}
 
 # what it shows, the answer key, the call, valid by our rules, valid by the leaderboard's
@@ -237,24 +232,21 @@ JAVASCRIPT: list[tuple[str, str, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "word", "items", "value"), JAVA)
-def test_java_literals_are_read_by_their_type(text: str, word: str, items: str, value: Any) -> None:
-    found = read_java(text, word, items)
-    assert found == value
-    assert type(found) is type(value)
-
-
-@pytest.mark.parametrize(("text", "word", "items", "value"), JAVASCRIPT)
-def test_javascript_literals_are_read_by_their_type(text: str, word: str, items: str, value: Any) -> None:
-    found = read_javascript(text, word, items)
+@pytest.mark.parametrize(
+    ("read", "text", "word", "items", "value"),
+    [*((read_java, *row) for row in JAVA), *((read_javascript, *row) for row in JAVASCRIPT)],
+)
+def test_literals_of_java_and_javascript_are_read_by_their_type(
+    read: Any, text: str, word: str, items: str, value: Any
+) -> None:
+    found = read(text, word, items)
     assert found == value
     assert type(found) is type(value)
 
 
 def test_java_calls_are_compared_by_converted_value() -> None:
-    function = documented(
-        "Cache.put", ["size", "keys"], size="long", keys={"type": "ArrayList", "items": {"type": "String"}}
-    )
+    listed = {"type": "ArrayList", "items": {"type": "String"}}
+    function = documented("Cache.put", ["size", "keys"], size="long", keys=listed)
     key = [{"Cache.put": {"size": [5], "keys": [["a", "b"]]}}]
     good = 'Cache.put(size=5L, keys=new ArrayList<String>(Arrays.asList("a", "b")))'
     calls = decode_calls(good, [function], language="java")
@@ -265,12 +257,9 @@ def test_java_calls_are_compared_by_converted_value() -> None:
     assert match_calls(typed, key, [function], language="java").kind == "type_error:java"
 
 
-def test_generic_types_with_commas_are_one_argument() -> None:
+def test_generic_types_with_commas_are_one_argument_and_texts_are_folded_as_documented() -> None:
     calls = decode_calls('f(m=new HashMap<String, Integer>() {{ put("a", 1); }}, n=2)', [], language="java")
     assert calls[0].arguments == {"m": 'new HashMap<String, Integer>() {{ put("a", 1); }}', "n": "2"}
-
-
-def test_texts_are_folded_as_documented() -> None:
     assert fold_text("April 1, 2024") == fold_text("april-1.2024") == "april12024"
 
 
@@ -310,24 +299,13 @@ def changes(value: Any) -> Iterator[tuple[str, Any]]:
                     yield f"{how} inside", {**rest, key: changed}
 
 
-RICH = Call(
-    "geo.find",
-    {
-        "city": "SF",
-        "days": 3,
-        "flag": True,
-        "tags": ["a", "b"],
-        "ids": [1, 2],
-        "options": {"a": 1, "b": "x", "c": True},
-        "rows": [{"a": 1}, {"a": 2}],
-    },
-)
+RICH_VALUES = {
+    **{"city": "SF", "days": 3, "flag": True, "tags": ["a", "b"], "ids": [1, 2], "rows": [{"a": 1}, {"a": 2}]},
+    "options": {"a": 1, "b": "x", "c": True},
+}
+RICH = Call("geo.find", RICH_VALUES)
 RICH_KEY = {
-    "city": ["SF"],
-    "days": [3],
-    "flag": [True],
-    "tags": [["a", "b"]],
-    "ids": [[1, 2]],
+    **{name: [value] for name, value in RICH_VALUES.items()},
     "options": [{"a": [1], "b": ["x"], "c": [True]}],
     "rows": [[{"a": [1]}, {"a": [2]}]],
 }

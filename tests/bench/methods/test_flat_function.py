@@ -4,60 +4,39 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
+from paths import api_of
 
-from restgpt.specs import load_api
 from restgpt_bench.methods.flat_function import FlatFunction, flatten
 
-DOCUMENT = """
-openapi: 3.1.0
-info: {title: Shelf, version: "1"}
-servers: [{url: "http://shelf.example"}]
-paths:
-  /books/{id}:
-    parameters:
-      - {name: id, in: path, required: true, schema: {type: integer}}
-    get:
-      operationId: get_book
-      summary: Get a book
-      description: With its pages.
-      parameters:
-        - {name: id, in: query, schema: {type: string}}
-        - {name: page, in: query, schema: {type: integer}, description: Which page.}
-    put:
-      operationId: put_book
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {type: object, required: [title], properties: {title: {type: string}, year: {type: integer}}}
-    patch:
-      operationId: change_book
-      requestBody:
-        content:
-          application/json:
-            schema: {type: object, required: [title], properties: {title: {type: string}, year: {type: integer}}}
-    post:
-      operationId: move_book
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {type: object, properties: {id: {type: integer}, shelf: {type: string}}}
-  /books:
-    post:
-      operationId: add_books
-      requestBody:
-        required: true
-        content: {application/json: {schema: {type: array, items: {type: string}}}}
-    put:
-      operationId: replace_books
-      requestBody:
-        content:
-          application/json:
-            schema: {type: object, properties: {first: {type: string}}, additionalProperties: {type: string}}
-"""
-API = load_api(yaml.safe_load(DOCUMENT))
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+TITLED = {"type": "object", "required": ["title"], "properties": {"title": TEXT, "year": NUMBER}}
+MOVED = {"type": "object", "properties": {"id": NUMBER, "shelf": TEXT}}
+OPEN = {"type": "object", "properties": {"first": TEXT}, "additionalProperties": TEXT}
+PAGE = {"name": "page", "in": "query", "schema": NUMBER, "description": "Which page."}
+
+
+def sending(name: str, schema: Any, *, required: bool = True) -> dict[str, Any]:
+    body = {"required": required, "content": {"application/json": {"schema": schema}}}
+    return {"operationId": name, "requestBody": body}
+
+
+BOOK = {
+    "parameters": [{"name": "id", "in": "path", "required": True, "schema": NUMBER}],
+    "get": {
+        "operationId": "get_book",
+        "summary": "Get a book",
+        "description": "With its pages.",
+        "parameters": [{"name": "id", "in": "query", "schema": TEXT}, PAGE],
+    },
+    "put": sending("put_book", TITLED),
+    "patch": sending("change_book", TITLED, required=False),
+    "post": sending("move_book", MOVED),
+}
+BOOKS = {
+    "post": sending("add_books", {"type": "array", "items": TEXT}),
+    "put": sending("replace_books", OPEN, required=False),
+}
+API = api_of({"/books/{id}": BOOK, "/books": BOOKS}, base_url="http://shelf.example")
 
 
 def flat(name: str) -> FlatFunction:

@@ -50,9 +50,8 @@ def test_react_names_one_call_at_a_time_and_sees_each_result(board: Board) -> No
 
 
 def test_react_refuses_two_calls_at_once(board: Board) -> None:
-    agent = method(
-        board, "react", react=[select("list_projects", "find_tasks"), done("One at a time, then.")], caller=[]
-    )
+    both = select("list_projects", "find_tasks")
+    agent = method(board, "react", react=[both, done("One at a time, then.")], caller=[])
     agent.ask("What is there?")
     assert "one call at a time" in text(prompts_of(agent.model, "react")[1])
     assert board.calls() == []
@@ -73,13 +72,8 @@ def test_offline_plans_once_and_answers_from_the_results(board: Board) -> None:
 
 
 def test_offline_cannot_mend_a_plan_that_fails(board: Board) -> None:
-    agent = method(
-        board,
-        "offline",
-        offline=[select("get_project", "list_projects")],
-        caller=[call({"path": {"project_id": 77}})],
-        answer=["It failed."],
-    )
+    planned, missing = [select("get_project", "list_projects")], [call({"path": {"project_id": 77}})]
+    agent = method(board, "offline", offline=planned, caller=missing, answer=["It failed."])
     agent.ask("What is project 77?")
     assert board.calls() == ["GET /projects/{project_id} 404"]
 
@@ -113,13 +107,8 @@ def test_reflexion_tries_again_with_its_reflection_and_without_the_first_trial(b
 
 
 def test_reflexion_stops_at_a_trial_that_succeeded(board: Board) -> None:
-    agent = method(
-        board,
-        "reflexion",
-        react=[select("list_projects"), done("Winter timetable.")],
-        caller=[call({})],
-        judge=[{"success": True, "reflection": ""}],
-    )
+    tried, right = [select("list_projects"), done("Winter timetable.")], [{"success": True, "reflection": ""}]
+    agent = method(board, "reflexion", react=tried, caller=[call({})], judge=right)
     assert agent.ask("What is project 1?")["answer"] == "Winter timetable."
 
 
@@ -132,13 +121,10 @@ def test_a_used_up_budget_ends_with_what_was_found(board: Board, name: str) -> N
     assert "Winter timetable" in result["answer"]
 
 
-def test_every_method_has_the_state_and_settings_of_the_agent(board: Board) -> None:
+def test_every_method_has_the_state_and_settings_of_the_agent_and_an_unknown_one_is_named(board: Board) -> None:
     for name in METHODS:
         graph = build_method(name, [board.api])
         assert set(graph.get_context_jsonschema()["properties"]) >= {"model", "writes", "max_steps"}
         assert "messages" in graph.get_output_jsonschema()["properties"]
-
-
-def test_an_unknown_method_is_named(board: Board) -> None:
     with pytest.raises(LookupError, match="offline"):
         build_method("magic", [board.api])

@@ -31,11 +31,7 @@ def tools(*calls: tuple[str, dict[str, Any]], text: str = "") -> Reply:
 def agent(board: Board, *replies: Reply, checkpointer: Any = None, store: Any = None) -> Agent:
     model = by_role({"tools": replies})
     graph = build_method(
-        "tools",
-        [board.api],
-        model=model,
-        checkpointer=checkpointer or InMemorySaver(),
-        store=store or InMemoryStore(),
+        "tools", [board.api], model=model, checkpointer=checkpointer or InMemorySaver(), store=store or InMemoryStore()
     )
     return Agent(graph, model)
 
@@ -54,11 +50,8 @@ def test_a_read_gives_the_model_the_whole_body_under_the_id_of_its_call(board: B
     assert board.calls() == ["GET /projects/{project_id} 200"]
     said = reader.model.prompts[1][2]
     assert isinstance(said, AIMessage)
-    assert (said.text, said.tool_calls[0]["args"], said.tool_calls[0]["id"]) == (
-        "I look.",
-        {"project_id": 1},
-        "given-1",
-    )
+    [call] = said.tool_calls
+    assert (said.text, call["args"], call["id"]) == ("I look.", {"project_id": 1}, "given-1")
     [result] = results(reader.model)
     assert (result.tool_call_id, result.status) == ("given-1", "success")
     assert json.loads(str(result.text))["name"] == "Winter timetable"
@@ -100,22 +93,16 @@ def test_an_edited_change_tells_the_model_what_was_sent(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ({}, "/path/project_id"),
-        ({"project_id": 1, "colour": "red"}, "has no argument colour"),
-    ],
+    ("arguments", "problem"), [({}, "/path/project_id"), ({"project_id": 1, "colour": "red"}, "has no argument colour")]
 )
 def test_a_call_that_cannot_be_made_comes_back_with_the_problem(
     board: Board, arguments: dict[str, Any], problem: str
 ) -> None:
-    reader = agent(
-        board, tools(("get_project", arguments)), tools(("get_project", {"project_id": 1})), AIMessage("There.")
-    )
+    tried, right = tools(("get_project", arguments)), tools(("get_project", {"project_id": 1}))
+    reader = agent(board, tried, right, AIMessage("There."))
     assert reader.ask("What is project 1?")["answer"] == "There."
     [refused] = results(reader.model, 1)
-    assert refused.status == "error"
-    assert problem in str(refused.text)
+    assert (refused.status, problem in str(refused.text)) == ("error", True)
     assert board.calls() == ["GET /projects/{project_id} 200"]
 
 
@@ -128,33 +115,21 @@ def test_the_error_of_the_api_comes_back_with_its_status(board: Board) -> None:
 
 
 def test_parallel_calls_get_a_result_each_in_the_order_of_the_reply(board: Board) -> None:
-    reader = agent(
-        board,
-        tools(("get_project", {"project_id": 1}), ("get_project", {}), ("list_projects", {})),
-        AIMessage("There."),
-    )
+    three = tools(("get_project", {"project_id": 1}), ("get_project", {}), ("list_projects", {}))
+    reader = agent(board, three, AIMessage("There."))
     reader.ask("What is project 1, and what else is there?")
     assert sorted(board.calls()) == ["GET /projects 200", "GET /projects/{project_id} 200"]
-    assert [(result.tool_call_id, result.status) for result in results(reader.model)] == [
-        ("given-1", "success"),
-        ("given-2", "error"),
-        ("given-3", "success"),
-    ]
+    told = [(result.tool_call_id, result.status) for result in results(reader.model)]
+    assert told == [("given-1", "success"), ("given-2", "error"), ("given-3", "success")]
     assert len(reader.model.prompts) == 2
 
 
 def test_a_change_is_sent_before_the_reads_that_follow_it_in_the_reply(board: Board) -> None:
-    writer = agent(
-        board,
-        tools(("list_projects", {}), ("create_task", NEW_TASK), ("list_project_tasks", {"project_id": 1})),
-        AIMessage("Added."),
-    )
+    three = tools(("list_projects", {}), ("create_task", NEW_TASK), ("list_project_tasks", {"project_id": 1}))
+    writer = agent(board, three, AIMessage("Added."))
     writer.ask(INSTRUCTION, writes="allow")
-    assert board.calls() == [
-        "GET /projects 200",
-        "POST /projects/{project_id}/tasks 201",
-        "GET /projects/{project_id}/tasks 200",
-    ]
+    tasks = "/projects/{project_id}/tasks"
+    assert board.calls() == ["GET /projects 200", f"POST {tasks} 201", f"GET {tasks} 200"]
     assert len(writer.model.prompts) == 2
 
 

@@ -77,28 +77,15 @@ def test_every_rule_has_a_case() -> None:
 
 def test_the_path_that_went_furthest_counts() -> None:
     """Of two listed paths the agent was on the shorter one and only forgot its last step."""
-    found = attribute(
-        record(
-            gold=(FIND, READ, CHANGE),
-            alternatives=[(OTHER, READ)],
-            log=[entry(OTHER)],
-            plans=[plan("other"), plan("read")],
-            requests=[request("other", result="s17")],
-        )
-    )
+    plans, sent = [plan("other"), plan("read")], {"log": [entry(OTHER)], "requests": [request("other", result="s17")]}
+    found = attribute(record(gold=(FIND, READ, CHANGE), alternatives=[(OTHER, READ)], plans=plans, **sent))
     assert (found.module, found.rule) == ("caller", "not carried out")
 
 
 def test_among_equal_paths_the_one_that_was_being_followed_counts() -> None:
+    plans, sent = [plan("find"), plan("read")], {"log": [entry(FIND)], "requests": [request("find", result="s17")]}
     found = attribute(
-        record(
-            gold=(FIND, CHANGE),
-            alternatives=[(FIND, READ)],
-            log=[entry(FIND)],
-            plans=[plan("find"), plan("read")],
-            requests=[request("find", result="s17")],
-            speaks_of=(FIND, READ),
-        )
+        record(gold=(FIND, CHANGE), alternatives=[(FIND, READ)], plans=plans, speaks_of=(FIND, READ), **sent)
     )
     assert found.module == "caller"
 

@@ -128,14 +128,7 @@ def test_the_record_holds_what_scoring_needs(tmp_path: Path) -> None:
     assert all(value >= 0 for value in (record.wall_s, record.cpu_s))
 
 
-def test_no_credential_is_in_a_record(tmp_path: Path) -> None:
-    run(tmp_path / "run", settings(), ["hours", "delete"])
-    texts = [path.read_text() for path in (tmp_path / "run").rglob("*.json")]
-    assert len(texts) == 3
-    assert not any(CREDENTIAL in text for text in texts)
-
-
-def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
+def test_finished_tasks_are_not_run_again_and_no_credential_is_in_a_record(tmp_path: Path) -> None:
     run(tmp_path / "run", settings(), ["owner", "add"])
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "tasks").iterdir()}
     finished: list[str] = []
@@ -143,6 +136,9 @@ def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
     assert [record.key for record in records] == ["owner", "hours", "open", "add", "delete"]
     assert sorted(finished) == ["delete", "hours", "open"]
     assert {path: path.stat().st_mtime_ns for path in before} == before
+    texts = [path.read_text() for path in (tmp_path / "run").rglob("*.json")]
+    assert len(texts) == 6
+    assert not any(CREDENTIAL in text for text in texts)
 
 
 def failing(error: BaseException) -> ModelFor:
@@ -232,19 +228,16 @@ def test_settings_that_do_not_exist_are_named(wrong: dict[str, Any], named: str)
         check_settings(settings(**wrong))
 
 
-def test_a_model_is_waited_for_as_long_as_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    model = model_for("openai:some", patience=7)(open_suite("dev-toy").items[0], open_world("toy"))
-    assert getattr(model, "request_timeout", None) == 7
-
-
-def test_models_that_do_not_exist_are_named() -> None:
+def test_models_that_do_not_exist_are_named_and_others_waited_for_as_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = open_suite("dev-toy")
     with pytest.raises(NoModelError):
         model_for("")
+    runner = Runner.over(settings(), suite, model_for("scripted:genius"))
     with pytest.raises(SuiteError, match="perfect"):
-        Runner.over(settings(), open_suite("dev-toy"), model_for("scripted:genius")).run_task(
-            open_suite("dev-toy").items[0]
-        )
+        runner.run_task(suite.items[0])
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = model_for("openai:some", patience=7)(suite.items[0], open_world("toy"))
+    assert getattr(model, "request_timeout", None) == 7
 
 
 # Says when a task is recorded, and waits after the second to be killed while the third is under way.
@@ -278,12 +271,10 @@ def test_a_killed_run_goes_on_without_repeating_or_losing_a_record(tmp_path: Pat
         assert [child.stdout.readline() for _ in range(2)] == [b"finished\n"] * 2
         child.send_signal(signal.SIGKILL)
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tasks.glob("*.json")}
-    assert len(before) == 2
-    assert len(RunFolder.read(folder).keys()) == len(before)
+    assert len(before) == len(RunFolder.read(folder).keys()) == 2
     finished: list[str] = []
-    records = run(
-        folder, RunFolder.read(folder).settings(), KILLED, finished=lambda record: finished.append(record.key)
-    )
+    chosen = RunFolder.read(folder).settings()
+    records = run(folder, chosen, KILLED, finished=lambda record: finished.append(record.key))
     assert successes(records) == dict.fromkeys(KILLED, True)
     assert len(finished) == len(KILLED) - len(before)
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before} == before

@@ -63,23 +63,13 @@ def compared(text: str) -> list[Fact]:
     return list(facts(load_api(document()).operation("pay"), function))
 
 
+KINDS = ("required", "names", "values", "formats", "patterns", "bounds", "defaults", "units", "null", "rules", "fields")
+
+
 def test_a_complete_function_hides_nothing() -> None:
     found = compared(COMPLETE)
     assert [fact for fact in found if not fact.is_shown] == []
-    kinds = {
-        "required",
-        "names",
-        "values",
-        "formats",
-        "patterns",
-        "bounds",
-        "defaults",
-        "units",
-        "null",
-        "rules",
-        "fields",
-    }
-    assert {fact.kind for fact in found} == kinds
+    assert {fact.kind for fact in found} == {*KINDS}
 
 
 @pytest.mark.parametrize(

@@ -15,33 +15,26 @@ import requests
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
+from paths import api_of
 from requests.adapters import BaseAdapter
 
 from lab.kills.postgres import NoPostgresError, postgres_server
 from restgpt.calling.call import Call, Problems, draft
-from restgpt.calling.claim import LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
+from restgpt.calling.claim import Claim, LostClaimError, RemovedDatabaseError, StoreClaims, claims_of, take_claim
 from restgpt.calling.decision import Rules
 from restgpt.calling.execution import carry_out
 from restgpt.calling.journal import Journal, entry_id
 from restgpt.calling.session import Session
 from restgpt.graph.persistence import open_persistence
-from restgpt.specs import Catalogue, load_api
+from restgpt.specs import Catalogue
 from restgpt.tools.http.http_client import HttpClient, HttpLimits
 from restgpt.tools.response.store import BoundedMemory, ResponseStore, locked
 from restgpt.tools.settings import Secret, Settings
 
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
-API = load_api(
-    {
-        "openapi": "3.1.0",
-        "info": {"title": "Things", "version": "1"},
-        "paths": {
-            "/things": {"post": {"operationId": "add", "requestBody": BODY, "responses": {}}},
-            "/things/1": {"put": {"operationId": "set", "requestBody": BODY, "responses": {}}},
-        },
-    },
-    base_url="https://things.example",
-)
+POSTED = {"operationId": "add", "requestBody": BODY, "responses": {}}
+PATHS = {"/things": {"post": POSTED}, "/things/1": {"put": {**POSTED, "operationId": "set"}}}
+API = api_of(PATHS, title="Things", base_url="https://things.example")
 
 
 class Wire(BaseAdapter):
@@ -124,11 +117,17 @@ def test_an_attempt_that_is_overtaken_before_it_sends_sends_nothing(store: BaseS
     assert late.sent == []
 
 
-def test_an_attempt_that_noted_its_intent_and_did_not_begin_is_repeated_without_a_question(store: BaseStore) -> None:
-    call, wire = ready(), Wire()
+def intended(store: BaseStore, call: Call) -> Claim:
+    """The claim of an attempt that has noted its intent."""
     journal = Journal(store, "t")
     claim = journal.claim("r", call.fingerprint)
     journal.intend("r", call.fingerprint, {}, attempt=claim.number)
+    return claim
+
+
+def test_an_attempt_that_noted_its_intent_and_did_not_begin_is_repeated_without_a_question(store: BaseStore) -> None:
+    call, wire = ready(), Wire()
+    claim = intended(store, call)
     assert is_over(attempt(store, wire, call))
     assert wire.sent == ["POST"]
     with pytest.raises(LostClaimError):
@@ -137,9 +136,7 @@ def test_an_attempt_that_noted_its_intent_and_did_not_begin_is_repeated_without_
 
 def test_an_attempt_that_began_is_asked_about_and_cannot_go_on_after_the_question(store: BaseStore) -> None:
     call, wire = ready(), Wire()
-    journal = Journal(store, "t")
-    claim = journal.claim("r", call.fingerprint)
-    journal.intend("r", call.fingerprint, {}, attempt=claim.number)
+    claim = intended(store, call)
     claim.begin()
     asked = attempt(store, wire, call)
     assert not is_over(asked)
@@ -244,20 +241,14 @@ def test_clearing_a_journal_clears_its_claims_and_no_others(store: BaseStore) ->
         lost.begin()
 
 
-def test_a_journal_whose_claims_are_gone_still_leads_to_a_question(store: BaseStore) -> None:
+@pytest.mark.parametrize("claimed", [0, 3])
+def test_a_journal_whose_claims_are_gone_or_were_none_still_leads_to_a_question(store: BaseStore, claimed: int) -> None:
     call, journal = ready(), Journal(store, "t")
-    for _ in range(3):
-        claim = journal.claim("r", call.fingerprint)
-    journal.intend("r", call.fingerprint, {}, attempt=claim.number)
-    claim.begin()
-    claim.claims.clear(claim.thread)
-    for _ in range(2):
-        assert not is_over(attempt(store, Wire(), call))
-
-
-def test_an_intent_that_no_claim_counts_is_asked_about(store: BaseStore) -> None:
-    call = ready()
-    Journal(store, "t").intend("r", call.fingerprint, {})
+    held = [journal.claim("r", call.fingerprint) for _ in range(claimed)]
+    journal.intend("r", call.fingerprint, {}, **({"attempt": held[-1].number} if held else {}))
+    for claim in held[-1:]:
+        claim.begin()
+        claim.claims.clear(claim.thread)
     for _ in range(2):
         assert not is_over(attempt(store, Wire(), call))
 

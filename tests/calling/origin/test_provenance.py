@@ -5,28 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from paths import api_of, operation_of
 
 from restgpt.calling.origin.provenance import MOST_TRACED, described, foreign, owned, trace, with_operations
-from restgpt.specs import Operation, load_api
+from restgpt.specs import Operation
 from restgpt.tools.request.prepared_request import settle
 
-OPERATION = load_api(
-    {
-        "openapi": "3.1.0",
-        "info": {"title": "Bank", "version": "1"},
-        "servers": [{"url": "https://bank.example"}],
-        "paths": {
-            "/pay": {
-                "post": {
-                    "parameters": [
-                        {"name": "speed", "in": "query", "schema": {"enum": ["slow", "fast"], "default": "slow"}}
-                    ],
-                    "responses": {},
-                }
-            }
-        },
-    }
-).operation("POST /pay")
+SPEED = {"name": "speed", "in": "query", "schema": {"enum": ["slow", "fast"], "default": "slow"}}
+BANK = "https://bank.example"
+OPERATION = operation_of({"parameters": [SPEED]}, "post", "/pay", base_url=BANK)
 
 BODY = {
     "type": "object",
@@ -36,23 +23,12 @@ BODY = {
         "notes": {"type": "array", "items": {"type": "string"}},
     },
 }
-SHOP = load_api(
-    {
-        "openapi": "3.1.0",
-        "info": {"title": "Shop", "version": "1"},
-        "servers": [{"url": "https://shop.example"}],
-        "paths": {
-            "/orders": {
-                "post": {
-                    "parameters": [{"name": "x-to", "in": "header", "schema": {"type": "string"}}],
-                    "requestBody": {"content": {"application/json": {"schema": BODY}}},
-                    "responses": {},
-                }
-            },
-            "/memos": {"post": {"requestBody": {"content": {"application/xml": {}}}, "responses": {}}},
-        },
-    }
-)
+TO = {"name": "x-to", "in": "header", "schema": {"type": "string"}}
+POSTS = {
+    "/orders": {"parameters": [TO], "requestBody": {"content": {"application/json": {"schema": BODY}}}},
+    "/memos": {"requestBody": {"content": {"application/xml": {}}}},
+}
+SHOP = api_of({path: {"post": post} for path, post in POSTS.items()}, base_url="https://shop.example")
 ORDER, MEMO = SHOP.operation("POST /orders"), SHOP.operation("POST /memos")
 
 
@@ -66,12 +42,12 @@ def origins(arguments: dict[str, Any], said: str, *responses: tuple[str, Any]) -
         ("Ada", "Pay ada five"),
         (5, "send 5 to Ada"),
         ("DE12-34", "to DE12-34 please"),
-        ("Rain garden", "call it 'Rain garden'."),
-        ("a@b.example", "mail a@b.example"),
+        ("Rain garden", "a 'Rain garden'."),
     ],
 )
-def test_what_the_user_said_is_the_users(value: object, said: str) -> None:
+def test_what_the_user_said_is_the_users_even_if_an_answer_repeats_it(value: object, said: str) -> None:
     assert origins({"body": {"x": value}}, said) == {"/body/x": "user"}
+    assert origins({"body": {"x": value}}, said, ("h", {"x": value})) == {"/body/x": "user"}
 
 
 @pytest.mark.parametrize(
@@ -101,20 +77,13 @@ def test_number_and_text_are_the_same_and_a_text_has_no_fields() -> None:
 
 def test_an_equal_value_of_another_field_and_one_that_many_answers_hold_say_nothing() -> None:
     orders = ("h", {"items": [{"lines": [{"product_id": 4711}], "id": 12, "paid": True}]})
-    assert origins({"body": {"order": 4711, "id": 12, "paid": True}}, "", orders) == {
-        "/body/order": "model",
-        "/body/id": "model",
-        "/body/paid": "model",
-    }
+    found = origins({"body": {"order": 4711, "id": 12, "paid": True}}, "", orders)
+    assert found == dict.fromkeys(("/body/order", "/body/id", "/body/paid"), "model")
 
 
 def test_an_id_may_be_the_id_of_what_it_names() -> None:
     assert origins({"path": {"task_id": 102}}, "", ("h", {"id": 102})) == {"/path/task_id": "response"}
     assert origins({"path": {"task": 102}}, "", ("h", {"id": 102})) == {"/path/task": "model"}
-
-
-def test_the_user_goes_before_an_answer_that_repeats_it() -> None:
-    assert origins({"body": {"x": "Ada"}}, "Ada", ("h", {"name": "Ada"})) == {"/body/x": "user"}
 
 
 def test_answers_are_only_opened_when_a_value_is_not_known_otherwise() -> None:
@@ -212,29 +181,19 @@ def computed(value: Any, said: str = "pay", code: str | None = CODE, answers: An
 )
 def test_a_programs_value_is_the_models_only_where_its_code_holds_it(value: object, origin: str) -> None:
     assert computed(value)["origin"] == origin
-
-
-def test_a_user_who_said_what_a_program_computed_said_it() -> None:
     assert computed(42, said="pay 42")["origin"] == "user"
-
-
-def test_without_code_nothing_is_computed() -> None:
     assert computed(42, code=None) == {"pointer": "/body/x", "origin": "model"}
 
 
 def test_a_computed_text_names_the_longest_values_it_contains() -> None:
     item = computed("order for Ada Lovelace (XX99-11)")
-    places = [
-        {"handle": "h2", "at": "/people/0/name"},
-        {"handle": "h2", "at": "/people/0/iban"},
-        {"handle": "h1", "at": "/shop/prefix"},
-    ]
+    kept = [("h2", "/people/0/name"), ("h2", "/people/0/iban"), ("h1", "/shop/prefix")]
+    places = [{"handle": handle, "at": at} for handle, at in kept]
     assert item == {"pointer": "/body/x", "origin": "program", "places": places}
     [named] = with_operations([item], {"h2": "list_people", "h1": "get_shop"}, {})
-    assert described([named])[0] == (
-        "body.x: computed by the program from name in a response of list_people; iban in a response of list_people; "
-        "prefix in a response of get_shop"
-    )
+    people = "name in a response of list_people; iban in a response of list_people"
+    told = f"body.x: computed by the program from {people}; prefix in a response of get_shop"
+    assert described([named])[0] == told
 
 
 @pytest.mark.parametrize(
@@ -251,13 +210,10 @@ def test_a_short_value_is_an_answers_only_if_the_program_does_nothing_but_read_i
     assert computed(3, code=code, answers=[("h", {"nr": 3})])["origin"] == origin
 
 
-def test_a_computed_number_and_short_texts_name_no_places() -> None:
+def test_a_computed_number_and_short_texts_name_no_places_and_others_at_most_five() -> None:
     assert computed(47112)["places"] == []
     assert computed("Ab-Ab", answers=[("h", {"name": "Ab"})])["places"] == []
     assert described([computed(47112)])[0] == "body.x: computed by the program"
-
-
-def test_at_most_five_places_are_named() -> None:
     words = [{"name": f"word{letter}"} for letter in "abcdefgh"]
     assert len(computed(" ".join(word["name"] for word in words), answers=[("h", words)])["places"]) == 5
 
@@ -335,32 +291,10 @@ def test_only_the_star_of_a_pattern_is_special_and_headers_ignore_case(pointer: 
     assert not foreign({place: {name[:-1]: "Eve"}}, [], [pattern])
 
 
-KEYED = load_api(
-    {
-        "openapi": "3.1.0",
-        "info": {"title": "Bank", "version": "1"},
-        "servers": [{"url": "https://bank.example"}],
-        "paths": {
-            "/pay": {
-                "post": {
-                    "requestBody": {
-                        "content": {
-                            "application/json": {
-                                "schema": {
-                                    "properties": {
-                                        "shares": {"type": "object", "additionalProperties": {"type": "integer"}},
-                                        "plain": {"type": "object"},
-                                    }
-                                }
-                            }
-                        }
-                    },
-                    "responses": {},
-                }
-            }
-        },
-    }
-).operation("POST /pay")
+SHARES = {"type": "object", "additionalProperties": {"type": "integer"}}
+SHARED = {"properties": {"shares": SHARES, "plain": {"type": "object"}}}
+CONTENT = {"content": {"application/json": {"schema": SHARED}}}
+KEYED = operation_of({"requestBody": CONTENT}, "post", "/pay", base_url=BANK)
 
 
 @pytest.mark.parametrize(

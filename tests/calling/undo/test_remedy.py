@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from paths import api_of
 
 from restgpt.calling.target import UNREAD, TargetState
 from restgpt.calling.undo import Irreversible, Made, Remedy, outlook, remedy
@@ -21,29 +22,23 @@ paths:
   /orders/{order_id}:
     parameters: [{name: order_id, in: path, required: true, schema: {type: string}}]
     get: {responses: {"200": {description: ok}}}
-    put:
-      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
-      responses: {"200": {description: ok}}
-    patch:
-      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Order"}}}}
-      responses: {"200": {description: ok}}
-    delete: {operationId: cancel, responses: {"204": {description: gone}}}
+    put: *made
+    patch: *made
+    delete: &gone {responses: {"204": {description: gone}}}
   /shops/{shop}/notes:
     parameters: [{name: shop, in: path, required: true, schema: {type: string}}]
     post: *made
   /notes/{note_id}:
     parameters: [{name: note_id, in: path, required: true, schema: {type: integer}}]
-    delete: {responses: {"204": {description: gone}}}
+    delete: *gone
   /likes:
     put: &likes
       parameters: [{name: ids, in: query, required: true, schema: {type: array, items: {type: string}}}]
       responses: {"200": {description: ok}}
     delete: *likes
   /config:
-    put:
-      requestBody: {content: {application/json: {schema: {type: object}}}}
-      responses: {"200": {description: ok}}
-    delete: {responses: {"204": {description: gone}}}
+    put: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: {"200": {description: ok}}}
+    delete: *gone
   /settings:
     put: &settings
       parameters: [{name: user, in: query, schema: {type: string}}]
@@ -53,9 +48,7 @@ paths:
     delete:
       parameters: [{name: user, in: query, required: true, schema: {type: string}}]
       responses: {"204": {description: gone}}
-  /themes:
-    put: *settings
-    delete: {responses: {"204": {description: gone}}}
+  /themes: {put: *settings, delete: *gone}
   /mails: {post: {responses: {"202": {description: sent}}}}
   /guarded: {post: *made}
   /guarded/{id}:
@@ -78,6 +71,9 @@ PATH = {"path": {"order_id": "o1"}}
 @pytest.fixture(scope="module")
 def api() -> Api:
     return load_api(DOCUMENT)
+
+
+ABSENT: TargetState = {"known": "absent", "value": None}
 
 
 def present(value: Any) -> TargetState:
@@ -107,77 +103,61 @@ def way_back(
 )
 def test_what_a_post_made_is_deleted_by_the_id_in_its_answer(api: Api, made: Made) -> None:
     assert way_back(api, "POST /orders", {}, made=made) == ("DELETE /orders/{order_id}", {"path": {"order_id": "o7"}})
-
-
-@pytest.mark.parametrize(
-    "location",
-    ["http://[bad/orders/o7", "http://[::1\0/orders/o7", "http://key℀.example/orders/o7", f"/{MARK}/orders/o7"],
-)
-def test_a_location_that_is_no_url_or_lost_a_secret_names_no_id(api: Api, location: str) -> None:
-    found = way_back(api, "POST /orders", {"body": {"item": "tea"}}, made=Made({}, location))
-    assert found == "the response has no id of what it made"
-
-
-@pytest.mark.parametrize("made", [Made(), Made({"customer": {"id": "c1"}}), Made([{"id": "o7"}]), Made({"id": True})])
-def test_an_id_is_never_guessed(api: Api, made: Made) -> None:
-    assert way_back(api, "POST /orders", {}, made=made) == "the response has no id of what it made"
-
-
-def test_a_thing_may_be_made_below_its_parent_and_deleted_at_the_top(api: Api) -> None:
+    # It may be made below its parent and deleted at the top.
     found = way_back(api, "POST /shops/{shop}/notes", {"path": {"shop": "s"}}, made=Made({"id": 5}))
     assert found == ("DELETE /notes/{note_id}", {"path": {"note_id": 5}})
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        *(Made(), Made({"customer": {"id": "c1"}}), Made([{"id": "o7"}]), Made({"id": True})),
+        *(Made({}, f"http://{host}/orders/o7") for host in ("[bad", "[::1\0", "key℀.example")),
+        Made({}, f"/{MARK}/orders/o7"),
+    ],
+)
+def test_an_id_is_never_guessed(api: Api, made: Made) -> None:
+    found = way_back(api, "POST /orders", {"body": {"item": "tea"}}, made=made)
+    assert found == "the response has no id of what it made"
+
+
 @pytest.mark.parametrize("key", ["POST /mails", "POST /guarded"])
 def test_a_post_without_a_deletion_that_its_path_completes_cannot_be_undone(api: Api, key: str) -> None:
-    assert (
-        way_back(api, key, {}, made=Made({"id": "x"}))
-        == "the spec has no operation that certainly deletes what it makes"
-    )
-
-
-def test_a_put_goes_back_to_all_earlier_values_that_it_can_write(api: Api) -> None:
-    found = way_back(api, "PUT /orders/{order_id}", {**PATH, "body": {"item": "rum"}}, present(ORDER))
-    assert found == ("PUT /orders/{order_id}", {**PATH, "body": {"item": "tea", "amount": 3, "note": None}})
-
-
-def test_a_patch_goes_back_to_the_earlier_values_of_what_it_changes(api: Api) -> None:
-    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, present(ORDER))
-    assert found == ("PATCH /orders/{order_id}", {**PATH, "body": {"amount": 3}})
+    found = way_back(api, key, {}, made=Made({"id": "x"}))
+    assert found == "the spec has no operation that certainly deletes what it makes"
 
 
 @pytest.mark.parametrize(
-    ("earlier", "reason"),
+    ("key", "body", "earlier", "back", "restored"),
     [
-        (UNREAD, "how it was before could not be read"),
-        (present({"id": "o1"}), "the earlier value of amount cannot be read"),
-        (present([1]), "what is sent and what can be read there have different forms"),
-        (present({"amount": "[redacted]"}), "the earlier state holds a secret, which is not kept"),
-        (present({"amount": "many"}), "would refuse what is known"),
+        ("PUT", {"item": "rum"}, present(ORDER), "PUT", {"item": "tea", "amount": 3, "note": None}),
+        ("PATCH", {"amount": 9}, present(ORDER), "PATCH", {"amount": 3}),
+        ("PATCH", {"amount": 9}, present({"amount": 10**21}), "PATCH", {"amount": 10**21}),
+        ("PUT", {"item": "rum"}, ABSENT, "DELETE", None),
+    ],
+    ids=["all that a PUT can write", "what a PATCH changes", "past every store", "what was not there"],
+)
+def test_a_change_goes_back_to_the_earlier_values(
+    api: Api, key: str, body: Any, earlier: TargetState, back: str, restored: Any
+) -> None:
+    found = way_back(api, f"{key} /orders/{{order_id}}", {**PATH, "body": body}, earlier)
+    assert found == (f"{back} /orders/{{order_id}}", PATH if restored is None else {**PATH, "body": restored})
+
+
+@pytest.mark.parametrize(
+    ("field", "earlier", "reason"),
+    [
+        ("amount", UNREAD, "how it was before could not be read"),
+        ("amount", present({"id": "o1"}), "the earlier value of amount cannot be read"),
+        ("amount", present([1]), "what is sent and what can be read there have different forms"),
+        ("amount", present({"amount": "[redacted]"}), "the earlier state holds a secret, which is not kept"),
+        ("amount", present({"amount": "many"}), "would refuse what is known"),
+        ("item", present({"item": "a\x01"}), "the earlier state holds values that cannot be kept"),
     ],
 )
-def test_what_was_not_read_is_not_restored(api: Api, earlier: TargetState, reason: str) -> None:
-    assert reason in way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, earlier)
-
-
-def test_an_integer_past_every_store_comes_back_as_it_was(api: Api) -> None:
-    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"amount": 9}}, present({"amount": 10**21}))
-    assert found == ("PATCH /orders/{order_id}", {**PATH, "body": {"amount": 10**21}})
-
-
-def test_what_cannot_be_kept_as_it_was_is_not_restored(api: Api) -> None:
-    found = way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": {"item": "x"}}, present({"item": "a\x01"}))
-    assert found == "the earlier state holds values that cannot be kept"
-
-
-def test_a_put_that_made_something_is_undone_by_its_deletion(api: Api) -> None:
-    found = way_back(
-        api, "PUT /orders/{order_id}", {**PATH, "body": {"item": "rum"}}, {"known": "absent", "value": None}
-    )
-    assert found == ("DELETE /orders/{order_id}", PATH)
-
-
-ABSENT: TargetState = {"known": "absent", "value": None}
+def test_what_was_not_read_is_not_restored(api: Api, field: str, earlier: TargetState, reason: str) -> None:
+    body = {field: 9 if field == "amount" else "x"}
+    assert reason in way_back(api, "PATCH /orders/{order_id}", {**PATH, "body": body}, earlier)
 
 
 def test_the_way_back_goes_to_the_same_target(api: Api) -> None:
@@ -199,15 +179,10 @@ def test_a_deletion_that_cannot_be_told_whose_it_is_is_no_way_back(api: Api) -> 
 def test_a_large_document_is_looked_through_once() -> None:
     """With 6,500 makers and as many deletions of one collection, comparing each with each takes minutes."""
     thing = {"in": "path", "required": True, "schema": {"type": "string"}}
+    deletion = {"parameters": [{"name": "a", **thing}, {"name": "id", **thing}], "delete": {"responses": {}}}
     paths: dict[str, Any] = {f"/n{number}/{{a}}/things": {"post": {"responses": {}}} for number in range(6500)}
-    for number in range(6500):
-        paths[f"/n{number}/{{a}}/things/{{id}}"] = {
-            "parameters": [{"name": "a", **thing}, {"name": "id", **thing}],
-            "delete": {"responses": {}},
-        }
-    head = {"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://x.example"}]}
-    large = load_api({**head, "paths": paths})
-    operation = large.operation("DELETE /n6/{a}/things/{id}")
+    paths |= {f"/n{number}/{{a}}/things/{{id}}": deletion for number in range(6500)}
+    operation = api_of(paths, servers=[{"url": "https://x.example"}]).operation("DELETE /n6/{a}/things/{id}")
     for _ in range(20):
         assert outlook(operation, {"path": {"a": "1", "id": "2"}}, present({"x": 1}))
 

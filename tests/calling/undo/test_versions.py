@@ -46,14 +46,8 @@ class Notes:
 def serving(notes: Notes, **parameters: Any) -> Iterator[Any]:
     class Served(Handler):
         def do_GET(self) -> None:
-            size = int(self.headers.get("Content-Length") or 0)
-            status, headers, value = notes.answer(self, json.loads(self.rfile.read(size)) if size else None)
-            raw = json.dumps(value).encode()
-            self.send_response(status)
-            for item in {**headers, "Content-Type": "application/json", "Content-Length": str(len(raw))}.items():
-                self.send_header(*item)
-            self.end_headers()
-            self.wfile.write(raw)
+            status, headers, value = notes.answer(self, json.loads(self.body() or b"null"))
+            self.answer(value, status, **headers)
 
         do_PUT = do_POST = do_DELETE = do_GET
 
@@ -119,9 +113,12 @@ def test_a_version_in_the_body_is_that_of_the_read(place: str) -> None:
     assert place == "top" or notes.note["meta"] == {"rev": "r3", "by": "ada"}
 
 
-@pytest.mark.parametrize(
+LOCKS = pytest.mark.parametrize(
     "lock", [IF_MATCH, {**IF_MATCH, "required": True}, VERSION], ids=["wanted", "required", "query"]
 )
+
+
+@LOCKS
 def test_the_deletion_of_what_a_post_made_names_its_version(lock: Any) -> None:
     notes = Notes(lambda handler, _: by_header(notes)(handler, _) or f"version={notes.note['version']}" in handler.path)
     with serving(notes, delete=[lock]) as client:
@@ -133,9 +130,7 @@ def test_the_deletion_of_what_a_post_made_names_its_version(lock: Any) -> None:
     assert notes.is_gone
 
 
-@pytest.mark.parametrize(
-    "lock", [IF_MATCH, {**IF_MATCH, "required": True}, VERSION], ids=["wanted", "required", "query"]
-)
+@LOCKS
 def test_without_a_read_of_the_version_no_undo_is_promised(lock: Any) -> None:
     with serving(Notes(lambda *_: True), delete=[lock], reader=False) as client:
         undo = client.call("make", {"body": {"name": "new"}}).actions[0]["undo"]

@@ -22,19 +22,31 @@ def listed(*paths: str, most: int = 300) -> str:
     return areas(api((path, []) for path in paths).operations, most=most)
 
 
-def test_tags_are_listed_with_their_numbers_most_frequent_first() -> None:
-    found = api([("/a", ["Small"]), ("/b", ["Large"]), ("/c", ["Large"]), ("/d", ["Large", "Small"])])
-    assert areas(found.operations, most=300) == "Large 3, Small 2"
+@pytest.mark.parametrize(
+    ("operations", "shown"),
+    [
+        ([("/a", ["S"]), ("/b", ["L"]), ("/c", ["L"]), ("/d", ["L", "S"])], "L 3, S 2"),
+        ([(path, ["Accounting"]) for path in ("/invoices", "/invoices/{id}", "/quotes")], "invoices 2, quotes"),
+        ([("/a", ["Alpha"]), ("/b", ["Beta"]), ("/c", ["Beta"]), ("/other/x", [])], "Beta 2, Alpha, other"),
+        ([("/a", ["one\n\n# two"]), ("/b", ["x" * 10_000])], f"one # two, {'x' * 39}…"),
+    ],
+    ids=["most frequent first", "one tag for everything", "beside paths without a tag", "no lines, and no long ones"],
+)
+def test_tags_are_listed_with_their_numbers(operations: list[tuple[str, list[str]]], shown: str) -> None:
+    assert areas(api(operations).operations, most=300) == shown
 
 
-def test_a_single_tag_for_everything_gives_way_to_the_paths() -> None:
-    found = api([("/invoices", ["Accounting"]), ("/invoices/{id}", ["Accounting"]), ("/quotes", ["Accounting"])])
-    assert areas(found.operations, most=300) == "invoices 2, quotes"
-
-
-def test_operations_without_a_tag_are_listed_by_their_paths_beside_the_tags() -> None:
-    found = api([("/a", ["Alpha"]), ("/b", ["Beta"]), ("/c", ["Beta"]), ("/other/x", [])])
-    assert areas(found.operations, most=300) == "Beta 2, Alpha, other"
+@pytest.mark.parametrize(
+    ("paths", "shown"),
+    [
+        ("/api/pets /api/pets/{id} /api/pets/{id}/photo", "pets 3"),
+        ("/me/player /me/albums /me/tracks /search", "me 3, search"),
+        ("/chat.post /chat.delete /users({id}) /user_groups", "chat 2, users, user groups"),
+    ],
+    ids=["the only word of all", "a frequent word is no prefix", "other styles"],
+)
+def test_paths_are_listed_by_their_words(paths: str, shown: str) -> None:
+    assert listed(*paths.split()) == shown
 
 
 @pytest.mark.parametrize(
@@ -49,21 +61,9 @@ def test_a_prefix_of_nearly_all_paths_is_dropped_and_the_others_keep_theirs() ->
     assert listed(*paths, "/health") == "orders 10, users 10, health"
 
 
-def test_the_only_word_of_all_paths_is_kept() -> None:
-    assert listed("/api/pets", "/api/pets/{id}", "/api/pets/{id}/photo") == "pets 3"
-
-
-def test_a_frequent_word_is_no_prefix() -> None:
-    assert listed("/me/player", "/me/albums", "/me/tracks", "/search") == "me 3, search"
-
-
 @pytest.mark.parametrize("path", ["/x", "/v1", "/v1/things", "/things/{id}", "/{id}", "/", "/v1/{id}/things"])
 def test_one_operation_has_at_most_one_area(path: str) -> None:
     assert listed(path) in {"x", "v1", "things", ""}
-
-
-def test_paths_in_other_styles_are_read_as_words() -> None:
-    assert listed("/chat.post", "/chat.delete", "/users({id})", "/user_groups") == "chat 2, users, user groups"
 
 
 def test_many_tags_of_a_hierarchy_are_listed_by_their_first_part() -> None:
@@ -78,11 +78,6 @@ def test_the_list_keeps_to_its_budget_and_says_what_it_leaves_out() -> None:
     assert len(shown) <= 115
     shown_count = shown.count("area")
     assert shown.endswith(f" and {60 - shown_count} more")
-
-
-def test_a_tag_cannot_add_lines_or_grow_without_bound() -> None:
-    found = api([("/a", ["one\n\n# two"]), ("/b", ["x" * 10_000])])
-    assert areas(found.operations, most=300) == f"one # two, {'x' * 39}…"
 
 
 @pytest.mark.slow

@@ -27,11 +27,7 @@ Raises:
 def test_the_blocks_of_google_are_taken_apart() -> None:
     assert docstring(GOOGLE) == Docstring(
         "Extend a loan.\n\nThe loan must not be overdue.\n\n- Returns 400 if the tool execution fails",
-        {
-            "loan_id": "The loan, such as `L7`. It begins with an L.",
-            "days": "How long.",
-            "more": "Whatever else.",
-        },
+        {"loan_id": "The loan, such as `L7`. It begins with an L.", "days": "How long.", "more": "Whatever else."},
         "The loan with its new end.",
     )
 

@@ -51,28 +51,19 @@ def test_an_example_is_the_smallest_valid_value(schema: dict[str, Any], value: A
     assert body_of(schema) == value
 
 
+NODE, CAT, DOG = ({"$ref": f"#/components/schemas/{name}"} for name in ("Node", "Cat", "Dog"))
+
+
 def test_a_schema_that_needs_itself_stops_at_null_or_empty() -> None:
-    node = {
-        "type": "object",
-        "required": ["next", "children"],
-        "properties": {
-            "next": {"allOf": [{"$ref": "#/components/schemas/Node"}], "nullable": True},
-            "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
-        },
-    }
-    assert json.dumps(body_of({"$ref": "#/components/schemas/Node"}, Node=node)).count("next") < 8
+    fields = {"next": {"allOf": [NODE], "nullable": True}, "children": {"type": "array", "items": NODE}}
+    node = {"type": "object", "required": ["next", "children"], "properties": fields}
+    assert json.dumps(body_of(NODE, Node=node)).count("next") < 8
 
 
-def test_the_discriminator_names_the_chosen_branch() -> None:
+def test_the_discriminator_names_the_chosen_branch_and_read_only_properties_are_left_out() -> None:
     cat = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
-    schema = {
-        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
-        "discriminator": {"propertyName": "kind", "mapping": {"feline": "#/components/schemas/Cat"}},
-    }
-    assert body_of(schema, Cat=cat, Dog={}) == {"kind": "feline"}
-
-
-def test_read_only_properties_are_left_out() -> None:
+    kinds = {"propertyName": "kind", "mapping": {"feline": "#/components/schemas/Cat"}}
+    assert body_of({"oneOf": [CAT, DOG], "discriminator": kinds}, Cat=cat, Dog={}) == {"kind": "feline"}
     schema = {"required": ["id", "name"], "properties": {"id": {"readOnly": True}, "name": {"type": "string"}}}
     assert body_of(schema) == {"name": "string"}
 
@@ -88,31 +79,27 @@ def test_required_parameters_are_grouped_by_place() -> None:
     assert example == {"path": {"id": 42}, "query": {"q": ["string"]}, "header": {"X-A": "on"}}
 
 
-@settings(max_examples=60)
-@given(
-    st.recursive(
-        st.sampled_from(
-            [
-                {"type": "string", "minLength": 3},
-                {"type": "integer", "minimum": 3, "maximum": 4},
-                {"type": "boolean", "nullable": True},
-                {"enum": [1, "a", None]},
-                {"type": "number", "exclusiveMinimum": True, "minimum": 1},
-            ]
-        ),
-        lambda inner: st.one_of(
-            st.builds(
-                lambda item, least: {"type": "array", "items": item, "minItems": least}, inner, st.integers(0, 3)
-            ),
-            st.builds(
-                lambda items: {"type": "object", "properties": items, "required": sorted(items)},
-                st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-            ),
-            st.builds(lambda items: {"anyOf": items}, st.lists(inner, min_size=1, max_size=3)),
-        ),
-        max_leaves=8,
+LEAVES = [
+    {"type": "string", "minLength": 3},
+    {"type": "integer", "minimum": 3, "maximum": 4},
+    {"type": "boolean", "nullable": True},
+    {"enum": [1, "a", None]},
+    {"type": "number", "exclusiveMinimum": True, "minimum": 1},
+]
+
+
+def around(inner: Any) -> Any:
+    """Schemas that hold such ones."""
+    fields = st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    return st.one_of(
+        st.builds(lambda item, least: {"type": "array", "items": item, "minItems": least}, inner, st.integers(0, 3)),
+        st.builds(lambda items: {"type": "object", "properties": items, "required": sorted(items)}, fields),
+        st.builds(lambda items: {"anyOf": items}, st.lists(inner, min_size=1, max_size=3)),
     )
-)
+
+
+@settings(max_examples=60)
+@given(st.recursive(st.sampled_from(LEAVES), around, max_leaves=8))
 def test_an_example_is_valid_by_its_own_schema(schema: dict[str, Any]) -> None:
     body_of(schema)
 

@@ -81,20 +81,11 @@ def test_without_a_focus_the_nearest_fields_come_first_and_what_is_left_out_is_m
     assert len(text) <= 3600
 
 
-@pytest.mark.parametrize(
-    ("name", "score"),
-    [
-        ("state", NAMED),
-        ("state_data", NAMED),
-        ("startTime", NAMED + 0.5),
-        ("expected_start_time", PARTLY),
-        ("total_count", NAMED + 0.5),
-        ("count", NAMED),
-        ("results", 0.0),
-        ("the", 0.0),
-        ("colour", 0.0),
-    ],
-)
+SCORES = {"state": NAMED, "state_data": NAMED, "startTime": NAMED + 0.5, "expected_start_time": PARTLY}
+SCORES |= {"total_count": NAMED + 0.5, "count": NAMED, "results": 0.0, "the": 0.0, "colour": 0.0}
+
+
+@pytest.mark.parametrize(("name", "score"), SCORES.items())
 def test_names_score_by_the_words_of_the_plan(name: str, score: float) -> None:
     assert Focus("The states of runs by start time, and their total count").score_of_name(name) == score
 

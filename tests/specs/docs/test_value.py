@@ -39,9 +39,7 @@ def function(paths: str, focus: str = "", budget: int = 150, **schemas: Any) -> 
     return signature(operation, operation.name, budget=budget, focus=focus)
 
 
-def test_a_record_inside_of_a_body_has_its_id_and_name_first_or_what_the_instruction_names_or_all_in_much_room() -> (
-    None
-):
+def test_a_record_inside_of_a_body_has_its_id_and_name_first_or_what_the_instruction_names() -> None:
     text = function(LOANS, Loan=LOAN, Reader=READER)
     assert "loans: [{reader: {readerId: str, name: str, habit_0: str" in text
     assert "…}, days: int, shelf: 'north'|'south'}]" in text

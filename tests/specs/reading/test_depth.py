@@ -11,6 +11,7 @@ from restgpt.specs import Api, SpecError, load_api
 from restgpt.specs.docs.documentation import documentation, response_documentation
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.specs.reading.document import Document
+from restgpt.specs.reading.json_text import MAX_DEPTH, is_too_deep
 
 KINDS = ("items", "properties", "additionalProperties", "allOf", "oneOf", "anyOf", "not")
 
@@ -32,15 +33,10 @@ def nested(kind: str, levels: int) -> dict[str, Any]:
 
 
 def document_of(schema: dict[str, Any], **schemas: Any) -> dict[str, Any]:
-    content = {"application/json": {"schema": schema}}
-    operation = {
-        "operationId": "deep",
-        "summary": "Deep things.",
-        "requestBody": {"required": True, "content": content},
-        "responses": {"200": {"description": "ok", "content": content}},
-    }
-    other = {"operationId": "other", "summary": "Other things.", "responses": {"200": {"description": "ok"}}}
-    paths = {"/deep": {"post": operation}, "/other": {"get": other}}
+    content, ok = {"content": {"application/json": {"schema": schema}}}, {"description": "ok"}
+    deep = {"operationId": "deep", "summary": "Deep things.", "requestBody": {"required": True, **content}}
+    other = {"operationId": "other", "summary": "Other things.", "responses": {"200": ok}}
+    paths = {"/deep": {"post": {**deep, "responses": {"200": {**ok, **content}}}}, "/other": {"get": other}}
     return openapi(paths, schemas=schemas, servers=[{"url": "https://api.example.com"}])
 
 
@@ -84,11 +80,8 @@ def test_what_ordinary_documents_nest_is_read_whole() -> None:
 
 @pytest.mark.parametrize("levels", [970, 975, 980, 983, 985, 990, 1000, 3000])
 def test_nesting_at_the_limit_of_the_reader_is_a_problem_or_no_document(levels: int) -> None:
-    schema = "{}"
-    for _ in range(levels):
-        schema = f'{{"items":{schema}}}'
-    text = json.dumps(document_of({"x": "here"})).replace('{"x": "here"}', schema)
-    assert faults_of(text)
+    schema = '{"items":' * levels + "{}" + "}" * levels
+    assert faults_of(json.dumps(document_of({"x": "here"})).replace('{"x": "here"}', schema))
 
 
 @pytest.mark.slow
@@ -117,3 +110,14 @@ def test_a_list_of_itself_is_written_to_some_depth() -> None:
     tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
     docs = documentation(load_api(document_of({"$ref": "#/components/schemas/Tree"}, Tree=tree)).operation("deep"))
     assert "body*  application/json  [[[[[[[any]]]]]]]\n" in docs
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"a":', "}"), ('[1,"]]}}",', "]"), ('{"[[\\"[":', "}"), ('["\\\\",', "]"), ('[{}, "{", [], ', "]")],
+)
+def test_only_what_nests_deeper_than_the_limit_is_too_deep(opening: str, closing: str) -> None:
+    for depth, expected in ((MAX_DEPTH - 1, False), (MAX_DEPTH, True), (MAX_DEPTH * 50, True)):
+        text = f"{opening * depth}[]{closing * depth}"
+        assert is_too_deep(text.encode()) is expected, depth
+        assert depth > MAX_DEPTH or json.loads(text)

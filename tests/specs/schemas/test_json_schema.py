@@ -147,11 +147,5 @@ def test_keywords_of_json_schema_2020_12_are_kept() -> None:
         "then": {"required": ["b"]},
         "exclusiveMinimum": 3,
     }
-    for value, expected in (
-        ({"x1": 1}, True),
-        (None, True),
-        ({"x1": 2}, False),
-        ({"long": 1}, False),
-        ({"a": 1}, False),
-    ):
-        assert accepts(schema, value, version="3.1.0") is expected, value
+    told = [accepts(schema, value, version="3.1.0") for value in ({"x1": 1}, None, {"x1": 2}, {"long": 1}, {"a": 1})]
+    assert told == [True, True, False, False, False]

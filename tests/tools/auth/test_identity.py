@@ -88,16 +88,10 @@ def test_a_title_takes_over_no_rule_that_allows() -> None:
 def test_a_document_with_the_name_or_the_source_of_an_entry_gets_its_strict_rules(title: str, tmp_path: Path) -> None:
     path = tmp_path / "github.json"
     path.write_text(json.dumps(document(title)))
-    entry = ApiEntry(
-        "github",
-        str(path) if title == "Other" else "g.json",
-        policy=(
-            PolicyRule("deny", methods=("DELETE",)),
-            PolicyRule("allow", ids=("write",), from_user=("body.to",)),
-            PolicyRule("ask", ids=("read",)),
-        ),
-        effects=(EffectRule("change", ids=("open",)),),
-    )
+    to_the_users = PolicyRule("allow", ids=("write",), from_user=("body.to",))
+    policy = (PolicyRule("deny", methods=("DELETE",)), to_the_users, PolicyRule("ask", ids=("read",)))
+    source, effects = str(path) if title == "Other" else "g.json", (EffectRule("change", ids=("open",)),)
+    entry = ApiEntry("github", source, policy=policy, effects=effects)
     found, rules = load_api(path), Rules(Settings(apis={"github": entry}), "allow")
     assert rules.verdict(found.operation("wipe")) == "deny"
     assert rules.verdict(found.operation("read")) == "ask"

@@ -135,11 +135,12 @@ def test_client_credentials_are_exchanged_once_and_kept(rig: Rig) -> None:
     assert asked.header("Authorization") == "Basic " + base64.b64encode(b"me:hush-hush").decode()
 
 
-def test_a_token_that_ended_is_renewed_before_use(rig: Rig) -> None:
-    rig.authority.script([token("old-token", expires_in=30), token("new-token", expires_in=3600)])
+def test_a_token_that_ended_is_renewed_before_use_and_stays_a_secret(rig: Rig) -> None:
+    rig.authority.script([token("old-token", expires_in=30), token("new-token", expires_in=10)])
+    rig.service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
     found = rig.api()
     rig.send(found)
-    rig.send(found)
+    assert rig.send(found) == (200, '{"echo":"[redacted] [redacted]"}')
     assert rig.shown() == ["Bearer old-token", "Bearer new-token"]
 
 
@@ -168,32 +169,40 @@ def test_a_server_that_wants_the_client_in_the_body_gets_it(rig: Rig) -> None:
     assert parse_qs(rig.authority.arrived[1].body.decode())["client_secret"] == ["hush-hush"]
 
 
-def test_a_refusal_says_why_without_the_servers_words(rig: Rig) -> None:
-    rig.authority.script([Canned(b'{"error":"invalid_scope","error_description":"hush-hush is wrong"}', 400)])
-    with pytest.raises(LoginError, match="invalid_scope") as caught:
-        rig.send(api(rig.authority.url))
-    assert "hush" not in str(caught.value)
+HORSE = "correct_horse_battery"
 
 
-@pytest.mark.parametrize("error", ["correct_horse_battery", ["correct_horse_battery"], {"m": "correct_horse_battery"}])
-def test_a_refusal_in_words_of_the_servers_own_is_not_repeated(error: Any, rig: Rig) -> None:
-    auth = {"oauth.client_id": "me", "oauth.client_secret": "correct_horse_battery"}
-    rig.authority.script([Canned(json.dumps({"error": error}).encode(), 400)])
-    with pytest.raises(LoginError, match="unknown error") as caught:
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        *(({"error": error}, "unknown error") for error in (HORSE, [HORSE], {"m": HORSE})),
+        ({"error": "invalid_scope", "error_description": f"{HORSE} is wrong"}, "invalid_scope"),
+    ],
+)
+def test_a_refusal_says_why_without_the_servers_words(error: Any, told: str, rig: Rig) -> None:
+    auth = {"oauth.client_id": "me", "oauth.client_secret": HORSE}
+    rig.authority.script([Canned(json.dumps(error).encode(), 400)])
+    with pytest.raises(LoginError, match=told) as caught:
         rig.send(api(rig.authority.url, auth=auth))
     assert "horse" not in str(caught.value)
 
 
+LONG = b'{"a":"' + b"x" * 20_000_000 + b'"}'
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "fault", "told"),
     [
-        Canned(gzip.compress(b'{"a":"' + b"x" * 20_000_000 + b'"}'), headers={"Content-Encoding": "gzip"}),
-        Canned(b'{"a":"' + b"x" * 2_000_000 + b'"}'),
+        (Canned(gzip.compress(LONG), headers={"Content-Encoding": "gzip"}), BoundFault, "sent more than"),
+        (Canned(LONG[:2_000_000]), BoundFault, "sent more than"),
+        (Canned(b'{"access_token":"a-token"}', 503), BrokenFault, "with 503; try again"),
     ],
 )
-def test_an_authority_cannot_fill_the_memory(answer: Canned, rig: Rig) -> None:
+def test_an_authority_that_fails_is_a_fault_and_cannot_fill_the_memory(
+    answer: Canned, fault: type[Exception], told: str, rig: Rig
+) -> None:
     rig.authority.script([answer])
-    with pytest.raises(BoundFault, match="sent more than"):
+    with pytest.raises(fault, match=told):
         rig.send(api(rig.authority.url))
 
 
@@ -235,12 +244,6 @@ def test_an_answer_without_a_token_that_can_be_used_is_a_login_error(answer: Can
     assert not any(word in repr(caught.value) for word in ("hush", "a-token", "a-\ud800"))
     assert rig.service.arrived == []
     assert not list((tmp_path / "home").glob("*"))
-
-
-def test_an_authority_that_fails_is_a_fault_that_passes(rig: Rig) -> None:
-    rig.authority.script([Canned(b'{"access_token":"a-token"}', 503)])
-    with pytest.raises(BrokenFault, match="with 503; try again"):
-        rig.send(api(rig.authority.url))
 
 
 @pytest.mark.parametrize("seconds", [60, "60", 60.5, 10**12])
@@ -301,14 +304,6 @@ def test_a_browser_is_only_sent_to_an_encrypted_address(address: str, tmp_path: 
     with pytest.raises((AddressFault, LoginError)):
         log_in(OAuthTokens(settings(tmp_path)), found, login_scheme(found), open_browser=opened.append, seconds=0.1)
     assert opened == []
-
-
-def test_a_token_that_has_just_ended_is_still_a_secret(rig: Rig) -> None:
-    rig.authority.script([token("old-token", expires_in=10), token("new-token", expires_in=10)])
-    rig.service.script([Canned(), Canned(b'{"echo":"old-token new-token"}')])
-    found = rig.api()
-    rig.send(found)
-    assert rig.send(found) == (200, '{"echo":"[redacted] [redacted]"}')
 
 
 class Rotating(Handler):
@@ -431,15 +426,12 @@ def test_old_tokens_are_forgotten_and_take_no_memory(rig: Rig) -> None:
     assert reply.body.split() == [name.encode() for name in names[:-12]] + [b"[redacted]"] * 12
 
 
-def test_an_authority_that_is_down_is_a_fault(tmp_path: Path) -> None:
+def test_tokens_are_not_asked_for_without_encryption_or_where_nothing_answers(tmp_path: Path) -> None:
+    with pytest.raises(LoginError, match="without encryption"):
+        send(api("http://auth.example.com"), settings(tmp_path))
     with held_port() as port, pytest.raises(ConnectFault) as caught:
         send(api(f"http://127.0.0.1:{port}"), settings(tmp_path))
     assert caught.value.__context__ is None
-
-
-def test_tokens_are_not_asked_for_without_encryption(tmp_path: Path) -> None:
-    with pytest.raises(LoginError, match="without encryption"):
-        send(api("http://auth.example.com"), settings(tmp_path))
 
 
 def test_openid_connect_finds_its_addresses(tmp_path: Path, rig: Rig) -> None:
@@ -451,16 +443,12 @@ def test_openid_connect_finds_its_addresses(tmp_path: Path, rig: Rig) -> None:
     assert [item.target for item in rig.authority.arrived] == ["/.well-known/openid-configuration", "/token"]
 
 
-def test_tokens_are_readable_by_their_owner_only(rig: Rig) -> None:
+def test_tokens_are_readable_by_their_owner_only_and_a_broken_file_says_what_to_do(rig: Rig) -> None:
     rig.authority.script([token("a-token")])
     rig.send()
     path = rig.known.home / "tokens.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [item.name for item in rig.known.home.iterdir()] == ["tokens.json"]
-
-
-def test_a_broken_token_file_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.json"
     path.write_text("[1")
     with pytest.raises(SettingsError, match="delete it"):
         TokenFile(path).get(api("http://127.0.0.1:1"), "b")
@@ -552,13 +540,10 @@ def test_the_query_of_an_authorization_url_changes_nothing_that_is_ours(rig: Rig
     assert "request_uri" not in query
 
 
-def test_a_login_without_a_client_says_what_to_set(rig: Rig) -> None:
+def test_a_login_without_a_client_or_a_scheme_says_what_to_set(rig: Rig) -> None:
     found = api(rig.authority.url, auth={}, entry="music")
     with pytest.raises(LoginError, match="RESTGPT_AUTH_MUSIC_OAUTH_CLIENT_ID"):
         log_in(OAuthTokens(rig.known), found, login_scheme(found), open_browser=lambda url: None)
-
-
-def test_an_api_without_a_login_says_which_schemes_it_has() -> None:
     found = api("http://127.0.0.1:1", scheme={"type": "http", "scheme": "basic"})
     with pytest.raises(LoginError, match="its security schemes: oauth"):
         login_scheme(found)
@@ -639,12 +624,10 @@ def test_a_login_at_the_servers_of_the_api_is_not_asked_about(rig: Rig) -> None:
 
 def test_a_code_goes_to_the_token_server_that_the_user_agreed_to(rig: Rig) -> None:
     found = [
-        json.dumps({"token_endpoint": f"{url}/token", "authorization_endpoint": f"{rig.authority.url}/a"}).encode()
+        {"token_endpoint": f"{url}/token", "authorization_endpoint": f"{rig.authority.url}/a"}
         for url in (rig.authority.url, "http://127.0.0.1:1")
     ]
-    rig.service.script([Canned(item) for item in found])
+    rig.service.script([Canned(json.dumps(item).encode()) for item in found])
     rig.authority.script([token("a-token")])
-    scheme = connect(rig.service)
-    api_ = rig.api(scheme=scheme, is_named=False, entry="music")
-    logged_in(api_, rig.known, confirm=True)
+    logged_in(rig.api(scheme=connect(rig.service), is_named=False, entry="music"), rig.known, confirm=True)
     assert [item.target for item in rig.authority.arrived] == ["/token"]

@@ -523,11 +523,7 @@ def test_an_upgrade_to_https_keeps_credentials_and_a_downgrade_is_refused() -> N
 
 
 NO_URLS = [
-    "http://[bad/x",
-    "http://[::1\x00",
-    f"http://{SECRET}℀.example/",
-    "http://a:99999999/x",
-    "//[",
+    *("http://[bad/x", "http://[::1\x00", f"http://{SECRET}℀.example/", "http://a:99999999/x", "//["),
     "http://[v1.x]/",
 ]
 

@@ -69,13 +69,12 @@ def client(server: Any, *, writes: str = "allow", **more: Any) -> Client:
 
 
 @pytest.mark.parametrize("with_scheme", [False, True])
-def test_a_cookie_of_a_login_goes_with_the_later_calls_of_a_program(shop: Any, with_scheme: bool) -> None:
+def test_a_cookie_of_a_login_goes_with_the_later_calls_of_a_program_up_to_a_logout(
+    shop: Any, with_scheme: bool
+) -> None:
     ran: Any = client(shop, with_scheme=with_scheme).run(f"{LOGIN}print(me()['me'])")
     assert "ada" in ran.text
     assert shop.seen == [("POST", "/login", ""), ("GET", "/me", f"sid={SID}")]
-
-
-def test_a_logout_ends_the_cookie(shop: Any) -> None:
     client(shop).run(f"{LOGIN}logout()\nme()")
     assert shop.seen[-1] == ("GET", "/me", "")
 

@@ -31,10 +31,6 @@ def test_a_call_or_program_of_an_answer_is_found(planted: str, reply: Any) -> No
     assert echo_of(lambda: [planted])(reply)
 
 
-def test_an_object_of_an_answer_may_be_the_call() -> None:
-    assert echo_of(lambda: [[{"step": CALL}]])(json.dumps(CALL))
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -50,8 +46,9 @@ def test_other_replies_are_none(reply: Any) -> None:
     assert not echo_of(lambda: [{"note": f"{json.dumps(CALL)} {CODE}", "name": "", "n": 3}])(reply)
 
 
-def test_the_answers_are_read_only_for_a_reply_that_asks_for_something() -> None:
+def test_an_object_of_an_answer_may_be_the_call_and_answers_are_read_only_for_one() -> None:
     def answers() -> Any:
         raise AssertionError("They were read.")
 
+    assert echo_of(lambda: [[{"step": CALL}]])(json.dumps(CALL))
     assert not echo_of(answers)({"decision": "end", "text": "There are 3."})

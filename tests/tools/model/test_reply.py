@@ -111,12 +111,9 @@ def test_thoughts_without_an_end_are_an_empty_reply(message: AIMessage) -> None:
     assert "draft" not in model.texts[1]
 
 
-def test_an_object_may_speak_of_thoughts() -> None:
+def test_an_object_may_speak_of_thoughts_and_plain_text_comes_without_them_and_with_its_cost() -> None:
     text = '{"name": "the mark </think>"}'
     assert ask(ScriptedModel([text]), QUESTION, Colour)[0].name == "the mark </think>"
-
-
-def test_plain_text_comes_without_thinking_and_with_its_cost() -> None:
     assert read_text(ScriptedModel(["<think>hm</think>\nred"]), QUESTION) == ("red", ModelUsage(1, 10, 5))
 
 

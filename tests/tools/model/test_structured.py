@@ -33,10 +33,19 @@ def refusal(status: int) -> openai.APIStatusError:
     return kind("no", response=response, body=None)
 
 
-def test_a_tool_call_becomes_the_value() -> None:
+INVALID = {"name": "Colour", "args": '{"name": ', "id": "call-1", "error": "no JSON", "type": "invalid_tool_call"}
+BROKEN = AIMessage("", invalid_tool_calls=[INVALID])
+
+
+def test_a_tool_call_becomes_the_value_and_broken_arguments_are_repaired() -> None:
     value, usage = ask(ScriptedModel([{"name": "red", "shade": 3}]), QUESTION, Colour)
     assert value == Colour(name="red", shade=3)
     assert usage == ModelUsage(1, 10, 5)
+    whole = AIMessage("", invalid_tool_calls=[{**INVALID, "args": '{"name": "red"}'}])
+    assert ask(ScriptedModel([whole]), QUESTION, Colour)[0].name == "red"
+
+
+RED = {"name": "red"}
 
 
 @pytest.mark.parametrize(
@@ -50,11 +59,20 @@ def test_a_tool_call_becomes_the_value() -> None:
         "{'name': 'red', 'text': '{\"name\": \"blue\"}'}",
         '<tool_call>{"arguments": {"name": "red"}}</tool_call>',
         '{"Colour": {"name": "red"}}',
-        {"answer": {"name": "red"}},
+        {"answer": RED},
     ],
 )
 def test_an_object_is_read_in_a_fence_after_thoughts_as_a_printed_dict_and_in_an_envelope(reply: Any) -> None:
     assert ask(ScriptedModel([reply]), QUESTION, Colour)[0].name == "red"
+
+
+def test_a_tool_call_that_is_written_as_json_is_read() -> None:
+    class Plan(BaseModel):
+        text: str
+
+    for written in ({"text": "go"}, '{"text": "go"}'):
+        reply = json.dumps({"name": "Plan", "arguments": written})
+        assert ask(ScriptedModel([reply]), QUESTION, Plan)[0].text == "go"
 
 
 @pytest.mark.parametrize(
@@ -75,29 +93,23 @@ def test_an_object_inside_of_other_text_is_no_reply(quoted: str, method: Any) ->
     assert "no text before and after it" in model.texts[1]
 
 
-def test_a_tool_call_that_is_written_as_json_is_read() -> None:
-    class Plan(BaseModel):
-        text: str
-
-    for written in ({"text": "go"}, '{"text": "go"}'):
-        reply = json.dumps({"name": "Plan", "arguments": written})
-        assert ask(ScriptedModel([reply]), QUESTION, Plan)[0].text == "go"
-
-
-def test_the_complaint_is_about_the_object_and_not_its_envelope() -> None:
-    model = ScriptedModel([{"answer": {"shade": 1}}, {"name": "red"}])
-    assert ask(model, QUESTION, Colour)[0].name == "red"
-    assert "name: Field required" in str(model.prompts[1][-1].text)
-
-
-def test_an_invalid_reply_is_sent_back_with_the_reason_and_the_reply() -> None:
-    model = ScriptedModel([{"shade": 1}, {"name": "red"}])
+@pytest.mark.parametrize(
+    ("reply", "said", "complaint"),
+    [
+        ({"shade": 1}, '"shade": 1', "name: Field required"),
+        ({"answer": {"shade": 1}}, '"shade": 1', "name: Field required"),
+        (BROKEN, '{"name": ', ""),
+        ('{"name":' * 50_000, '{"name":', "nested too deeply"),
+    ],
+    ids=["invalid", "in an envelope", "broken arguments", "nested without end"],
+)
+def test_an_invalid_reply_is_sent_back_as_it_was_with_the_reason(reply: Any, said: str, complaint: str) -> None:
+    model = ScriptedModel([reply, {"name": "red"}])
     value, usage = ask(model, QUESTION, Colour)
-    assert value.name == "red"
-    assert usage.calls == 2
-    said, complaint = model.prompts[1][-2:]
-    assert '"shade": 1' in str(said.text)
-    assert "name: Field required" in str(complaint.text)
+    assert (value.name, usage.calls) == ("red", 2)
+    before, told = (str(message.text) for message in model.prompts[1][-2:])
+    assert said in before
+    assert complaint in told
 
 
 def test_a_check_can_refuse_a_well_formed_reply() -> None:
@@ -142,22 +154,6 @@ def test_a_provider_that_refuses_tools_is_asked_in_text() -> None:
     assert "JSON Schema" in model.texts[1]
 
 
-def test_a_tool_call_with_broken_arguments_is_sent_back_as_it_was() -> None:
-    def broken(text: str) -> AIMessage:
-        call = {"name": "Colour", "args": text, "id": "call-1", "error": "no JSON", "type": "invalid_tool_call"}
-        return AIMessage("", invalid_tool_calls=[call])
-
-    model = ScriptedModel([broken('{"name": '), broken('{"name": "red"}')])
-    assert ask(model, QUESTION, Colour)[0].name == "red"
-    assert str(model.prompts[1][-2].text) == '{"name": '
-
-
-def test_a_reply_that_is_nested_without_end_is_sent_back() -> None:
-    model = ScriptedModel(['{"name":' * 50_000, {"name": "red"}])
-    assert ask(model, QUESTION, Colour)[0].name == "red"
-    assert "nested too deeply" in model.texts[1]
-
-
 def test_a_reply_that_was_cut_off_is_asked_for_in_another_way() -> None:
     error = openai.ContentFilterFinishReasonError()
     error.response = httpx.Response(200)  # type: ignore[attr-defined]
@@ -173,14 +169,15 @@ def test_a_failing_provider_is_named_with_a_remedy(status: int, remedy: str) -> 
         ask(ScriptedModel([refusal(status)]), QUESTION, Colour)
 
 
+POSTED = httpx.Request("POST", "http://model.example")
+
+
 @pytest.mark.parametrize(
     "error",
     [
         httpx.ConnectError("secret-key"),
         requests.ConnectionError("secret-key"),
-        httpx.HTTPStatusError(
-            "secret-key", request=httpx.Request("POST", "http://model.example"), response=httpx.Response(503)
-        ),
+        httpx.HTTPStatusError("secret-key", request=POSTED, response=httpx.Response(503)),
     ],
 )
 def test_the_errors_of_other_providers_are_told_without_their_text(error: Exception) -> None:

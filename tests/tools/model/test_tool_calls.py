@@ -20,13 +20,7 @@ def call(name: str = "paint", **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "1", "type": "tool_call"}])
 
 
-def broken() -> AIMessage:
-    return AIMessage(
-        "",
-        invalid_tool_calls=[
-            {"name": "paint", "args": '{"colour": ', "id": "1", "error": None, "type": "invalid_tool_call"}
-        ],
-    )
+INVALID = {"name": "paint", "args": '{"colour": ', "id": "1", "error": None, "type": "invalid_tool_call"}
 
 
 def test_calls_and_texts_are_taken_as_they_are() -> None:
@@ -47,7 +41,7 @@ def test_calls_that_are_written_as_text_are_native_calls() -> None:
     ("unfit", "reason"),
     [
         (call("draw"), "There is no tool draw."),
-        (broken(), "The arguments of paint are not a JSON object."),
+        (AIMessage("", invalid_tool_calls=[INVALID]), "The arguments of paint are not a JSON object."),
         (AIMessage(""), "It is empty."),
         (AIMessage("<think>hm</think>"), "It is empty."),
     ],

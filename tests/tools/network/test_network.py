@@ -51,62 +51,33 @@ def send(operation: Operation, dns: Dns) -> None:
     client.send(build_request(operation, {}), operation)
 
 
-@pytest.mark.parametrize(
-    ("address", "kind"),
-    [
-        ("93.184.216.34", "public"),
-        ("2606:4700::1111", "public"),
-        ("127.0.0.1", "loopback"),
-        ("127.9.9.9", "loopback"),
-        ("::1", "loopback"),
-        ("10.0.0.1", "private"),
-        ("172.16.0.1", "private"),
-        ("192.168.1.1", "private"),
-        ("100.64.0.1", "private"),
-        ("192.0.2.1", "private"),
-        ("198.18.0.1", "private"),
-        ("fc00::1", "private"),
-        ("fec0::1", "private"),
-        ("192.0.0.8", "private"),
-        ("64:ff9b:1::7f00:1", "private"),
-        ("::ffff:0:7f00:1", "loopback"),
-        ("168.63.129.16", "link-local"),
-        ("fd20:ce::254", "link-local"),
-        ("169.254.169.254", "link-local"),
-        ("fe80::1", "link-local"),
-        ("fd00:ec2::254", "link-local"),
-        ("100.100.100.200", "link-local"),
-        ("0.0.0.0", "none"),
-        ("::", "none"),
-        ("224.0.0.1", "none"),
-        ("255.255.255.255", "none"),
-        ("::ffff:127.0.0.1", "loopback"),
-        ("::ffff:169.254.169.254", "link-local"),
-        ("::127.0.0.1", "loopback"),
-        ("64:ff9b::a9fe:a9fe", "link-local"),
-        ("64:ff9b::7f00:1", "loopback"),
-        ("2002:7f00:1::", "loopback"),
-        ("2002:a00:1::", "private"),
-    ],
-)
+KINDS = {
+    "public": ("93.184.216.34", "2606:4700::1111"),
+    "loopback": (
+        *("127.0.0.1", "127.9.9.9", "::1", "::ffff:0:7f00:1", "::ffff:127.0.0.1", "::127.0.0.1"),
+        *("64:ff9b::7f00:1", "2002:7f00:1::"),
+    ),
+    "private": (
+        *("10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "192.0.2.1", "198.18.0.1", "192.0.0.8"),
+        *("fc00::1", "fec0::1", "64:ff9b:1::7f00:1", "2002:a00:1::"),
+    ),
+    "link-local": (
+        *("168.63.129.16", "169.254.169.254", "100.100.100.200", "fd20:ce::254", "fe80::1", "fd00:ec2::254"),
+        *("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"),
+    ),
+    "none": ("0.0.0.0", "::", "224.0.0.1", "255.255.255.255"),
+}
+
+
+@pytest.mark.parametrize(("address", "kind"), [(one, kind) for kind, listed in KINDS.items() for one in listed])
 def test_addresses_are_judged_by_what_they_reach(address: str, kind: str) -> None:
     assert classify(ipaddress.ip_address(address)) == kind
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "http://169.254.169.254",
-        "http://[fd00:ec2::254]",
-        "http://[::ffff:169.254.169.254]",
-        "http://0.0.0.0:8080",
-        "http://[::]:8080",
-    ],
-)
-def test_a_document_cannot_name_a_metadata_or_unspecified_address(server: str) -> None:
-    literal = server.split("//")[1].rsplit(":8080")[0].strip("[]")
+@pytest.mark.parametrize("host", ["169.254.169.254", "fd00:ec2::254", "::ffff:169.254.169.254", "0.0.0.0", "::"])
+def test_a_document_cannot_name_a_metadata_or_unspecified_address(host: str) -> None:
     with pytest.raises(AddressFault, match="address"):
-        send(operation(server), Dns(literal))
+        send(operation(f"http://{f'[{host}]' if ':' in host else host}:8080"), Dns(host))
 
 
 @pytest.mark.parametrize(
@@ -118,17 +89,17 @@ def test_a_public_name_never_leads_to_a_private_address(answer: str, base_url: s
         send(operation("http://api.example.com", base_url=base_url), Dns(answer))
 
 
-def test_one_private_address_among_public_ones_refuses_the_name() -> None:
-    with pytest.raises(AddressFault):
-        send(operation("http://api.example.com"), Dns("93.184.216.34", "127.0.0.1"))
-
-
 @pytest.mark.parametrize(
-    "host", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "intranet", "api.internal", "x.local"]
+    ("server", "addresses"),
+    [
+        *((f"http://{host}", ("127.0.0.1",)) for host in ("2130706433", "0x7f000001", "0177.0.0.1", "127.1")),
+        *((f"http://{host}", ("127.0.0.1",)) for host in ("intranet", "api.internal", "x.local")),
+        ("http://api.example.com", ("93.184.216.34", "127.0.0.1")),
+    ],
 )
-def test_odd_and_private_names_in_a_document_lead_nowhere_private(host: str) -> None:
+def test_no_name_in_a_document_leads_anywhere_private(server: str, addresses: tuple[str, ...]) -> None:
     with pytest.raises(AddressFault):
-        send(operation(f"http://{host}"), Dns("127.0.0.1"))
+        send(operation(server), Dns(*addresses))
 
 
 def test_a_server_variable_cannot_move_the_host_inside() -> None:
@@ -140,21 +111,11 @@ def test_a_server_variable_cannot_move_the_host_inside() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://api.example.com@127.0.0.1/",
-        "http://user:pass@127.0.0.1/",
-        "http://127.0.0.1\\@api.example.com/",
-        "http://api.example.com\\.evil.test/",
-        "http://api.example.com /",
-        "http://api.example.com\t.evil.test/",
-        "ftp://api.example.com/",
-        "file:///etc/passwd",
-        "gopher://127.0.0.1:70/",
-        "http:///x",
-        "//127.0.0.1/",
-        "http://[::1",
-        "http://1.2.3.4:99999/",
-        "http://１２７.0.0.1/",
-        "http://api.exam\u2024ple.com/",
+        *("http://api.example.com@127.0.0.1/", "http://user:pass@127.0.0.1/"),
+        *("http://127.0.0.1\\@api.example.com/", "http://api.example.com\\.evil.test/", "http://api.example.com /"),
+        *("http://api.example.com\t.evil.test/", "ftp://api.example.com/", "file:///etc/passwd"),
+        *("gopher://127.0.0.1:70/", "http:///x", "//127.0.0.1/", "http://[::1", "http://1.2.3.4:99999/"),
+        *("http://１２７.0.0.1/", "http://api.exam\u2024ple.com/"),
     ],
 )
 def test_urls_that_two_parsers_could_read_differently_are_refused(url: str) -> None:
@@ -189,15 +150,11 @@ def test_allow_private_opens_private_names() -> None:
     assert address_policy_of(found, allow_private=True).allows(origin, ipaddress.ip_address("10.0.0.1"))
 
 
-def test_a_base_url_takes_the_place_of_the_documents_servers() -> None:
+def test_a_base_url_takes_the_place_of_the_documents_servers_and_another_port_is_another_one() -> None:
     policy = address_policy_of(operation("http://evil.test", base_url="http://127.0.0.1:9"))
-    with pytest.raises(AddressFault, match="not a server"):
-        policy.check(origin_of("http://evil.test"))
-
-
-def test_another_port_is_another_server() -> None:
-    with pytest.raises(AddressFault):
-        AddressPolicy(frozenset({origin_of("http://127.0.0.1:8000")})).check(origin_of("http://127.0.0.1:8001"))
+    for server in ("http://evil.test", "http://127.0.0.1:8001"):
+        with pytest.raises(AddressFault, match="not a server"):
+            policy.check(origin_of(server))
 
 
 def test_a_request_that_was_tampered_with_does_not_leave() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -9,12 +10,13 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loopback import Handler, served
 from paths import operation_of
 
 from restgpt.specs import Operation, SpecError, load_api
 from restgpt.specs.docs.example import minimal_arguments
 from restgpt.tools.errors import ArgumentError
-from restgpt.tools.request.arguments import MOST_DEPTH
+from restgpt.tools.request.arguments import MOST_DEPTH, coerce, is_open, properties_of, types_of, validate
 from restgpt.tools.request.files import FilePolicy
 from restgpt.tools.request.prepared_request import LONGEST_URL, PreparedRequest, build_request, settle
 from restgpt.tools.request.view import view
@@ -87,16 +89,13 @@ def test_no_header_value_ends_its_header(value: str) -> None:
     assert not set("\r\n\0") & set(headers["X-A"])
 
 
-def test_equal_arguments_give_the_same_bytes() -> None:
+def test_equal_arguments_give_the_same_bytes_and_any_difference_changes_the_fingerprint() -> None:
     found = body({"type": "object"}, "multipart/form-data")
     arguments = {"body": {"a": "x", "f": {"@bytes": base64.b64encode(b"data").decode(), "filename": "n.bin"}}}
     first, second = build_request(found, arguments), build_request(found, arguments)
     assert first == second
     assert first.fingerprint == second.fingerprint
     assert len(first.fingerprint) == 64
-
-
-def test_any_difference_changes_the_fingerprint() -> None:
     found = query(a={}, b={})
     prints = {build_request(found, {"query": values}).fingerprint for values in ({}, {"a": 1}, {"b": 1}, {"a": 2})}
     assert len(prints) == 4
@@ -142,23 +141,6 @@ def test_coercions_lose_nothing(schema: Any, value: Any, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "value"),
-    [
-        ({"type": "integer"}, "05"),
-        ({"type": "integer"}, "five"),
-        ({"type": "integer"}, 1.5),
-        ({"type": "integer"}, True),
-        ({"type": "boolean"}, "yes"),
-        ({"type": "boolean"}, 1),
-        ({"type": "object"}, "{broken"),
-        ({"type": "string"}, {"a": 1}),
-    ],
-)
-def test_what_would_lose_something_is_refused(schema: Any, value: Any) -> None:
-    assert problems(query(v=schema), {"query": {"v": value}})[0].startswith("/query/v: must be")
-
-
-@pytest.mark.parametrize(
     ("schema", "given", "sent"),
     [
         ({"additionalProperties": {"type": "string"}}, {"severity": 5}, {"severity": "5"}),
@@ -171,13 +153,6 @@ def test_what_would_lose_something_is_refused(schema: Any, value: Any) -> None:
 )
 def test_values_of_undeclared_names_and_of_alternatives_are_converted(schema: Any, given: Any, sent: Any) -> None:
     assert settle(body({"type": "object", **schema}), {"body": given}).arguments["body"] == sent
-
-
-def test_a_value_that_fits_no_alternative_is_told_all_that_would() -> None:
-    found = query(v={"anyOf": [{"enum": ["auto"]}, {"type": "integer"}]})
-    assert problems(found, {"query": {"v": "12x"}}) == [
-        '/query/v: must be one of "auto" or integer, not the string "12x"'
-    ]
 
 
 ROWS = [{"a": 1, "b": "x, y"}, {"a": None, "c": [2]}]
@@ -203,25 +178,63 @@ def test_a_body_is_written_as_its_media_type_says(media: str, schema: Any, value
     assert build_request(body(schema, media), {"body": value}).body == sent
 
 
-@pytest.mark.parametrize(
-    "media",
-    ["application/msgpack", "application/x-protobuf", "application/senml+cbor", "application/x-thrift", "image/png"],
-)
-@pytest.mark.parametrize("value", [{"a": 1}, [1], '{"a":1}'])
-def test_json_and_text_are_refused_where_bytes_are_wanted(media: str, value: Any) -> None:
-    assert (
-        "takes bytes, as a file" in problems(body({"type": ["object", "array", "string"]}, media), {"body": value})[0]
-    )
+JOIN = "join several values into one text, as its description says"
+FITS = {"anyOf": [{"enum": ["auto"]}, {"type": "integer"}]}
+DEFAULT = {"name": "depth", "in": "query", "required": True, "schema": {"type": "integer", "default": ""}}
+ANY, FORM = {"type": ["object", "array", "string"]}, "multipart/form-data"
+EVIL, ENDED = "a/b\r\nX-Evil: 1", "a header holds no line breaks"
+BYTES = ("application/msgpack", "application/x-protobuf", "application/senml+cbor", "application/x-thrift", "image/png")
+BROKEN = [
+    # What would lose something
+    *((query(v={"type": "integer"}), {"query": {"v": v}}, "/query/v: must be") for v in ("05", "five", 1.5, True)),
+    *((query(v={"type": "boolean"}), {"query": {"v": v}}, "/query/v: must be") for v in ("yes", 1)),
+    (query(v={"type": "object"}), {"query": {"v": "{broken"}}, "/query/v: must be"),
+    (query(v={"type": "string"}), {"query": {"v": {"a": 1}}}, "/query/v: must be"),
+    *(
+        (query(n={"type": "number"}), {"query": {"n": text}}, "/query/n: must be number")
+        for text in ("9007199254740993.25", "0.10000000000000000001", "1e400")
+    ),
+    (body({"type": "object"}), {"body": '{"n": 1e400}'}, "/body: must be object"),
+    # What no value of the document is, and what to give instead
+    (query(v=FITS), {"query": {"v": "12x"}}, '/query/v: must be one of "auto" or integer, not the string "12x"'),
+    (query(v={"type": "string"}), {"query": {"v": ["a", "b"]}}, f"/query/v: must be string, not array; {JOIN}"),
+    (query(**{"a/b~c": {"type": "integer"}}), {"query": {"a/b~c": "x"}}, "/query/a~1b~0c:"),
+    (operation(parameters=[DEFAULT]), {}, "/query/depth: is required"),
+    (query(q={}), {"query": {1: 2}}, "/query/1: is unknown; known here: q"),
+    (query(q={}), {"query": {None: 3}}, "/query/None: is unknown; known here: q"),
+    *((query(q={}), {"@page": page}, "/@page: is no group") for page in ({"admin": "true"}, "x", None, [])),
+    # What a media type cannot hold
+    *((body(ANY, media), {"body": {"a": 1}}, f"/body: {media} takes bytes, as a file") for media in BYTES),
+    *((body(ANY, "image/png"), {"body": value}, "/body: image/png takes bytes") for value in ([1], '{"a":1}')),
+    *(
+        (body({"type": "object"}, media), {"body": {"a": 1}}, f"/body: {media} takes text, or a file")
+        for media in ("application/graphql", "text/html", "application/toml")
+    ),
+    (body({}, "text/csv"), {"body": [{"a": 1}, [2]]}, "/body: text/csv takes text, or rows that are all objects or"),
+    # Files, and media types that would end their header
+    *(
+        (body({}, FORM), {"body": {"f": file}}, "/body/f:")
+        for file in ({"@bytes": "%%%"}, {"@bytes": 5}, {"@file": "a", "@bytes": ""}, {"@file": "a", "mode": 1})
+    ),
+    (operation(), {"header": {"Accept": EVIL}}, f"/header/Accept: {ENDED}"),
+    (
+        body({}, "application/octet-stream"),
+        {"body": {"@bytes": "AA==", "content_type": EVIL}},
+        f"/header/Content-Type: {ENDED}",
+    ),
+    (body({}, "text/plain\r\nX-Evil: 1"), {"body": "text"}, f"/header/Content-Type: {ENDED}"),
+]
+
+
+@pytest.mark.parametrize(("found", "arguments", "problem"), BROKEN)
+def test_what_cannot_be_sent_as_it_is_given_is_a_problem(found: Operation, arguments: Any, problem: str) -> None:
+    [told] = problems(found, arguments)
+    assert told.startswith(problem)
+
+
+@pytest.mark.parametrize("media", BYTES)
+def test_bytes_are_sent_where_bytes_are_wanted(media: str) -> None:
     assert build_request(body({}, media), {"body": {"@bytes": "AA=="}}).body == b"\0"
-
-
-def test_rows_of_two_kinds_are_no_csv() -> None:
-    assert "rows that are all objects" in problems(body({}, "text/csv"), {"body": [{"a": 1}, [2]]})[0]
-
-
-@pytest.mark.parametrize("media", ["application/graphql", "text/html", "application/toml"])
-def test_json_is_refused_where_another_format_of_text_is_wanted(media: str) -> None:
-    assert "takes text, or a file" in problems(body({"type": "object"}, media), {"body": {"a": 1}})[0]
 
 
 def test_a_part_of_a_form_is_written_as_its_type_says() -> None:
@@ -237,19 +250,19 @@ def test_a_part_of_a_form_is_written_as_its_type_says() -> None:
 NESTED = {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"}}
 
 
-def test_the_arrays_in_an_array_of_swagger_have_the_format_that_they_say() -> None:
+def test_arrays_in_a_form_or_an_array_have_the_format_that_they_say() -> None:
     formed = {"name": "f", "in": "formData", **NESTED, "collectionFormat": "multi"}
     asked = {"name": "q", "in": "query", "collectionFormat": "csv", **NESTED}
     empty = {"name": "n", "in": "formData", "type": "integer", "allowEmptyValue": True}
     listed = {"name": "l", "in": "query", "type": "array", "items": {"type": "string"}, "allowEmptyValue": True}
     post = {"operationId": "x", "parameters": [formed, asked, empty, listed], "responses": {}}
-    document = {"swagger": "2.0", "host": "a.test", "paths": {"/x": {"post": post}}}
+    found = load_api({"swagger": "2.0", "host": "a.test", "paths": {"/x": {"post": post}}}).operation("x")
     values = [["a", "b"], ["c"]]
-    request = build_request(
-        load_api(document).operation("x"), {"query": {"q": values, "l": []}, "body": {"f": values, "n": ""}}
-    )
+    request = build_request(found, {"query": {"q": values, "l": []}, "body": {"f": values, "n": ""}})
     assert request.url.endswith("/x?q=a%7Cb,c&l=")
     assert request.body == b"f=a%7Cb&f=c&n="
+    found = body({}, "application/x-www-form-urlencoded", encoding={"a": {"contentType": "application/json"}})
+    assert build_request(found, {"body": {"a": [1, 2]}}).body == b"a=%5B1%2C2%5D"
 
 
 @pytest.mark.parametrize(
@@ -278,21 +291,10 @@ def test_an_empty_value_is_sent_where_the_document_allows_it() -> None:
     assert "must be integer" in problems(operation(parameters=[parameter]), {"query": {"n": ""}})[0]
 
 
-@pytest.mark.parametrize("text", ["9007199254740993.25", "0.10000000000000000001", "1e400"])
-def test_a_decimal_that_no_number_keeps_is_refused(text: str) -> None:
-    assert "must be number" in problems(query(n={"type": "number"}), {"query": {"n": text}})[0]
-    assert "must be object" in problems(body({"type": "object"}), {"body": f'{{"n": {text}}}'})[0]
-
-
 @pytest.mark.parametrize("name", ["Content-Encoding", "keep-alive", "TE", "Accept-Encoding", "Proxy-Connection"])
 def test_headers_of_the_message_and_the_connection_are_not_arguments(name: str) -> None:
     found = operation(parameters=[{"name": name, "in": "header", "required": True, "schema": {"type": "string"}}])
     assert name not in build_request(found, {"header": {name: "gzip"}}).headers
-
-
-def test_a_default_that_is_wrong_is_not_blamed_on_the_caller() -> None:
-    parameter = {"name": "depth", "in": "query", "required": True, "schema": {"type": "integer", "default": ""}}
-    assert problems(operation(parameters=[parameter]), {})[0] == "/query/depth: is required"
 
 
 @pytest.mark.parametrize("place", ["query", "header", "cookie"])
@@ -309,30 +311,15 @@ def test_all_problems_are_named_at_once_with_an_example() -> None:
     found = query(page={"type": "integer"}, sort={"enum": ["asc"]})
     with pytest.raises(ArgumentError) as caught:
         build_request(found, {"query": {"page": "x", "sort": "up", "srot": 1}, "limit": 3})
-    assert [problem.pointer for problem in caught.value.problems] == [
-        "/limit",
-        "/query/srot",
-        "/query/page",
-        "/query/sort",
-    ]
+    pointers = [problem.pointer for problem in caught.value.problems]
+    assert pointers == ["/limit", "/query/srot", "/query/page", "/query/sort"]
     assert build_request(found, caught.value.example).url.startswith(BASE)
-
-
-def test_pointers_escape_names() -> None:
-    assert problems(query(**{"a/b~c": {"type": "integer"}}), {"query": {"a/b~c": "x"}})[0].startswith("/query/a~1b~0c:")
 
 
 def test_messages_stay_short_whatever_the_value() -> None:
     found = body({"anyOf": [{"type": "integer"}, {"type": "object", "required": ["x"]}]})
     (problem,) = problems(found, {"body": ["y" * 10_000]})
     assert len(problem) < 300
-
-
-def test_a_list_for_a_text_is_told_how_to_become_one() -> None:
-    found = query(ids={"type": "string"})
-    assert problems(found, {"query": {"ids": ["a", "b"]}}) == [
-        "/query/ids: must be string, not array; join several values into one text, as its description says"
-    ]
 
 
 def test_recursive_schemas_are_judged_to_their_depth() -> None:
@@ -396,19 +383,8 @@ def test_files_come_from_allowed_folders_only(tmp_path: Path) -> None:
     (inside / "big.txt").write_text("x" * 11)
     with pytest.raises(ArgumentError, match="larger"):
         send("big.txt")
-
-
-def test_no_file_is_read_without_a_policy(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("hello")
-    found = body({"type": "object"}, "multipart/form-data")
-    assert "allowed no folder" in problems(found, {"body": {"f": {"@file": str(tmp_path / "a.txt")}}})[0]
-
-
-@pytest.mark.parametrize(
-    "value", [{"@bytes": "%%%"}, {"@bytes": 5}, {"@file": "a", "@bytes": ""}, {"@file": "a", "mode": 1}]
-)
-def test_a_file_of_the_wrong_shape_is_named(value: Any) -> None:
-    assert problems(body({}, "multipart/form-data"), {"body": {"f": value}})[0].startswith("/body/f:")
+    # Without a policy none is read.
+    assert "allowed no folder" in problems(found, {"body": {"f": {"@file": str(inside / "a.txt")}}})[0]
 
 
 @pytest.mark.slow
@@ -424,27 +400,21 @@ def test_every_example_of_the_published_documents_builds(data_folder: Path) -> N
 
 
 def test_settled_arguments_are_those_that_are_sent() -> None:
-    found = operation(
-        method="post",
-        parameters=[
-            {"name": "ids", "in": "query", "schema": {"type": "array", "items": {"type": "integer"}}},
-            {"name": "v", "in": "query", "required": True, "schema": {"type": "string", "default": "1"}},
-            {"name": "X-To", "in": "header", "schema": {"type": "string"}},
-        ],
-        requestBody={"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {}}}}}},
-    )
+    parameters = [
+        {"name": "ids", "in": "query", "schema": {"type": "array", "items": {"type": "integer"}}},
+        {"name": "v", "in": "query", "required": True, "schema": {"type": "string", "default": "1"}},
+        {"name": "X-To", "in": "header", "schema": {"type": "string"}},
+    ]
+    sent = {"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {}}}}}}
+    found = operation(method="post", parameters=parameters, requestBody=sent)
     given = {"query": {"ids": "7"}, "header": {"x-to": 5}, "body": '{"a": "b"}'}
     assert settle(found, given).arguments == {"query": {"ids": [7]}, "header": {"X-To": "5"}, "body": {"a": "b"}}
     with pytest.raises(ArgumentError):
         settle(found, {"query": {"ids": "seven"}})
 
 
-@pytest.mark.parametrize("page", [{"admin": "true"}, "x", None, []])
-def test_undeclared_query_values_cannot_come_as_a_next_page(page: object) -> None:
-    assert "/@page: is no group" in problems(query(q={}), {"@page": page})[0]
-
-
 HALF = "a\ud800"
+TEXTS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 ANYWHERE = operation(
     "/x/{p}",
     method="post",
@@ -452,9 +422,7 @@ ANYWHERE = operation(
         {"name": name, "in": place, "required": place == "path", "schema": {}}
         for name, place in (("p", "path"), ("q", "query"), ("h", "header"), ("c", "cookie"))
     ],
-    requestBody={
-        "content": {kind: {} for kind in ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")}
-    },
+    requestBody={"content": {kind: {} for kind in TEXTS}},
 )
 
 
@@ -480,24 +448,9 @@ def test_what_nothing_can_be_written_of_is_named_wherever_it_stands(arguments: d
     assert json.dumps(found, ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize(
-    ("found", "arguments"),
-    [
-        (ANYWHERE, {"path": {"p": "1"}, "header": {"Accept": "text/plain\r\nX-Evil: 1"}}),
-        (body({}, "application/octet-stream"), {"body": {"@bytes": "AA==", "content_type": "a/b\r\nX-Evil: 1"}}),
-        (body({}, "text/plain\r\nX-Evil: 1"), {"body": "text"}),
-    ],
-)
-def test_no_media_type_ends_its_header(found: Operation, arguments: dict[str, Any]) -> None:
-    assert "line breaks" in problems(found, arguments)[0]
-
-
-def test_a_variable_in_the_query_of_the_path_is_written_there() -> None:
+def test_a_variable_in_the_query_of_the_path_is_written_there_and_may_be_a_query_parameter() -> None:
     found = operation("/find?kind=all&q={q}", parameters=[])
     assert build_request(found, {"path": {"q": "a&b=c d"}}).url == f"{BASE}/find?kind=all&q=a%26b%3Dc%20d"
-
-
-def test_a_variable_in_the_query_of_the_path_may_be_a_query_parameter() -> None:
     parameter = {"name": "format", "in": "query", "schema": {"type": "string"}}
     found = operation("/d?a=1&format={format}", parameters=[parameter])
     assert build_request(found, {"query": {"format": "xml"}}).url == f"{BASE}/d?a=1&format=xml"
@@ -507,26 +460,16 @@ def test_a_variable_in_the_query_of_the_path_may_be_a_query_parameter() -> None:
 @pytest.mark.parametrize("media", ["application/x-www-form-urlencoded", "multipart/form-data"])
 def test_a_null_in_a_form_counts_as_not_given(media: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
-    assert build_request(body(schema, media), {"body": {"a": None, "b": "1"}}) == build_request(
-        body(schema, media), {"body": {"b": "1"}}
-    )
-    assert problems(body(schema, media), {"body": {"a": "1", "b": None}}) == ["/body/b: is required"]
-
-
-def test_an_array_of_a_form_is_json_where_its_encoding_says_so() -> None:
-    found = body({}, "application/x-www-form-urlencoded", encoding={"a": {"contentType": "application/json"}})
-    assert build_request(found, {"body": {"a": [1, 2]}}).body == b"a=%5B1%2C2%5D"
-
-
-def test_names_that_are_no_text_are_unknown() -> None:
-    assert problems(query(q={}), {"query": {1: 2, None: 3}}) == [
-        "/query/1: is unknown; known here: q",
-        "/query/None: is unknown; known here: q",
-    ]
+    found = body(schema, media)
+    assert build_request(found, {"body": {"a": None, "b": "1"}}) == build_request(found, {"body": {"b": "1"}})
+    assert problems(found, {"body": {"a": "1", "b": None}}) == ["/body/b: is required"]
 
 
 def file_named(name: str, **more: str) -> dict[str, str]:
     return {"@bytes": base64.b64encode(b"data").decode(), "filename": name, **more}
+
+
+BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
 @pytest.mark.parametrize(
@@ -536,19 +479,14 @@ def file_named(name: str, **more: str) -> dict[str, str]:
         ("application/octet-stream", file_named("photo.png", content_type="image/webp"), "image/webp"),
         ("application/zip", file_named("photo.png"), "application/zip"),
         ("image/*", file_named("photo.png"), "image/png"),
+        ("image/jpeg, image/png", file_named("a.png"), "image/png"),
+        ("image/jpeg, image/png", file_named("a.jpg"), "image/jpeg"),
+        ("image/jpeg, image/png", file_named("a.gif"), "image/jpeg"),
     ],
 )
 def test_a_file_is_sent_with_the_declared_type(declared: str, given: dict[str, str], sent: str) -> None:
-    raw = body({"type": "string", "format": "binary"}, declared)
-    assert build_request(raw, {"body": given}).headers["Content-Type"] == sent
-
-
-def test_of_several_declared_types_that_of_the_file_is_sent() -> None:
-    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("image/jpeg", "image/png")}
-    found = operation(method="post", requestBody={"content": content})
-    for name, sent in (("a.png", "image/png"), ("a.jpg", "image/jpeg"), ("a.gif", "image/jpeg")):
-        request = build_request(found, {"body": file_named(name)})
-        assert request.headers["Content-Type"] == sent
+    found = operation(method="post", requestBody={"content": dict.fromkeys(declared.split(", "), BINARY)})
+    assert build_request(found, {"body": given}).headers["Content-Type"] == sent
 
 
 @pytest.mark.parametrize(
@@ -587,15 +525,12 @@ OBJECT = {"type": "object"}
 
 
 @pytest.mark.parametrize("place", ["query", "cookie"])
-def test_an_object_gives_no_value_of_another_parameter(place: str) -> None:
+def test_an_object_gives_no_value_of_another_parameter_or_field(place: str) -> None:
     parameters = [{"name": "account", "in": place, "schema": {}}, {"name": "more", "in": place, "schema": OBJECT}]
     found = operation(parameters=parameters)
     [problem] = problems(found, {place: {"more": {"account": "7"}}})
     assert problem.startswith(f"/{place}/more/account: is another parameter")
     build_request(found, {place: {"more": {"color": "red"}, "account": "7"}})
-
-
-def test_an_object_in_a_form_gives_no_value_of_another_field() -> None:
     schema = {"type": "object", "properties": {"account": {"type": "string"}, "more": OBJECT}}
     found = body(schema, "application/x-www-form-urlencoded", encoding={"more": {"style": "form"}})
     [problem] = problems(found, {"body": {"more": {"account": "7"}}})
@@ -611,16 +546,9 @@ def nested(levels: int, kind: type) -> Any:
     return value
 
 
-def test_the_depth_of_an_argument_is_that_of_programs() -> None:
-    assert MOST_DEPTH == DIGEST_DEPTH
-
-
-@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", [list, dict])
-@pytest.mark.parametrize("levels", [MOST_DEPTH + 1, 100, 330, 990, 1000, 5000, 100_000])
-@pytest.mark.parametrize(
-    "media", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "application/xml", "*/*"]
-)
+@pytest.mark.parametrize("levels", [MOST_DEPTH + 1, 990, 100_000])
+@pytest.mark.parametrize("media", ["application/json", "multipart/form-data", "application/xml", "*/*"])
 def test_an_argument_that_is_nested_too_deeply_is_a_problem(media: str, levels: int, kind: type) -> None:
     value = nested(levels, kind)
     assert problems(body({}, media), {"body": value}) == ["/body: is nested more than 60 levels deep"]
@@ -636,7 +564,8 @@ def test_a_text_that_stands_for_a_deep_array_is_a_problem(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [list, dict])
-def test_an_argument_of_the_deepest_nesting_is_sent(kind: type) -> None:
+def test_an_argument_of_the_deepest_nesting_which_is_that_of_programs_is_sent(kind: type) -> None:
+    assert MOST_DEPTH == DIGEST_DEPTH
     value = nested(MOST_DEPTH, kind)
     assert json.loads(build_request(body({}), {"body": value}).body or b"") == value
 
@@ -645,25 +574,25 @@ CARD = {"type": "object", "properties": {name: {"type": "string"} for name in ("
 TWO = {"minProperties": 2, "dependentRequired": {"zip": ["card"]}}
 
 
+ZIP = {"card": {"properties": {"zip": {"const": 7}}, "required": ["zip"]}}
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
         ({"dependentRequired": {"card": ["address"], "address": ["zip"]}}, "/address: is required beside card"),
         ({"dependentSchemas": {"card": {"required": ["address"]}}}, "/address: is required"),
         (TWO, ": has 1 of at least 2 properties; it can also have address, zip"),
-        (
-            {"dependentSchemas": {"card": {"properties": {"zip": {"const": 7}}, "required": ["zip"]}}},
-            "/zip: is required",
-        ),
+        ({"dependentSchemas": ZIP}, "/zip: is required"),
         ({"required": ["card"], "if": {"required": ["card"]}, "then": {"required": ["zip"]}}, "/zip: is required"),
     ],
 )
 def test_a_property_that_another_one_demands_is_named(more: Any, problem: str) -> None:
-    schema = {**CARD, **more}
     place = {"name": "filter", "in": "query", "required": True, "style": "deepObject", "explode": True}
+    asking = operation(parameters=[{**place, "schema": {**CARD, **more}}])
     for found, start, arguments in (
-        (body(schema), "/body", {"body": {"card": "4111"}}),
-        (operation(parameters=[{**place, "schema": schema}]), "/query/filter", {"query": {"filter": {"card": "4111"}}}),
+        (body({**CARD, **more}), "/body", {"body": {"card": "4111"}}),
+        (asking, "/query/filter", {"query": {"filter": {"card": "4111"}}}),
     ):
         with pytest.raises(ArgumentError) as caught:
             build_request(found, arguments)
@@ -706,3 +635,100 @@ def test_a_flat_key_is_not_spoken_of_where_an_object_is_wanted_or_nothing_was_gi
         '/body/size: must be integer, not the string "x"'
     ]
     assert problems(found, {"body": {"size": 1}}) == ["/body/parent.id: is required"]
+
+
+def animal(**properties: Any) -> dict[str, Any]:
+    """The closed schema of an animal that needs its kind and these properties."""
+    fields = {"kind": {"type": "string"}, **properties}
+    return {"type": "object", "additionalProperties": False, "required": [*fields], "properties": fields}
+
+
+CAT = animal(lives={"type": "integer", "minimum": 1})
+DOG = animal(bark={"enum": ["loud", "soft"]})
+BY_HINT: dict[str, Any] = {
+    "oneOf": [{"$ref": "#/components/schemas/Dog"}, {"$ref": "#/components/schemas/Cat"}],
+    "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "dog": "Dog"}},
+}
+BY_VALUE: dict[str, Any] = {
+    "oneOf": [
+        {**DOG, "properties": {**DOG["properties"], "kind": {"const": "dog"}}},
+        {**CAT, "properties": {**CAT["properties"], "kind": {"const": "cat"}}},
+    ]
+}
+BY_NAMES: dict[str, Any] = {"anyOf": [DOG, CAT]}
+
+
+def told(schema: dict[str, Any], body: Any) -> list[str]:
+    content = {"required": True, "content": {"application/json": {"schema": schema}}}
+    schemas = {"Cat": CAT, "Dog": DOG}
+    operation = operation_of({"requestBody": content}, "post", base_url="http://[::1]", schemas=schemas)
+    with pytest.raises(ArgumentError) as refused:
+        settle(operation, {"body": body})
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize("schema", [BY_HINT, BY_VALUE], ids=["discriminator", "const"])
+@pytest.mark.parametrize(
+    ("body", "problems"),
+    [
+        ({"kind": "cat"}, ["/body/lives: is required"]),
+        ({"kind": "dog"}, ["/body/bark: is required"]),
+        ({"kind": "cat", "lives": 0}, ["/body/lives: 0 is less than the minimum of 1"]),
+        ({"kind": "cat", "lives": 9, "bark": "loud"}, ["/body/bark: is unknown; known here: kind, lives"]),
+        ({"kind": "dog", "bark": "LOUD"}, ['/body/bark: must be one of "loud", "soft", not "LOUD"']),
+        (7, ["/body: must be object, not the integer 7"]),
+    ],
+)
+def test_a_mistake_in_an_alternative_is_told_for_that_alternative(
+    schema: dict[str, Any], body: Any, problems: list[str]
+) -> None:
+    assert told(schema, body) == problems
+
+
+def test_an_alternative_that_the_document_does_not_name_is_told_with_those_that_it_does() -> None:
+    assert told(BY_HINT, {"kind": "cow"}) == ['/body/kind: must be one of "dog", "cat"']
+    assert told(BY_HINT, {}) == ['/body/kind: is required: "dog", "cat"']
+
+
+def test_a_field_that_an_alternative_demands_is_not_said_to_be_unknown() -> None:
+    assert told(BY_NAMES, {"kind": "x", "lives": 0}) == ["/body/lives: 0 is less than the minimum of 1"]
+    assert told(BY_NAMES, {"kind": "x"}) == ['/body: {"kind": "x"} fits none, or several, of the alternatives']
+
+
+class Schemas(Handler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.answer(b"", 404)
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+    with served(type("Asked", (Schemas,), {"asked": asked})) as url:
+        yield f"{url}/schema.json", asked
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_a_reference_that_leaves_the_schema_is_not_fetched(address: tuple[str, list[str]], keyword: str) -> None:
+    url, asked = address
+    assert validate({"name": 3}, {"properties": {"name": {keyword: url}}}, "") == []
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", ["allOf", "anyOf", "oneOf"])
+def test_chained_references_are_followed_once_each(kind: str) -> None:
+    chain = {f"S{n}": {kind: [{"$ref": f"#/$defs/S{n + 1}"}] * 50} for n in range(30)}
+    root = {"$defs": {**chain, "S30": {"type": "string"}, "S4": {**chain["S4"], "properties": {"x": {}}}}}
+    start = {"$ref": "#/$defs/S0"}
+    # Each of them, taken 50 times at each of 8 levels, would take years.
+    assert types_of(start, root) in (None, {"object"})
+    assert properties_of(start, root) == {"x": {}}
+    assert is_open(start, root) is False
+    assert coerce({"y": "1"}, start, root) == {"y": "1"}
+
+
+def test_a_schema_that_holds_itself_allows_what_it_says() -> None:
+    root = {"$defs": {"T": {"anyOf": [{"$ref": "#/$defs/T"}, {"type": "string"}]}}}
+    assert types_of({"$ref": "#/$defs/T"}, root) is None

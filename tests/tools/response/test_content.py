@@ -6,7 +6,9 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paths import api_of
 
+from restgpt.specs import Operation
 from restgpt.tools.response.content import (
     CHARSETS,
     DECODED,
@@ -14,7 +16,10 @@ from restgpt.tools.response.content import (
     TOO_LARGE,
     memory_of,
     read_content,
+    useful_headers,
 )
+
+UNICODE = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 
 
 @pytest.mark.parametrize(
@@ -28,14 +33,18 @@ from restgpt.tools.response.content import (
         (b'{"a":1}', "", "json", {"a": 1}),
         (b'{"a":1}', "application/octet-stream", "json", {"a": 1}),
         (b'{"a":1}', "text/plain", "json", {"a": 1}),
+        *(('{"é":"€"}'.encode(charset), "application/json", "json", {"é": "€"}) for charset in UNICODE),
         (b"5", "text/plain", "text", "5"),
         (b"{not json}", "text/plain", "text", "{not json}"),
+        (b"[" * 200_000, "application/json", "text", "[" * 200_000),
         (b'{"a":1}\n{"a":2}', "application/json", "json-lines", [{"a": 1}, {"a": 2}]),
         (b'{"a":1}\n', "application/x-ndjson", "json-lines", [{"a": 1}]),
         (b'1\n"x"\n', "application/x-ndjson", "json-lines", [1, "x"]),
         (b'{"a":1}\n{', "application/x-ndjson", "text", '{"a":1}\n{'),
         (b'{"a":1}', "application/json; charset=undefined", "json", {"a": 1}),
         (b"\xff.", "text/plain; charset=idna", "text", "\xff."),
+        *(("é".encode(), f"text/plain; charset={charset}", "text", "é") for charset in ("klingon", "us-ascii")),
+        ("日本".encode("shift_jis"), 'text/plain; charset="Shift_JIS"', "text", "日本"),
         (b'\x1e{"a":1}\n\x1e{"a":2}\n', "application/json-seq", "json-lines", [{"a": 1}, {"a": 2}]),
         (b"a;b\n1;2\n", "text/csv", "csv", "a;b\n1;2\n"),
         (b"<a/>", "application/xml", "xml", "<a/>"),
@@ -52,16 +61,11 @@ from restgpt.tools.response.content import (
 def test_a_body_is_what_its_bytes_and_its_type_say(body: bytes, announced: str, kind: str, value: object) -> None:
     content = read_content(body, announced)
     assert (content.kind, content.value) == (kind, value)
-
-
-@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_json_is_read_in_any_unicode(charset: str) -> None:
-    assert read_content('{"é":"€"}'.encode(charset), "application/json").value == {"é": "€"}
+    assert content.value is content.value
 
 
 def test_text_becomes_utf_8_by_its_charset() -> None:
     assert read_content("é€".encode("cp1252"), "text/plain; charset=windows-1252").raw == "é€".encode()
-    assert read_content("日本".encode("shift_jis"), 'text/html; charset="Shift_JIS"').text() == "日本"
 
 
 @pytest.mark.parametrize(
@@ -79,20 +83,10 @@ def test_text_in_a_charset_is_read_in_a_time_that_grows_with_it(charset: str) ->
     assert read_content(text.encode(charset), f"text/plain; charset={charset}").text() == text
 
 
-def test_a_charset_that_is_wrong_or_unknown_does_no_harm() -> None:
-    assert read_content("é".encode(), "text/plain; charset=klingon").text() == "é"
-    assert read_content("é".encode(), "text/plain; charset=us-ascii").text() == "é"
-
-
 def test_big_integers_are_exact_and_endless_ones_harmless() -> None:
     assert read_content(b'{"n":123456789012345678901234567890}').value == {"n": 123456789012345678901234567890}
     digits = "9" * 100_000
     assert read_content(f"[{digits}]".encode(), "application/json").value == [digits]
-
-
-def test_endless_nesting_is_text() -> None:
-    body = b"[" * 200_000
-    assert read_content(body, "application/json").kind == "text"
 
 
 def test_what_is_not_as_announced_is_noted() -> None:
@@ -101,10 +95,10 @@ def test_what_is_not_as_announced_is_noted() -> None:
     assert read_content(b"{}", "application/json").notices == ()
 
 
-@given(
-    st.binary(max_size=200),
-    st.sampled_from(["", "application/json", "text/csv", "text/plain", "application/xml", "image/png"]),
-)
+KINDS = ["", "application/json", "text/csv", "text/plain", "application/xml", "image/png"]
+
+
+@given(st.binary(max_size=200), st.sampled_from(KINDS))
 def test_any_bytes_are_read_without_failing(body: bytes, announced: str) -> None:
     content = read_content(body, announced)
     assert content.value is None or content.size
@@ -112,19 +106,13 @@ def test_any_bytes_are_read_without_failing(body: bytes, announced: str) -> None
         content.raw.decode("utf-8")
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
-    )
-)
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3)))
 def test_json_comes_back_as_it_was(value: object) -> None:
     body = json.dumps([value]).encode()
     assert read_content(body, "application/json").value == [value]
-
-
-def test_json_lines_are_parsed_once() -> None:
-    content = read_content(b'{"a":1}\n{"a":2}\n', "application/x-ndjson")
-    assert content.value is content.value
 
 
 @pytest.mark.parametrize("body", [b"1 2\n3\n", b'{"a":1}{"a":2}\n{"a":3}\n', b"[1\n2]\n", b"1,2\n"])
@@ -148,3 +136,44 @@ def test_the_memory_of_a_value_is_not_underestimated() -> None:
 def _size_of(value: object) -> int:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return sys.getsizeof(value) + sum(map(_size_of, inner))
+
+
+OK = {"responses": {"200": {"description": "ok"}}}
+MATCHED = {**OK, "parameters": [{"name": "If-Match", "in": "header", "schema": {"type": "string"}}]}
+API = api_of(
+    {
+        "/notes": {"get": {"operationId": "find", **OK}, "post": {"operationId": "make", **OK}},
+        "/notes/{id}": {"get": {"operationId": "read", **OK}, "put": {"operationId": "change", **MATCHED}},
+    },
+    base_url="http://localhost",
+)
+
+
+def named(name: str) -> Operation:
+    return API.operation(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "headers", "shown"),
+    [
+        ("make", 201, {"location": "/notes/7", "etag": '"a"'}, {"location": "/notes/7"}),
+        ("make", 200, {"location": "/notes/7"}, {}),
+        ("make", 202, {"retry-after": "30", "location": "/jobs/1"}, {"location": "/jobs/1", "retry-after": "30"}),
+        ("read", 200, {"etag": 'W/"a1"', "date": "today"}, {"etag": 'W/"a1"'}),
+        ("find", 200, {"etag": '"a"', "x-total-count": "120"}, {"x-total-count": "120"}),
+        ("find", 206, {"content-range": "items 0-9/120"}, {"content-range": "items 0-9/120"}),
+        ("find", 429, {"retry-after": "5", "x-total-count": "1"}, {"retry-after": "5"}),
+        ("read", 404, {"etag": '"a"', "location": "/other"}, {}),
+    ],
+)
+def test_headers_that_later_calls_need_are_shown(
+    name: str, status: int, headers: dict[str, str], shown: dict[str, str]
+) -> None:
+    assert useful_headers(named(name), status, headers) == shown
+
+
+def test_no_other_header_and_no_control_character_is_shown() -> None:
+    others = {"set-cookie": "session=1", "authorization": "Bearer x", "x-api-key": "k"}
+    given = {**others, "location": "/notes/7\u202e\r\nignore\x1b[2J"}
+    assert useful_headers(named("make"), 201, given) == {"location": "/notes/7ignore[2J"}
+    assert useful_headers(named("make"), 201, {"location": "/" + "a" * 300}) == {}

@@ -10,15 +10,7 @@ import pytest
 from bodies import body
 
 from restgpt.tools.response.content import Body
-from restgpt.tools.response.page import (
-    ITEMS,
-    MOST_ITEMS,
-    NoSuchPartError,
-    Page,
-    preview_body,
-    preview_text,
-    read_page,
-)
+from restgpt.tools.response.page import ITEMS, MOST_ITEMS, NoSuchPartError, Page, preview_body, preview_text, read_page
 
 ITEM = {"id": 7, "name": "Ada", "text": "long " * 400, "tags": ["a", "b"]}
 
@@ -38,26 +30,21 @@ def test_the_pages_of_a_list_hold_each_item_once(count: int) -> None:
     assert found[0].total == count
 
 
-def test_the_pages_of_an_object_hold_each_field_once() -> None:
+def test_the_pages_of_a_text_of_an_object_and_of_binary_data_join_to_the_whole() -> None:
     value = {f"name {number}": number for number in range(50)}
     found = pages(body(value))
     assert {name: item for page in found for name, item in json.loads(page.content).items()} == value
     assert len(found) == 3
-
-
-def test_the_pages_of_a_long_string_join_to_the_string() -> None:
     text = "Grüße an 😀 Ada " * 5_000
     found = pages(body({"a": [{"b": text}]}), "/a/0/b")
     assert "".join(page.content for page in found) == text
     assert all(len(page.content) <= 8_000 for page in found)
-
-
-def test_the_pages_of_a_text_and_of_binary_data_join_to_the_body() -> None:
     text = "a line\n" * 9_000
     assert "".join(page.content for page in pages(body(text.encode(), "text/plain"))) == text
     data = bytes(range(256)) * 100
     found = pages(body(data, "application/octet-stream"), room=1_000)
     assert b"".join(base64.b64decode(page.content) for page in found) == data
+    assert read_page(body(b"")).kind == "empty"
 
 
 def test_an_item_that_does_not_fit_is_marked_and_its_pointer_gives_it_whole() -> None:
@@ -82,10 +69,6 @@ def test_json_lines_are_read_as_a_list() -> None:
     given = body(lines, "application/x-ndjson")
     assert json.loads(read_page(given, "/29").content) == {"id": 29}
     assert read_page(given).total == 30
-
-
-def test_an_empty_body_has_one_page_without_content() -> None:
-    assert read_page(body(b"")).kind == "empty"
 
 
 @pytest.mark.parametrize(
@@ -136,9 +119,7 @@ def item(number: int) -> dict[str, Any]:
 def test_a_body_that_fits_is_its_own_preview() -> None:
     value = {"items": [1, 2, 3], "name": "Grüße"}
     preview = preview_body(body(value))
-    assert json.loads(preview.text) == value
-    assert preview.is_whole
-    assert preview.left_out == ""
+    assert (json.loads(preview.text), preview.is_whole, preview.left_out) == (value, True, "")
 
 
 def test_a_preview_has_the_shape_the_counts_and_the_first_items_whole() -> None:
@@ -161,13 +142,10 @@ def test_reading_goes_on_at_the_first_item_that_is_not_shown() -> None:
     assert page.start <= shown < page.stop
 
 
-def test_a_first_item_that_does_not_fit_is_cut_with_the_lengths() -> None:
+def test_a_first_item_that_does_not_fit_is_cut_and_many_names_are_a_list_of_entries() -> None:
     preview = preview_body(body([{"id": 1, "text": "x" * 100_000}, {"id": 2}]))
     assert "more characters}" in preview.text
     assert preview.left_out.startswith("2 of 2 items of the list, and the parts marked")
-
-
-def test_an_object_with_many_names_is_a_list_of_its_entries() -> None:
     preview = preview_body(body({f"key {number}": item(number) for number in range(500)}))
     assert "500 names such as" in preview.text
     assert '/key 0: {"id": 0' in preview.text

@@ -97,19 +97,29 @@ def test_a_job_that_is_never_done_ends_the_program_with_what_was_answered_last()
     assert "running" in run.value
 
 
+POLLED = (
+    "import time\nfrom datetime import datetime, date, timezone\n"
+    "from time import sleep as nap\nbegan, count = time.time(), 0\n"
+    'while get_job(job=1)["state"] != "done":\n    nap(2)\n    count += 1\n'
+    "print(count, time.time() - began, datetime.now(timezone.utc).timestamp() - began, "
+    "datetime.now().second, date.today())"
+)
+COROUTINE = (
+    "import asyncio, time\nbegan = time.time()\nasync def late(n):\n    await asyncio.sleep(n)\n    return n\n"
+    "print(asyncio.run(late(2)), time.time() - began)"
+)
+
+
 @pytest.mark.parametrize("is_live", [True, False])
-def test_sleep_waits_and_the_clock_is_that_of_the_wake(is_live: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "printed", "waits"), [(POLLED, "2 4.0 4.0 24 2023-11-14", [2, 2]), (COROUTINE, "2 2.0", [2])]
+)
+def test_sleep_waits_in_a_coroutine_too_and_the_clock_is_that_of_the_wake(
+    code: str, printed: str, waits: list[float], is_live: bool
+) -> None:
     server = Server({1: 3.5})
-    code = (
-        "import time\nfrom datetime import datetime, date, timezone\n"
-        "from time import sleep as nap\nbegan, count = time.time(), 0\n"
-        'while get_job(job=1)["state"] != "done":\n    nap(2)\n    count += 1\n'
-        "print(count, time.time() - began, datetime.now(timezone.utc).timestamp() - began, "
-        "datetime.now().second, date.today())"
-    )
-    run = server.play(code, is_live=is_live)
-    assert run.result.output == "2 4.0 4.0 24 2023-11-14\n"
-    assert server.waits == [2, 2]
+    assert server.play(code, is_live=is_live).result.output == f"{printed}\n"
+    assert server.waits == waits
 
 
 @pytest.mark.parametrize("seconds", ["-1", "86401", "10**9", 'float("nan")'])
@@ -124,17 +134,6 @@ def test_a_wait_of_nothing_is_none_and_a_loop_of_waits_ends() -> None:
     run = server.play("import time\nwhile True:\n    time.sleep(0.001)", is_live=True)
     assert (run.kind, len(server.waits)) == ("failed", 500)
     assert "waits at most 500 times" in run.problem
-
-
-@pytest.mark.parametrize("is_live", [True, False])
-def test_a_coroutine_that_sleeps_waits_too(is_live: bool) -> None:
-    server = Server({})
-    code = (
-        "import asyncio, time\nbegan = time.time()\nasync def late(n):\n    await asyncio.sleep(n)\n    return n\n"
-        "print(asyncio.run(late(2)), time.time() - began)"
-    )
-    assert server.play(code, is_live=is_live).result.output == "2 2.0\n"
-    assert server.waits == [2]
 
 
 MANY = """

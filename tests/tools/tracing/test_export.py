@@ -62,17 +62,12 @@ def test_one_variable_exports_the_traces_of_a_command(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_provider_that_a_process_has_already_is_kept(tmp_path: Path) -> None:
+    exported = {"OTLP_ENDPOINT": "", "OTLP_PROTOCOL": "http/protobuf"}
+    others = {"OTEL_LOGS_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_SERVICE_NAME": "restgpt"}
+    instrumented = str(Path(sys.executable).with_name("opentelemetry-instrument"))
     with Collector() as collector:
-        done = demo(
-            tmp_path,
-            str(Path(sys.executable).with_name("opentelemetry-instrument")),
-            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
-            OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
-            OTEL_LOGS_EXPORTER="none",
-            OTEL_METRICS_EXPORTER="none",
-            OTEL_SERVICE_NAME="restgpt",
-            OTEL_RESOURCE_ATTRIBUTES="team=blue",
-        )
+        kept = {f"OTEL_EXPORTER_{name}": value or collector.url for name, value in exported.items()}
+        done = demo(tmp_path, instrumented, **kept, **others, OTEL_RESOURCE_ATTRIBUTES="team=blue")
     assert done.returncode == 0, done.stderr
     assert "Overriding" not in done.stderr
     assert_runs_of_the_demo(collector)

@@ -22,6 +22,7 @@ from restgpt_bench.worlds.tmdb.catalogue import Catalogue
 Solver = Callable[[list[Any]], str]
 # Where the published path cannot give the answer, or gives a wrong one.
 REPAIRED = {30, 70, 76, 96}
+APPENDED = {"append_to_response": "credits"}
 
 
 def directed(results: list[Any], index: int = 1) -> list[Any]:
@@ -90,18 +91,19 @@ SOLVERS: dict[str, Solver] = {
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_answers_worked_out_from_the_replies_are_true(seed: int) -> None:
     world = open_world("tmdb", seed=seed)
-    tasks = {task.key: task for task in (*open_tasks("tmdb"), *open_tasks("tmdb", own=True))}
     for key, solve in SOLVERS.items():
         world.reset()
-        results = list(tasks[key].replay(world).results)
-        verdict = tasks[key].check(world, world.log, solve(results))
+        results = list(TASKS[key].replay(world).results)
+        verdict = TASKS[key].check(world, world.log, solve(results))
         assert verdict.ok, (key, solve(results), verdict.why)
 
 
-def replayed(key: str, *, seed: int = 0) -> tuple[World[Any], Any]:
-    world = open_world("tmdb", seed=seed)
-    task = next(task for task in (*open_tasks("tmdb"), *open_tasks("tmdb", own=True)) if task.key == key)
-    return world, (task, task.replay(world))
+TASKS = {task.key: task for task in (*open_tasks("tmdb"), *open_tasks("tmdb", own=True))}
+
+
+def replayed(key: str) -> tuple[World[Any], Any]:
+    world = open_world("tmdb")
+    return world, (TASKS[key], TASKS[key].replay(world))
 
 
 def test_counting_all_credits_is_wrong() -> None:
@@ -118,17 +120,12 @@ def test_the_first_of_a_cast_is_seldom_the_lead() -> None:
     assert taken < 3
 
 
-def test_a_whole_collection_with_another_movie_fails() -> None:
-    world, (task, replay) = replayed("37")
-    assert task.check(world, world.log, replay.answer)
-    assert not task.check(world, world.log, f"{replay.answer}, Titanic")
-
-
-def test_a_list_with_a_decoy_fails() -> None:
-    world, (task, replay) = replayed("79")
-    miss = next(movie for movie in world.state.movies.values() if movie.vote_average == 6.9)
-    assert task.check(world, world.log, replay.answer)
-    assert not task.check(world, world.log, f"{replay.answer}, {miss.name}")
+def test_a_whole_collection_with_another_movie_or_a_list_with_a_decoy_fails() -> None:
+    for key in ("37", "79"):
+        world, (task, replay) = replayed(key)
+        miss = next(movie.name for movie in world.state.movies.values() if movie.vote_average == 6.9)
+        assert task.check(world, world.log, replay.answer)
+        assert not task.check(world, world.log, f"{replay.answer}, {'Titanic' if key == '37' else miss}")
 
 
 def everything(catalogue: Catalogue) -> str:
@@ -180,31 +177,24 @@ def test_the_right_answer_beside_a_wrong_one_is_none(key: str) -> None:
         assert not task.check(world, world.log, answer), answer
 
 
-def test_parts_appended_to_details_count_as_asked() -> None:
-    world, (task, _) = replayed("1")
-    right = task.right(world)
+@pytest.mark.parametrize(
+    ("key", "calls", "counts"),
+    [
+        ("91", [("/search/movie", {"query": "Mulholland Drive"})], False),
+        ("91", [("/search/movie", {"query": "Mulholland Drive"}), ("/movie/top_rated", {})], True),
+        ("16", [("/movie/top_rated", {"page": 0})], False),
+        ("1", [("/search/movie", {"query": "The Dark Knight"}), ("/movie/{movie_id}", APPENDED)], True),
+    ],
+    ids=["a coin toss", "the call that can tell", "a refused call", "parts that are appended to details"],
+)
+def test_a_right_answer_needs_the_calls_that_can_tell(key: str, calls: list[tuple[str, Any]], counts: bool) -> None:
+    world, (task, _) = replayed(key)
+    right, path = task.right(world), {}
     world.reset()
-    movie = world.call("GET /search/movie", query={"query": "The Dark Knight"}).body["results"][0]
-    world.call("GET /movie/{movie_id}", path={"movie_id": movie["id"]}, query={"append_to_response": "credits"})
-    assert task.check(world, world.log, right)
-
-
-def test_a_coin_toss_needs_the_call_that_can_tell() -> None:
-    world, (task, _) = replayed("91")
-    right = task.right(world)
-    world.reset()
-    world.call("GET /search/movie", query={"query": "Mulholland Drive"})
-    assert not task.check(world, world.log, right)
-    world.call("GET /movie/top_rated")
-    assert task.check(world, world.log, right)
-
-
-def test_refused_calls_do_not_count_as_asked() -> None:
-    world, (task, _) = replayed("16")
-    right = task.right(world)
-    world.reset()
-    world.call("GET /movie/top_rated", query={"page": 0})
-    assert not task.check(world, world.log, right)
+    for place, query in calls:
+        found = world.call(f"GET {place}", query=query, path=path if "{" in place else None)
+        path = {"movie_id": found.body["results"][0]["id"]} if place == "/search/movie" else {}
+    assert bool(task.check(world, world.log, right)) is counts
 
 
 def test_our_gold_holds_the_published_path_unless_that_is_wrong(data_folder: Any) -> None:
@@ -222,10 +212,8 @@ def test_our_gold_holds_the_published_path_unless_that_is_wrong(data_folder: Any
 def test_gold_calls_score_over_the_wire_with_either_document(source: str, data_folder: Any) -> None:
     with serve(open_world("tmdb")) as server:
         published = data_folder / "restbench" / "tmdb_oas.json"
-        document = bundled_document("tmdb").read_bytes()
-        api = load_api(
-            document if source == "ours" else published, base_url=server.url, auth={"api_key": CREDENTIAL}, name="tmdb"
-        )
+        document = bundled_document("tmdb").read_bytes() if source == "ours" else published
+        api = load_api(document, base_url=server.url, auth={"api_key": CREDENTIAL}, name="tmdb")
         client = HttpClient()
 
         def send(call: PlannedCall) -> Reply:
