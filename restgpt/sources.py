@@ -115,9 +115,12 @@ def load_named(name: str, settings: "Settings", *, base_url: str | None = None) 
 
 
 def load_source(source: str, settings: "Settings") -> "Api":
-    """Load a document by path or URL, or an entry of apis.yaml by its name."""
-    if source in settings.apis and not Path(source).exists():
-        return load_named(source, settings)
+    """Load a document by path or URL, or an entry of apis.yaml by its name; raises `SettingsError`, `SpecError`."""
+    if not Path(source).exists():
+        if source in settings.apis:
+            return load_named(source, settings)
+        if source.isidentifier():
+            raise SettingsError(f"There is no file {source}, and no entry of that name. {settings.entries}")
     return _load(_absolute(source), settings)
 
 

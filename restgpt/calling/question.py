@@ -152,7 +152,7 @@ def present(
         "provenance": provenance,
         **offered,
         **({"flow": flow} if flow else {}),
-        **({"permit": _permit(session, call, others)} if _can_permit(session, call) else {}),
+        **({"permit": _permit(session, call, others)} if _may_come_again(call) and _can_permit(session, call) else {}),
         **({"expires": expires} if expires else {}),
         **({"further_pages": call.pages - 1} if call.pages > 1 else {}),
     }
@@ -207,6 +207,11 @@ def _can_permit(session: Session, call: Call) -> bool:
     """Whether a permission may be given with a call: none may keep a secret, so no value of the call is one."""
     settled = dict(call.settled)
     return can_permit(call, session.rules) and bool(session.redactor(call.operation.api).json(settled) == settled)
+
+
+def _may_come_again(call: Call) -> bool:
+    """Whether a request like this one can follow: what a DELETE names in its path is gone after the first."""
+    return call.operation.method != "DELETE" or not call.settled.get("path")
 
 
 def _permit(session: Session, call: Call, others: Sequence[CallRecord]) -> dict[str, Any]:

@@ -302,7 +302,7 @@ def undo_report(records: Sequence[CallRecord]) -> str:
     ends = ["Done." if succeeded(record) else f"Not done: {fault(record)}" for record in records]
     sent = [f"{line['method']} {line['url']}: " if (line := record.get("request")) else "" for record in records]
     told = zip((record["description"] for record in records), sent, ends, strict=True)
-    lines = [f"{text} {'' if by.removesuffix(': ') in text else by}{end}" for text, by, end in told]
+    lines = [f"{text} {'' if by.removesuffix(': ') in text else by}{end}".lstrip() for text, by, end in told]
     return "\n".join(lines) or NOTHING
 
 

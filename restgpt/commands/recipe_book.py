@@ -188,7 +188,7 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     examples = {key: f", saved with {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
     lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
     if fixed:
-        lines.append(f"Fixed, whatever the inputs are: {', '.join(fixed)}")
+        lines.append(f"The same in every run: {', '.join(fixed)}")
     for key, example in saved.examples.items():
         for value in example if isinstance(example, list) else [example]:
             if lines_with := _lines_with(saved.program, value):

@@ -36,8 +36,10 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     else:
         terminal.say("if each is the same. Nothing of this one may vary.")
         free = []
-    times = _number(terminal, f"How many requests at most ({offer['times']})? ", offer["times"])
-    hours = _number(terminal, f"For how many hours ({offer['hours']:g})? ", offer["hours"])
+    times = _number(terminal, f"How many requests at most ({offer['times']}; b: go back)? ", offer["times"])
+    hours = times and _number(terminal, f"For how many hours ({offer['hours']:g}; b: go back)? ", offer["hours"])
+    if not hours:
+        return None
     terminal.say(covered_text(offer, free))
     said = terminal.ask(f"Approve this one, and permit {times} such requests for {hours:g} hours? [y/N] ")
     return {"free": free, "times": times, "hours": hours} if said[:1].lower() == "y" else None
@@ -55,12 +57,12 @@ def covered_text(offer: Mapping[str, Any], free: Collection[str]) -> str:
 
 
 def _number(terminal: Terminal, question: str, default: float) -> Any:
-    while said := terminal.ask(question):
+    while (said := terminal.ask(question)) not in ("", "b"):
         try:
             return int(said) if said.isdigit() else float(said)
         except ValueError:
             terminal.say(f"{said!r} is no number.")
-    return default
+    return None if said else default
 
 
 Decision = dict[str, Any]
@@ -219,8 +221,8 @@ LABELS = {"approve": "[a]pprove", "edit": "[e]dit", "reject": "[r]eject", "respo
 MEANINGS = {
     "approve": "a  send exactly this request, once",
     "edit": "e  change its arguments, then send it",
-    "reject": "r  do not send it; the agent reads your reason",
-    "respond": "w  do not send it; the agent reads your answer instead",
+    "reject": "r  do not send it, with a reason, which an agent reads",
+    "respond": "w  do not send it; an agent reads your answer instead",
 }
 """What each decision does, for a person who asks."""
 

@@ -344,6 +344,15 @@ def test_a_missing_credential_names_its_variable(cli: Cli, toy: WorldServer, mon
     ran = cli("call", "list_projects", *at(toy))
     assert ran.code == 2
     assert "RESTGPT_AUTH_KEY" in ran.err
+    # Of an entry that names it, before a model is asked for anything.
+    entry = f"board: {{spec: {TOY}, base_url: {toy.url}, auth: {{key: '${{BOARD_KEY}}'}}}}\n"
+    Path("apis.yaml").write_text(entry, encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    asked = cli("ask", "Count the tasks", "--model", "openai:none")
+    assert (asked.code, "Set BOARD_KEY, which apis.yaml needs for board." in asked.err) == (2, True)
+    assert "thread" not in asked.err
+    unknown = cli("api", "show", "cinema")
+    assert (unknown.code, "There is no file cinema, and no entry of that name." in unknown.err) == (2, True)
 
 
 def test_an_unreachable_server_exits_with_one(cli: Cli) -> None:

@@ -234,7 +234,7 @@ def test_a_permission_is_listed_and_one_is_taken_back(page: Page) -> None:
 
 
 def test_what_a_command_began_is_decided_in_the_page(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
+    page: Page, cli: Cli, configured: WorldServer, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(CREATE)
     assert cli("ask", "Create Moss", "--thread", "mine").code == 3
@@ -242,6 +242,9 @@ def test_what_a_command_began_is_decided_in_the_page(
     assert (listed["thread_id"], listed["status"], listed["metadata"]["name"]) == ("mine", "interrupted", "Create Moss")
     [[question]] = listed["interrupts"].values()
     assert question["value"]["action_requests"][0]["request"]["body"] == {"name": "Moss"}
+    # A thread that names no model goes on with that of the page.
+    monkeypatch.delenv("RESTGPT_MODEL")
+    page = Page(page.kept, model="openai:scripted")
     assert page.approve("mine").is_success
     assert page.get("/threads/mine")["status"] == "idle"
     assert page.values("mine")["answer"] == "It is created."

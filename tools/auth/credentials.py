@@ -199,6 +199,13 @@ class Credentials:
             found = found if scheme.type == "mutualTLS" else found.joined(own)
         return found
 
+    def missing(self, api: Api) -> MissingCredentialError | None:
+        """The error of an API for which `apis.yaml` names variables that are not set; None if they are."""
+        if (entry := self.entry(api)) is None or not entry.missing:
+            return None
+        names = " and ".join(entry.missing)
+        return MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
+
     def check(self, operation: Operation, cookies: Container[str] = ()) -> Requirement:
         """The security requirement that a request of this operation will meet, which is empty if none has to be met.
 
@@ -206,9 +213,8 @@ class Credentials:
         Raises MissingCredentialError if its credentials are not configured; sends no request.
         """
         api, entry = operation.api, self.entry(operation.api)
-        if entry is not None and entry.missing:
-            names = " and ".join(entry.missing)
-            raise MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
+        if fault := self.missing(api):
+            raise fault
         self._check_names(operation)
         named = [item for item in operation.security if item]
         for requirement in named:

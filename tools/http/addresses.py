@@ -351,7 +351,7 @@ class GuardedAdapter(HTTPAdapter):
             if not exchange.policy.allows(exchange.origin, address):
                 raise AddressFault(
                     f"{exchange.origin.host} leads to a {classify(address)} address; if that is meant, give it with "
-                    "--base-url, or set allow_private: true for the API in apis.yaml"
+                    "--base-url (in Python: base_url=), or set allow_private: true for the API in apis.yaml"
                 )
         return found
 

@@ -158,7 +158,7 @@ class Settings:
             return f"Its entries are: {', '.join(self.apis)}."
         if self.apis_file is not None:
             return f"{self.apis_file} has no entries."
-        return f"No such file is in {Path.cwd()} or in {self.home}, and RESTGPT_APIS names none."
+        return f"There is no apis.yaml in {Path.cwd()} or in {self.home}, and RESTGPT_APIS names none."
 
     def rules(self, api: Api) -> tuple[ApiEntry, ...]:
         """The entries whose rules hold for an API.

@@ -260,18 +260,23 @@ def is_opaque(*pointers: str) -> bool:
 
 
 def telling(item: Mapping[str, Any], most: int = TOLD) -> str:
-    """Return the fields by which a person knows an item, such as `name "Ada", status "open"`; empty without any."""
+    """Return the fields by which a person knows an item, such as `name "Ada", status "open"`; empty without any.
+
+    Those of an object inside of it have its name before theirs: `customer.name "Noor"`.
+    """
     ranked = sorted(_fields(item), key=lambda field: field[0])[:most]
     return ", ".join(f"{named(name)} {_text(value)}" for _, name, value in ranked)
 
 
-def _fields(item: Mapping[str, Any]) -> Iterator[tuple[int, str, Any]]:
+def _fields(item: Mapping[str, Any], within: str = "") -> Iterator[tuple[int, str, Any]]:
     for name, value in item.items():
+        if isinstance(value, Mapping) and not within:
+            yield from _fields(value, f"{name}.")
         parts = frozenset(words(str(name)))
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "" or parts & UNTOLD:
             continue
         rank = next((rank for rank, known in enumerate(TELLING) if parts & known), len(TELLING))
-        yield rank + (10 if len(str(value)) > TEXT_MOST else 0), str(name), value
+        yield rank + (10 if len(str(value)) > TEXT_MOST else 0) + (5 if within else 0), f"{within}{name}", value
 
 
 def _text(value: Any) -> str:

@@ -252,6 +252,8 @@ class PageThreads:
 
     def _agent(self, record: ThreadRecord) -> Agent:
         key = f"agent {json.dumps(record.recipe, sort_keys=True)}"
+        if model := self._context.get("model"):
+            record = replace(record, context={"model": model, **record.context})
         found: Agent = self._kept_open(key, record, lambda: open_agent(record, self._settings, self._kept))
         return found
 

@@ -140,6 +140,7 @@ def test_the_item_is_the_innermost_object_around_a_value() -> None:
 
 def test_it_is_told_by_the_fields_that_name_it_and_no_id_or_address() -> None:
     assert telling(TRIP, 3) == 'operatorName "SNCF", departs "2026-12-01T08:00", price 35'
+    assert telling({"total": 1800, "guest": {"id": 7, "name": "Noor"}}) == 'total 1800, guest.name "Noor"'
     assert telling({"id": 7, "url": "http://a"}) == ""
     assert telling({"name": "x" * 80, "status": "open"}).startswith('status "open", name "xxx')
 

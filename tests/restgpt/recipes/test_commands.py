@@ -168,7 +168,7 @@ def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
     assert (broken.code, "broken.yaml, line 1: the file is not YAML" in broken.err) == (2, True)
     unconfigured = cli("recipe", "run", "plant-beds", *GIVEN)
     assert unconfigured.code == 2
-    told = "The recipe plant-beds uses the API team-board, which apis.yaml does not have. No such file is in"
+    told = "The recipe plant-beds uses the API team-board, which apis.yaml does not have. There is no apis.yaml in"
     assert told in unconfigured.err
     Path("other.json").write_text(json.dumps(openapi({}, title="Other", servers=[{"url": "https://x.test"}])))
     wrong = cli("recipe", "run", "plant-beds", *GIVEN, "--spec", "other.json")
