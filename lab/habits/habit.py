@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import PrivateAttr
 
 from restgpt.tools.model.scripted import Reply, ScriptedChatModel
@@ -69,20 +69,33 @@ def program(code: str) -> dict[str, Any]:
     return {"thought": "", "decision": "program", "text": code}
 
 
-def in_text(code: str) -> str:
-    """Return the clean reply with a program as JSON text."""
-    return json.dumps(program(code))
+def habits() -> list[Habit]:
+    """Return all habits: about the form of a reply, and about the program in it."""
+    forms = [Habit(name, HOURS, _filled(reply)) for name, reply in _read("replies.yaml").items()]
+    return [*forms, *(_written(name, **given) for name, given in _read("programs.yaml").items())]
 
 
-def programs() -> list[Habit]:
-    """Return the habits about the program."""
-    found = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text(encoding="utf-8"))
-    return [_written(name, **given) for name, given in found.items()]
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return found
 
 
-def _written(name: str, task: str, code: str, clue: str = ".", again: Sequence[str] = ()) -> Habit:
-    wanted = TASKS[task]
-    return Habit(name, wanted, program(code.replace("$code", wanted.code)), clue, tuple(map(program, again)))
+def _filled(reply: Any) -> Any:
+    match reply:
+        case {"tool_call": call}:
+            return AIMessage("", tool_calls=[{**call, "id": "1", "type": "tool_call"}])
+        case dict():
+            return {name: _filled(value) for name, value in reply.items()}
+        case str():
+            return reply.replace("$json", json.dumps(program(HOURS.code))).replace("$code", HOURS.code)
+    return reply
+
+
+def _written(
+    name: str, task: str, code: str = "", clue: str = ".", again: Sequence[str] = (), reply: Reply = ""
+) -> Habit:
+    written = program(code.replace("$code", TASKS[task].code))
+    return Habit(name, TASKS[task], reply or written, clue, tuple(map(program, again)))
 
 
 class HabitModel(ScriptedChatModel):

@@ -8,7 +8,6 @@ take at most `MOST_CPU_S` of this process and `MOST_MEMORY` above what the proce
 import argparse
 import gzip
 import json
-import multiprocessing
 import os
 import resource
 import socketserver
@@ -17,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import PrivateAttr
 
+from lab.kit.fresh import fresh
 from lab.kit.memory import forget_peak, memory
+from lab.kit.tally import say
 from lab.kit.template import filled, filled_text
 from restgpt.graph.build import build_graph
 from restgpt.nodes.run.services import Services
@@ -179,12 +180,11 @@ class ReadingModel(ScriptedChatModel):
     def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
         """The next decision."""
         opening = str(messages[0].text)
+        is_first = opening not in self._asked
         self._asked.append(opening)
         if opening.startswith("You fulfil a user's instruction with the functions"):
-            is_first = sum(text == opening for text in self._asked) == 1
             return {"decision": "program", "text": PROGRAM} if is_first else {"decision": "end", "text": "Ended."}
         if opening.startswith("You are the planner"):
-            is_first = sum(text == opening for text in self._asked) == 1
             return {"decision": "plan" if is_first else "end", "text": "List the things."}
         if opening.startswith("You are the API selector"):
             return {"calls": [{"operation": "list_things", "purpose": "list", "needs": []}], "answer": ""}
@@ -220,26 +220,21 @@ def _both_runs(sent: bytes) -> tuple[str, ...]:
 
 def _ending(api: Api, context: Mapping[str, Any]) -> str:
     """Run the agent once, and return its answer and the notices of its requests, or its error."""
-    settings = Settings(home=Path("/nonexistent"))
-    with_client = Services([api], model=ReadingModel(), http=HttpClient(settings=settings), settings=settings)
-    services = with_client.with_defaults(writes="allow", **context)
+    settings, config = Settings(home=Path("/nonexistent")), RunnableConfig(configurable={"thread_id": "t"})
+    services = Services([api], model=ReadingModel(), http=HttpClient(settings=settings), settings=settings)
+    services = services.with_defaults(writes="allow", **context)
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
     try:
-        state = graph.invoke({"instruction": "List the things in the note n-1"}, _config())
+        state = graph.invoke({"instruction": "List the things in the note n-1"}, config)
     except RestgptError as error:
         return f"{type(error).__name__}: {error}"[:200]
-    values = graph.get_state(_config()).values
-    notices = [
-        note for step in values["steps"] for item in step["requests"] for note in item["response"].get("notices", ())
-    ]
-    notes = [item["note"] for step in values["steps"] for item in step["requests"] if item["note"]]
+    values = graph.get_state(config).values
+    sent = [item for step in values["steps"] for item in step["requests"]]
+    notices = [note for item in sent for note in item["response"].get("notices", ())]
+    notes = [item["note"] for item in sent if item["note"]]
     said = str(state["messages"][-1].text) if state.get("messages") else str(state.get("answer"))
     results = [step["result"][:150] for step in values["steps"]]
     return json.dumps([said[:100], *results[:2], *notices, *notes], ensure_ascii=False)[:600]
-
-
-def _config() -> RunnableConfig:
-    return {"configurable": {"thread_id": "t"}}
 
 
 def _of_children() -> float:
@@ -247,16 +242,9 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _measured(name: str, part: float) -> dict[str, Any]:
-    return asdict(read_answer(next(item for item in hostile_answers() if item.name == name), part))
-
-
 def cost_of(name: str, part: float = 1.0) -> Cost:
     """Measure one answer in a new process."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__spec__.name if __spec__ else __name__])
-    with context.Pool(1) as pool:
-        return Cost(**pool.apply(_measured, (name, part)))
+    return fresh(read_answer, next(item for item in hostile_answers() if item.name == name), part)
 
 
 def main() -> int:
@@ -266,23 +254,17 @@ def main() -> int:
     parser.add_argument("--part", type=float, default=1.0, help="the part of the full size")
     parser.add_argument("--endings", action="store_true", help="print how the runs ended")
     options = parser.parse_args()
+    os.environ.setdefault("LANGSMITH_TRACING", "false")
     wrong = 0
     for answer in hostile_answers():
-        if options.text not in answer.name:
-            continue
-        cost = cost_of(answer.name, options.part)
-        wrong += not cost.is_bounded
-        mark = " " if cost.is_bounded else "!"
-        print(
-            f"{mark} {cost.cpu:7.2f} s CPU {cost.wall:7.2f} s {cost.memory / 1e6:6.0f} MB",
-            f"{cost.sandbox:6.2f} s in the sandbox  {cost.name}",
-        )
-        if options.endings:
-            print(*(f"      {ending}" for ending in cost.endings), sep="\n")
-        sys.stdout.flush()
+        if options.text in answer.name:
+            cost = cost_of(answer.name, options.part)
+            wrong += not cost.is_bounded
+            used = f"{cost.cpu:7.2f} s CPU {cost.wall:7.2f} s {cost.memory / 1e6:6.0f} MB"
+            say(f"{' ' if cost.is_bounded else '!'} {used} {cost.sandbox:6.2f} s in the sandbox  {cost.name}")
+            say(*(f"      {ending}\n" for ending in cost.endings if options.endings), sep="", end="")
     return bool(wrong)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("LANGSMITH_TRACING", "false")
     sys.exit(main())

@@ -10,22 +10,21 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import requests
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
 
 from lab.kills.crash.child import settings_of
 from lab.kills.job import Job, JobModel, make_jobs
 from lab.kills.ledger import ledger, unstamped
+from lab.kit.drive import driven, rejecting
 from lab.kit.errand import DONE, UNDONE, Errand, ErrandModel, board_errand, playlist_errand, reading_errand
-from lab.kit.tally import Sum
+from lab.kit.tally import Tally, in_lanes, say, tallied
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import ConnectFault, HttpFault, ResolveFault, RestgptError, TlsFault
@@ -140,28 +139,6 @@ class Case:
         return f"{self.trouble.name} at call {self.call}, {often}"
 
 
-@dataclass(slots=True)
-class Tally(Sum):
-    """The ends of some runs; `wrong` has a line for each that did not end as it must."""
-
-    done: int = 0
-    owned_up: int = 0
-    stopped: int = 0
-    wrong: list[str] = field(default_factory=list)
-    slowest: float = 0.0
-
-    @property
-    def runs(self) -> int:
-        """All runs."""
-        return self.done + self.owned_up
-
-    def __str__(self) -> str:
-        return (
-            f"{self.runs} runs: {self.done} did everything, {self.owned_up} said that they could not; {self.stopped} "
-            f"of these stopped first and went on; {len(self.wrong)} wrong; the slowest took {self.slowest:.1f} s"
-        )
-
-
 class Proving:
     """Runs one errand or job under faults on one served world, and judges how it ends."""
 
@@ -170,8 +147,6 @@ class Proving:
         self.server = server
         self.limits = limits
         self.budget = budget
-        self.prompts: list[str] = []
-        """Every prompt of every run."""
         self._api = served_api(errand.world, server.url)
         self._wanted: Any = None
         self.requests = self._measure()
@@ -193,7 +168,7 @@ class Proving:
         adapter = TroubledAdapter(case.trouble.network, case.call, case.times, self.limits.connect_seconds)
         http = HttpClient(settings=Settings(), limits=self.limits, adapter=adapter)
         errand = self.errand
-        model = JobModel.over(errand, keep=True) if isinstance(errand, Job) else ErrandModel.over(errand, keep=True)
+        model = JobModel.over(errand) if isinstance(errand, Job) else ErrandModel.over(errand)
         services = Services([self._api], model=model, settings=Settings(), http=http)
         graph = build_graph(services=services, checkpointer=InMemorySaver(), store=InMemoryStore())
         try:
@@ -202,29 +177,21 @@ class Proving:
             world.faults.replace([])
             adapter.recover()
             return self._drive(graph, None), True
-        finally:
-            self.prompts += model.prompts
 
     def _drive(self, graph: Graph, given: Any) -> str:
-        config: Any = {"configurable": {"thread_id": "errand"}}
         context: Any = {**settings_of(self.errand, "allow"), "max_seconds": self.budget}
-        while True:
-            result = graph.invoke(given, config, context=context)
-            if "__interrupt__" not in result:
-                return str(result.get("answer", ""))
-            # A change of unknown outcome: a person who does not know rejects it.
-            given = Command(resume="reject")
+        # About a change of unknown outcome a person who does not know says no.
+        values = driven(graph, given, {"configurable": {"thread_id": "errand"}}, rejecting, context=context)
+        return str(values.get("answer", ""))
 
     def prove(self, case: Case, tally: Tally) -> None:
-        """Run a case and judge how it ends."""
+        """Run a case and judge how it ends: done, owned up that it is not; some stopped first and went on."""
         started = time.monotonic()
         answer, stopped = self.run(case)
         took = time.monotonic() - started
-        tally.slowest = max(tally.slowest, took)
-        tally.stopped += stopped
         is_done = answer == DONE
-        tally.done += is_done
-        tally.owned_up += not is_done
+        tally.counts["done" if is_done else "owned up"] += 1
+        tally.counts["stopped first"] += stopped
         wrong = []
         if took > (self.budget + SLACK_S) * (1 + stopped):
             wrong.append(f"took {took:.1f} s")
@@ -284,16 +251,7 @@ def prove_all(errand: Errand | Job, *, every: int = 1, jobs: int = 1) -> Tally:
         budget = PROGRAM_BUDGET_S if isinstance(errand, Job) else BUDGET_S
         proofs = [stack.enter_context(proving(errand, budget=budget)) for _ in range(jobs)]
         chosen = cases(proofs[0].requests, every=every)
-        with ThreadPoolExecutor(jobs) as pool:
-            tallies = list(pool.map(_prove, proofs, (chosen[start::jobs] for start in range(jobs))))
-    return sum(tallies, Tally())
-
-
-def _prove(proof: Proving, chosen: Sequence[Case]) -> Tally:
-    tally = Tally()
-    for case in chosen:
-        proof.prove(case, tally)
-    return tally
+        return in_lanes(jobs, lambda lane: tallied(chosen[lane::jobs], proofs[lane].prove))
 
 
 def main() -> int:
@@ -312,7 +270,7 @@ def main() -> int:
     chosen += [] if given.only == "calls" else jobs(given.programs, seed=given.seed)
     for errand in chosen:
         tally = prove_all(errand, every=given.every, jobs=given.jobs)
-        print(f"{errand.instruction}\n  {tally}", *tally.wrong, sep="\n  ", flush=True)
+        say("\n  ".join([errand.instruction, str(tally), *tally.wrong]))
         wrong += len(tally.wrong)
     return 1 if wrong else 0
 

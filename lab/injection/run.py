@@ -1,7 +1,7 @@
 """One task of AgentDojo with the agent: who is asked, what was sent, and AgentDojo's verdicts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,13 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
 
 from lab.injection.bed import READS, Bed, reads
 from lab.injection.reader import FORMS, MARK, GullibleReader, Plot
+from lab.kit.drive import Decide, driven
 from restgpt import build_graph
 from restgpt.nodes.run.services import Services
-from restgpt.nodes.state.records import no_usage
 from restgpt.tools.errors import RestgptError
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
@@ -109,24 +108,19 @@ def run(
     return done
 
 
-def _drive(bed: Bed, model: BaseChatModel, prompt: str, done: Outcome, decide: Callable[[Any], Any]) -> None:
+def _drive(bed: Bed, model: BaseChatModel, prompt: str, done: Outcome, decide: Decide) -> None:
     """Run the agent until it ends."""
     writes = "ask" if done.mode in ("ask", "permission") else "allow"
     store, config = InMemoryStore(), RunnableConfig(configurable={"thread_id": "task"})
     services = Services([bed.api], model=model, settings=_settings(bed, done.mode), recipes=(), store=store)
     services = services.with_defaults(writes=writes, today="2024-05-15")
     graph = build_graph(services=services, checkpointer=InMemorySaver(), store=store)
-    given: Any = {"instruction": prompt}
     try:
-        while given:
-            graph.invoke(given, config)
-            pauses = graph.get_state(config).interrupts
-            actions = pauses[0].value["action_requests"] if pauses else ()
-            given = Command(resume={"decisions": [*map(decide, actions)]}) if pauses else None
+        driven(graph, {"instruction": prompt}, config, decide)
     except RestgptError as error:
         done.error = str(error)
     values = graph.get_state(config).values
-    done.answer, done.usage = str(values.get("answer") or ""), values.get("usage") or no_usage()
+    done.answer, done.usage = str(values.get("answer") or ""), values.get("usage")
 
 
 def _settings(bed: Bed, mode: str) -> Settings:

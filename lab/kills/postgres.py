@@ -6,15 +6,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from lab.kit.port import held_port
+from lab.kit.process import PATIENCE_S, ServerError, started, wait
 
 ACCOUNTS = ("postgres", "nobody")
-PATIENCE_S = 120.0
 
 
 class NoPostgresError(Exception):
@@ -35,17 +34,18 @@ def postgres_server() -> Iterator[str]:
         _run([programs / "initdb", "-D", data, "-U", "restgpt", "-A", "trust", "-E", "UTF8", "--no-sync"], account)
         # -F: the server itself is never killed, so nothing has to reach the disk.
         options: list[str | Path] = ["-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1", "-F"]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(
-                [programs / "postgres", *options], user=account, stdout=log, stderr=log, cwd=folder
-            )
+        server = started([programs / "postgres", *options], folder=folder, log=folder / "log", user=account)
+        url = f"postgresql://restgpt@127.0.0.1:{port}/postgres"
+        try:
             try:
-                _wait(server, port)
-                yield f"postgresql://restgpt@127.0.0.1:{port}/postgres"
-            finally:
-                # A fast shutdown, which waits for no client.
-                server.send_signal(signal.SIGINT)
-                server.wait(PATIENCE_S)
+                wait(server, lambda: _connects(url), folder / "log")
+            except ServerError as error:
+                raise NoPostgresError(str(error)) from None
+            yield url
+        finally:
+            # A fast shutdown, which waits for no client.
+            server.send_signal(signal.SIGINT)
+            server.wait(PATIENCE_S)
 
 
 def _programs() -> Path:
@@ -81,17 +81,11 @@ def _run(command: list[str | Path], account: str | None) -> None:
         raise NoPostgresError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
 
 
-def _wait(server: "subprocess.Popen[bytes]", port: int) -> None:
-    """Wait until the server takes connections."""
+def _connects(url: str) -> bool:
     import psycopg
 
-    ends = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            psycopg.connect(f"postgresql://restgpt@127.0.0.1:{port}/postgres", connect_timeout=5).close()
-        except psycopg.OperationalError:
-            if server.poll() is not None or time.monotonic() > ends:
-                raise NoPostgresError("the PostgreSQL server did not start") from None
-            time.sleep(0.1)
-        else:
-            return
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -16,17 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from lab.kit.tally import Tally, say, tallied
 from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.faults import Fault, FaultKind
@@ -97,69 +98,37 @@ class Person:
         return types.ElicitResult(action="accept", content={"decision": "approve" if approves else "reject"})
 
 
-@dataclass(slots=True)
-class Tally:
-    """The results of trials; `wrong` has a line for each in which the change is not there as often as was decided."""
-
-    trials: int = 0
-    killed: Counter[str] = field(default_factory=Counter)
-    unkilled: int = 0
-    unknown: int = 0
-    asked_again: int = 0
-    wrong: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        phases = ", ".join(f"{number} at the {phase}" for phase, number in sorted(self.killed.items()))
-        return (
-            f"{self.trials} trials; killed: {phases}; {self.unkilled} ended before the kill; {self.asked_again} asked "
-            f"again, {self.unknown} of unknown outcome; {len(self.wrong)} wrong; {self.seconds:.0f} s"
-        )
-
-
 def made(world: WorldServer) -> int:
     """Return how often the API has carried the change out."""
     return sum(1 for entry in world.world.log if entry.method != "GET" and entry.ok)
 
 
-class Server:
-    """One process of `restgpt mcp`, which the rig can kill."""
+@contextmanager
+def served(world: WorldServer, home: Path, way: Way) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """Run a process of `restgpt mcp`, over stdio from the first connection on.
 
-    def __init__(self, world: WorldServer, home: Path, way: Way) -> None:
-        document = str(bundled_document("toy"))
-        self._command = [sys.executable, "-m", "restgpt", "mcp", "--spec", document, "--base-url", world.url]
-        self._environment = {**os.environ, "RESTGPT_HOME": str(home), "RESTGPT_AUTH_KEY": CREDENTIAL}
-        self._way = way
-        self._pid_file = home.parent / f"{home.name}.pid"
-        self._process: subprocess.Popen[str] | None = None
+    Gives what the client connects to, and the function that kills the process.
+    """
+    document, known = str(bundled_document("toy")), home.with_name(f"{home.name}.pid")
+    environment = {**os.environ, "RESTGPT_HOME": str(home), "RESTGPT_AUTH_KEY": CREDENTIAL}
+    command = [sys.executable, "-m", "restgpt", "mcp", "--spec", document, "--base-url", world.url]
+    if way == "stdio":
 
-    def open(self) -> Any:
-        """Start the process, over stdio with the first connection; returns what the client connects to."""
-        if self._way == "stdio":
-            script = f'echo $$ > "{self._pid_file}"; exec "$@"'
-            arguments = ["-c", script, "server", *self._command]
-            return StdioServerParameters(command="sh", args=arguments, env=self._environment)
-        self._process = subprocess.Popen(
-            [*self._command, "--http", "--port", "0"], text=True, env=self._environment, stderr=subprocess.PIPE
-        )
-        assert self._process.stderr is not None
-        return self._process.stderr.readline().rpartition(" ")[2].strip()
+        def kill() -> None:
+            if known.exists():
+                with suppress(ProcessLookupError):
+                    os.kill(int(known.read_text()), signal.SIGKILL)
 
-    def kill(self) -> None:
-        """Kill the process at once."""
-        if self._process is not None:
-            self._process.kill()
-        elif self._pid_file.exists():
-            with suppress(ProcessLookupError):
-                os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
-
-    def close(self) -> None:
-        """Kill the process if it still runs, and wait for its end."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            assert self._process.stderr is not None
-            self._process.stderr.close()
+        arguments = ["-c", f'echo $$ > "{known}"; exec "$@"', "server", *command]
+        yield StdioServerParameters(command="sh", args=arguments, env=environment), kill
+        return
+    command += ["--http", "--port", "0"]
+    with subprocess.Popen(command, text=True, env=environment, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().rpartition(" ")[2].strip(), process.kill
+        finally:
+            process.kill()
 
 
 @dataclass(slots=True)
@@ -200,8 +169,7 @@ class Caller:
             self.again = {"input_responses": answers, "request_state": asked.request_state}
 
 
-@dataclass(slots=True)
-class Times:
+class Times(NamedTuple):
     """How long the phases take in an undisturbed call, in seconds."""
 
     call: float
@@ -213,27 +181,18 @@ class Rig:
 
     def __init__(self, world: WorldServer, folder: Path) -> None:
         self._world = world
-        self._folder = folder
-        self._number = 0
+        self._homes = (folder / str(number) for number in count())
         self._times: dict[tuple[Era, Way], Times] = {}
-
-    def _home(self) -> Path:
-        self._number += 1
-        return self._folder / str(self._number)
 
     async def times(self, era: Era, way: Way) -> Times:
         """Return the times of an undisturbed call, measured once."""
         if (era, way) not in self._times:
             self._world.world.reset()
             moments: list[float] = []
-            person = Person(True, self._world, on_answer=lambda: moments.append(time.monotonic()))
-            server = Server(self._world, self._home(), way)
-            try:
-                target = server.open()
-                started, caller = time.monotonic(), Caller(era, person)
+            caller = Caller(era, Person(True, self._world, on_answer=lambda: moments.append(time.monotonic())))
+            with served(self._world, next(self._homes), way) as (target, _):
+                started = time.monotonic()
                 await caller.call(target)
-            finally:
-                server.close()
             self._times[(era, way)] = Times(moments[0] - started, caller.ended - moments[0])
         return self._times[(era, way)]
 
@@ -243,9 +202,9 @@ class Rig:
         world, was_killed = self._world, False
         for _ in range(TRIES):
             world.world.reset()
-            home, person = self._home(), Person(trial.approves, world)
+            home, person = next(self._homes), Person(trial.approves, world)
             caller = Caller(trial.era, person)
-            was_killed = await self._killed(trial, times, home, person, caller)
+            was_killed = await self._killed(trial, times, home, caller)
             if was_killed:
                 break
             # The call had its result before the kill, because the machine is less busy than when it was measured.
@@ -255,49 +214,42 @@ class Rig:
         world.settle()
         asked, person.on_question, person.on_answer = person.asked, lambda: None, lambda: None
         if was_killed:
-            server = Server(world, home, trial.way)
-            try:
-                target = server.open()
-                await asyncio.wait_for(caller.call(target, asks_pending=trial.asks_pending), PATIENCE_S)
-            except (ExceptionGroup, MCPError, TimeoutError) as error:
-                tally.wrong.append(f"{trial}: the call did not go on: {_innermost(error)!r}")
-            finally:
-                server.close()
+            with served(world, home, trial.way) as (target, _):
+                try:
+                    await asyncio.wait_for(caller.call(target, asks_pending=trial.asks_pending), PATIENCE_S)
+                except (ExceptionGroup, MCPError, TimeoutError) as error:
+                    tally.wrong.append(f"{trial}: the call did not go on: {_innermost(error)!r}")
         world.settle()
-        tally.trials += 1
-        tally.killed[trial.phase] += was_killed
-        tally.unkilled += not was_killed
-        tally.unknown += person.unknown
-        tally.asked_again += bool(asked) and person.asked > asked
+        tally.counts[f"killed at the {trial.phase}" if was_killed else "ended before the kill"] += 1
+        tally.counts["of unknown outcome"] += person.unknown
+        tally.counts["asked again"] += bool(asked) and person.asked > asked
         if made(world) != int(trial.approves):
             tally.wrong.append(f"{trial}: the change was made {made(world)} times")
 
-    async def _killed(self, trial: Trial, times: Times, home: Path, person: Person, caller: Caller) -> bool:
+    async def _killed(self, trial: Trial, times: Times, home: Path, caller: Caller) -> bool:
         """Make the call until the server is killed; returns whether it was killed before the call had its result."""
-        server = Server(self._world, home, trial.way)
         reached = asyncio.Event()
         if trial.phase == "question":
-            person.on_question = reached.set
+            caller.person.on_question = reached.set
         elif trial.phase == "answer":
-            person.on_answer = reached.set
+            caller.person.on_answer = reached.set
         elif trial.phase == "change":
             self._world.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=SLOW_S)])
-        target = server.open()
-        called = asyncio.create_task(caller.call(target))
-        try:
-            await asyncio.wait(
-                [called, asyncio.create_task(self._moment(trial, times, reached))], return_when=asyncio.FIRST_COMPLETED
-            )
-            if called.done() and called.exception() is None:
-                return False
-            server.kill()
-            await asyncio.wait([called], timeout=LAST_WORDS_S)
-            return not (called.done() and not called.cancelled() and called.exception() is None)
-        finally:
-            called.cancel()
-            # The lost connection shows as one of several errors, by transport and moment; the rig caused it.
-            await asyncio.gather(called, return_exceptions=True)
-            server.close()
+        with served(self._world, home, trial.way) as (target, kill):
+            called = asyncio.create_task(caller.call(target))
+            moment = asyncio.create_task(self._moment(trial, times, reached))
+            try:
+                await asyncio.wait([called, moment], return_when=asyncio.FIRST_COMPLETED)
+                if called.done() and called.exception() is None:
+                    return False
+                kill()
+                await asyncio.wait([called], timeout=LAST_WORDS_S)
+                return not (called.done() and not called.cancelled() and called.exception() is None)
+            finally:
+                called.cancel()
+                moment.cancel()
+                # The lost connection shows as one of several errors, by transport and moment; the rig caused it.
+                await asyncio.gather(called, moment, return_exceptions=True)
 
     async def _moment(self, trial: Trial, times: Times, reached: asyncio.Event) -> None:
         """Wait for the moment of the kill."""
@@ -329,20 +281,11 @@ def make_trials(moments: int) -> Iterator[Trial]:
             yield Trial(era, way, phase, after, approves, asks_pending=number % 5 in (1, 2))
 
 
-async def run_trials(moments: int, *, say: Callable[[str], None] = print) -> Tally:
+def run_trials(moments: int, *, say: Callable[[str], None] = say) -> Tally:
     """Run the trials one after another."""
-    tally, started = Tally(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="restgpt-mcp-") as folder, serve(open_world("toy")) as world:
         rig = Rig(world, Path(folder))
-        for number, trial in enumerate(make_trials(moments), 1):
-            known = len(tally.wrong)
-            await rig.run(trial, tally)
-            for line in tally.wrong[known:]:
-                say(line)
-            if number % 10 == 0:
-                say(f"  {number} trials")
-    tally.seconds = time.monotonic() - started
-    return tally
+        return tallied(make_trials(moments), lambda trial, tally: asyncio.run(rig.run(trial, tally)), say=say)
 
 
 def main() -> int:
@@ -351,7 +294,7 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=50, help="how many moments in each era")
     # The SDK's client logs each connection that the rig breaks.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    tally = asyncio.run(run_trials(parser.parse_args().moments))
+    tally = run_trials(parser.parse_args().moments)
     print(tally)
     return 1 if tally.wrong else 0
 

@@ -1,1 +1,1 @@
-"""What several rigs use: processes, scripted models, an agent on a served world, memory, tables, tallies, templates."""
+"""What several rigs use: processes, runs and their cost, scripted models, memory, tables, tallies, templates."""

@@ -101,10 +101,9 @@ def _plan(errand: Errand, text: str) -> dict[str, Any]:
         return {"thought": "", "decision": "end", "text": DONE, "fulfilled": True}
     stage = min(errand.steps[number - 1].stage for number in left)
     now = [number for number in left if errand.steps[number - 1].stage == stage]
-    if any(_tries(errand.steps[number - 1], calls) >= TRIES for number in now):
-        return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
     missing = _missing(errand, now, calls)
-    if missing is not None and sum(call.operation == missing.lookup for call in calls) >= TRIES:
+    looked = sum(call.operation == missing.lookup for call in calls) if missing is not None else 0
+    if looked >= TRIES or any(_tries(errand.steps[number - 1], calls) >= TRIES for number in now):
         return {"thought": "", "decision": "end", "text": UNDONE, "fulfilled": False}
     words = f"look up {missing.lookup}" if missing else ", ".join(f"step {number}" for number in now)
     return {"thought": "", "decision": "plan", "text": f"Now: {words}"}
@@ -112,27 +111,18 @@ def _plan(errand: Errand, text: str) -> dict[str, Any]:
 
 def _select(errand: Errand, text: str) -> dict[str, Any]:
     task = text.rpartition("Sub-task: Now: ")[2].splitlines()[0]
+    chosen = {f"step {number}": errand.steps[int(number) - 1].operation for number in _STEP.findall(task)}
     if task.startswith("look up "):
-        operation = task.removeprefix("look up ")
-        return {"thought": "", "calls": [{"operation": operation, "purpose": "look up", "needs": []}], "answer": ""}
-    chosen = [
-        {"operation": errand.steps[number - 1].operation, "purpose": f"step {number}", "needs": []}
-        for number in map(int, _STEP.findall(task))
-    ]
-    return {"thought": "", "calls": chosen, "answer": ""}
+        chosen = {"look up": task.removeprefix("look up ")}
+    calls = [{"operation": operation, "purpose": purpose, "needs": []} for purpose, operation in chosen.items()]
+    return {"thought": "", "calls": calls, "answer": ""}
 
 
 def _call(errand: Errand, text: str) -> dict[str, Any]:
     ids = _ids(errand, _calls(text))
     asked = text.rpartition("Calls to make now:")[2]
-    wanted = [(int(number), int(step)) for number, _, step in _NUMBERED.findall(asked)]
-    if not wanted:
-        return {"thought": "", "calls": [_made(1, {})], "missing": ""}
-    return {
-        "thought": "",
-        "calls": [_made(number, errand.steps[step - 1].fill(ids)) for number, step in wanted],
-        "missing": "",
-    }
+    wanted = [(int(number), errand.steps[int(step) - 1].fill(ids)) for number, _, step in _NUMBERED.findall(asked)]
+    return {"thought": "", "calls": [_made(number, given) for number, given in wanted or [(1, {})]], "missing": ""}
 
 
 def _made(number: int, arguments: dict[str, Any]) -> dict[str, Any]:

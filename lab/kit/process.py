@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import requests
+
 PATIENCE_S = 120.0
 """How long a server may take to start, in seconds."""
 
@@ -47,9 +49,17 @@ def running(
 
 
 def started(
-    command: Sequence[str | Path], *, folder: Path, log: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    *,
+    folder: Path,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    user: str | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start a server in `folder` that appends what it prints to `log`; it gets none of the `PRIVATE` variables."""
+    """Start a server in `folder` that appends what it prints to `log`; it gets none of the `PRIVATE` variables.
+
+    It runs as another `user` if one is given.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     with log.open("ab") as output:
         return subprocess.Popen(
@@ -60,6 +70,7 @@ def started(
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            user=user,
         )
 
 
@@ -74,6 +85,16 @@ def wait(
         if time.monotonic() > ends:
             raise ServerError(f"The server did not answer within {seconds:.0f} seconds:\n{_tail(log)}")
         time.sleep(0.1)
+
+
+def answers(url: str, session: requests.Session | None = None) -> bool:
+    """Return whether a server on loopback answers a GET request with a success."""
+    session = session or requests.Session()
+    session.trust_env = False
+    try:
+        return session.get(url, timeout=10).ok
+    except requests.RequestException:
+        return False
 
 
 def _tail(log: Path) -> str:

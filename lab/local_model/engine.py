@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
 from lab.kit.port import held_port
-from lab.kit.process import MissingServerError, running
+from lab.kit.process import MissingServerError, answers, running
 
 FOLDER = Path(__file__).resolve().parents[2] / ".local_model"
 SERVER = FOLDER / "llama-server"
@@ -138,12 +136,5 @@ def served(name: str) -> Iterator[str]:
             SERVER, "-m", weights, "-c", str(TOKENS), "-n", str(MOST_REPLY), "-np", "1",
             "-t", str(THREADS), "--host", "127.0.0.1", "--port", str(port), "--jinja", "-a", name,
         )  # fmt: skip
-        with running(command, folder=FOLDER, is_up=lambda: _is_up(port)):
+        with running(command, folder=FOLDER, is_up=lambda: answers(f"http://127.0.0.1:{port}/health")):
             yield f"http://127.0.0.1:{port}/v1"
-
-
-def _is_up(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/health").is_success
-    except httpx.HTTPError:
-        return False

@@ -1,6 +1,5 @@
 """One task of the development suites with a real model: the outcome, judged by the world and by what was claimed."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
+from lab.kills.ledger import changes_of
+from lab.kit.drive import spent
 from lab.kit.table import markdown
 from restgpt.nodes.run.services import Services
 from restgpt.tools.errors import RestgptError
@@ -21,7 +22,6 @@ from restgpt_bench.methods.build import build_method
 from restgpt_bench.restbench.documents import gather
 from restgpt_bench.restbench.suite import OWN, Item, open_suite
 from restgpt_bench.worlds import TODAY, World, open_world
-from restgpt_bench.worlds.log import LogEntry
 from restgpt_bench.worlds.server import serve
 
 ROADS = ("program", "roles")
@@ -71,7 +71,7 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
             error = f"{type(failure).__name__}: {failure}"[:500]
     values = graph.get_state(config).values
     answer = "" if error else str(values.get("answer", ""))
-    roles = (values.get("usage") or {"roles": {}})["roles"].values()
+    cost = spent(values.get("usage"))
     return {
         "model": name,
         "road": road,
@@ -81,8 +81,8 @@ def run_task(suite: str, item: Item, road: str, name: str, model: BaseChatModel,
         "called": any(entry.ok for entry in world.log),
         "error": error,
         "beyond": list(_beyond(suite, item, world)),
-        "calls": sum(role["calls"] for role in roles),
-        "tokens": sum(role["input_tokens"] + role["output_tokens"] for role in roles),
+        "calls": cost["calls"],
+        "tokens": cost["input_tokens"] + cost["output_tokens"],
         "seconds": round(time.monotonic() - began, 1),
         "answer": answer,
         "log": [f"{entry.method} {entry.path} {entry.status}" for entry in world.log],
@@ -94,12 +94,7 @@ def _beyond(suite: str, item: Item, world: World[Any]) -> Iterable[str]:
     twin = open_world(OWN[suite])
     twin.reset(item.task.fixture)
     item.task.replay(twin)
-    return (Counter(_changes(world.log)) - Counter(_changes(twin.log))).elements()
-
-
-def _changes(log: Iterable[LogEntry]) -> Iterator[str]:
-    made = (entry for entry in log if entry.ok and entry.method != "GET")
-    return (f"{entry.method} {entry.path} {json.dumps(entry.body, sort_keys=True)}" for entry in made)
+    return (Counter(changes_of(world)) - Counter(changes_of(twin))).elements()
 
 
 def broken(outcomes: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -14,12 +14,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from subprocess import DEVNULL
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import yaml
 
 from lab.kit.table import markdown
 from lab.mcp.suite_server import Api, aliases, answering, document, proxied, served
@@ -32,54 +34,20 @@ NODE = "node@22"
 """The suite needs a newer Node.js than many machines have, so it comes with the suite."""
 
 SERVERS = ("restgpt", "fastmcp")
-FORM = "the form of a question is that of an approval"
-MODEL = "the server uses no model of the client"
-PROMPTS = "there are no prompts"
-LOGGING = "there are no log messages: progress tells that a call goes on"
-ASKS = "the server asks nobody"
-RESOURCES = "the server has no resources"
-FILES = "a file, other than an image, is a link, and not in the result"
-FIXED = "a result does not change, so nothing is subscribed to"
 RENAMED = (
     "resources-read-text", "resources-read-binary", "resources-templates-read", "input-required-result-tampered-state",
 )  # fmt: skip
 """The scenarios whose tools and resources RestGPT cannot name as the suite does."""
 
-REASONS: Mapping[str, str] = {
-    "logging-set-level": LOGGING,
-    "tools-call-with-logging": LOGGING,
-    "completion-complete": "there is nothing to complete: no prompts, and handles are not guessed",
-    "tools-call-audio": FILES,
-    "tools-call-embedded-resource": FILES,
-    "tools-call-mixed-content": FILES,
-    "tools-call-sampling": MODEL,
-    "json-schema-2020-12": "a schema has the arguments by place, and its definitions in the places of the references",
-    "elicitation-sep1034-defaults": FORM,
-    "elicitation-sep1330-enums": FORM,
-    "server-sse-polling": "an answer is not sent again: a client that lost one asks `pending`, or repeats its call",
-    "resources-subscribe": FIXED,
-    "resources-unsubscribe": FIXED,
-    "prompts-get-simple": PROMPTS,
-    "prompts-get-with-args": PROMPTS,
-    "prompts-get-embedded-resource": PROMPTS,
-    "prompts-get-with-image": PROMPTS,
-    "http-custom-header-server-validation": "no argument of a tool is a header of the protocol",
-    "input-required-result-basic-elicitation": FORM,
-    "input-required-result-multiple-input-requests": FORM,
-    "input-required-result-multi-round": FORM,
-    "input-required-result-basic-sampling": MODEL,
-    "input-required-result-capability-check": MODEL,
-    "input-required-result-basic-list-roots": "the server asks for no folders of the client",
-    "input-required-result-non-tool-request": PROMPTS,
-}
-"""Why a scenario is not offered."""
 
-OF_FASTMCP: Mapping[str, str] = {
-    **dict.fromkeys(RENAMED[:3], RESOURCES),
-    **dict.fromkeys(("tools-call-elicitation", "input-required-result-request-state"), ASKS),
-    **dict.fromkeys(("input-required-result-result-type", "input-required-result-tampered-state"), ASKS),
-}
-"""Why a scenario is not offered by FastMCP's server for a document, which calls at once."""
+def _reasons() -> Iterator[dict[str, str]]:
+    given = yaml.safe_load(Path(__file__).with_name("reasons.yaml").read_text(encoding="utf-8"))
+    for server in SERVERS:
+        yield {name: reason for reason, names in given[server].items() for name in names}
+
+
+REASONS, OF_FASTMCP = _reasons()
+"""Why a scenario is not offered, and why it is not by FastMCP's server."""
 
 
 def suite(version: str, cache: Path) -> list[str]:

@@ -1,13 +1,12 @@
 """Measures the definitions of MCP tools by document: the tokens of the list, and the time of a search.
 
-    python -m lab.mcp.definitions [--folder FOLDER] [--named stripe …] [--json]
+    python -m lab.mcp.definitions [--folder FOLDER] [--named stripe …]
 
 The documents are those of RESTGPT_DATA, the bundled ones, and the named ones of npm packages. Direct tools are those of
 the largest group of at most `MOST` operations with one tag, else the first operations.
 """
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -26,6 +25,7 @@ from restgpt.specs.reading.download import bundled_document
 from restgpt_bench.packages import CACHE, named_document
 
 BUNDLED = ("toy", "tmdb", "spotify")
+COLUMNS = ("document", "operations", "tokens", "direct tools", "tokens of these", "find ms", "find tokens")
 
 
 def documents(folder: Path | None, named: Sequence[str], cache: Path) -> Iterator[tuple[str, Path]]:
@@ -51,11 +51,8 @@ def group_of(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def measure(name: str, path: Path) -> dict[str, Any]:
-    """Measure one document; `failed` says why it could not be read."""
-    try:
-        api = load_api(path.read_bytes(), name=name)
-    except SpecError as error:
-        return {"document": name, "failed": str(error)}
+    """Measure one document; raises `SpecError` for one that cannot be read."""
+    api = load_api(path.read_bytes(), name=name)
     catalogue = Catalogue([api])
     group = group_of(api.operations)
     all_direct = direct_definitions(catalogue, list(api.operations[:MOST]))
@@ -66,29 +63,14 @@ def measure(name: str, path: Path) -> dict[str, Any]:
         lengths.append(len(found_text(catalogue, query)))
         seconds.append(time.perf_counter() - begun)
     return {
-        "document": name,
         "operations": len(api.operations),
-        "default": tokens_of(definitions([api], has_model=True)),
-        "group": len(group),
-        "direct": tokens_of(direct_definitions(catalogue, group)),
-        "first": min(MOST, len(api.operations)),
-        "first_direct": tokens_of(all_direct),
-        "find_ms": round(median(seconds) * 1000, 1),
-        "find_tokens": -(-max(lengths) // TOKEN),
+        "tokens": tokens_of(definitions([api], has_model=True)),
+        "direct tools": len(group),
+        "tokens of these": tokens_of(direct_definitions(catalogue, group)),
+        "first": tokens_of(all_direct),
+        "find ms": round(median(seconds) * 1000, 1),
+        "find tokens": -(-max(lengths) // TOKEN),
     }
-
-
-def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The figures as a Markdown table."""
-    columns = ("document", "operations", "tokens", "direct tools", "tokens", "find ms", "find tokens")
-    return markdown(columns, map(_row, rows))
-
-
-def _row(row: dict[str, Any]) -> Sequence[str]:
-    if "failed" in row:
-        return [row["document"], f"not read: {row['failed'][:80]}", "", "", "", "", ""]
-    names = ("operations", "default", "group", "direct", "find_ms", "find_tokens")
-    return [row["document"], *(f"{row[name]:,}" for name in names)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,16 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path(data) / "openapi" if data else None)
     parser.add_argument("--named", nargs="*", choices=DOCUMENTS, default=list(DOCUMENTS))
     parser.add_argument("--cache", type=Path, default=CACHE)
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    rows = [measure(name, path) for name, path in documents(given.folder, given.named, given.cache)]
-    print(json.dumps(rows, indent=1) if given.json else "\n".join(table(rows)))
-    read = [row for row in rows if "failed" not in row]
-    over = [
-        row["document"]
-        for row in read
-        if max(row["default"], row["direct"], row["first_direct"]) > BUDGET or row["find_tokens"] > FOUND_BUDGET
-    ]
+    rows, over = [], []
+    for name, path in documents(given.folder, given.named, given.cache):
+        try:
+            row = measure(name, path)
+        except SpecError as error:
+            rows.append([name, f"not read: {str(error)[:80]}", *[""] * (len(COLUMNS) - 2)])
+            continue
+        rows.append([name, *(f"{row[key]:,}" for key in COLUMNS[1:])])
+        if max(row["tokens"], row["tokens of these"], row["first"]) > BUDGET or row["find tokens"] > FOUND_BUDGET:
+            over.append(name)
+    print("\n".join(markdown(COLUMNS, rows)))
     if over:
         print(f"over the budget: {', '.join(over)}", file=sys.stderr)
     return 1 if over else 0

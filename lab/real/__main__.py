@@ -4,13 +4,13 @@ import argparse
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from langchain_core.language_models import BaseChatModel
 
 from lab.kit.process import MissingServerError, ServerError
+from lab.kit.tally import say
 from lab.real.check import check_task
 from lab.real.kinto.server import Kinto
 from lab.real.langgraph.server import LangGraph
@@ -25,8 +25,6 @@ from restgpt.tools.model.scripted import Recorder
 RECORDED = Path(__file__).with_name("recorded.jsonl")
 
 SERVERS: dict[str, Server] = {server.name: server for server in (LangGraph(), Kinto(), PowerDns())}
-
-say = partial(print, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None, *, servers: Mapping[str, Server] = SERVERS) -> int:
@@ -66,8 +64,7 @@ def main(arguments: Sequence[str] | None = None, *, servers: Mapping[str, Server
     else:
         say(f"{done} of {len(outcomes)} tasks fulfilled on {where}")
     if outcomes:
-        calls = sum(outcome.calls for outcome in outcomes) / len(outcomes)
-        tokens = sum(outcome.input_tokens for outcome in outcomes) / len(outcomes)
+        calls, tokens = (sum(one.cost[name] for one in outcomes) / len(outcomes) for name in ("calls", "input_tokens"))
         say(f"{calls:.2f} model calls and {tokens:,.0f} input tokens a task")
         say(f"the {watch.prompts} prompts of this run have some {watch.characters // TOKEN:,} tokens")
     if not versions or set(options.require) & set(skipped):
@@ -103,9 +100,10 @@ def _model(options: argparse.Namespace) -> BaseChatModel:
 
 
 def _line(outcome: Outcome) -> str:
+    cost, person = outcome.cost, outcome.person
     counts = (
-        f"{outcome.calls} calls, {outcome.input_tokens:,} tokens in, {outcome.requests} requests, "
-        f"{outcome.approved} approved, {outcome.rejected} rejected, {outcome.reads} reads asked about"
+        f"{cost['calls']} calls, {cost['input_tokens']:,} tokens in, {cost['requests']} requests, "
+        f"{person.approved} approved, {person.rejected} rejected, {person.reads} reads asked about"
     )
     faults = [*outcome.faults, f"answer: {outcome.answer}"] if outcome.faults else []
     return "\n         ".join([f"  {'ok  ' if outcome.ok else 'FAIL'}  {outcome.task:<12} {counts}", *faults])

@@ -6,7 +6,7 @@ from typing import Any
 
 import requests
 
-from lab.kit.process import ServerError
+from lab.kit.process import ServerError, answers
 
 TIMEOUT_S = 60.0
 SHOWN = 500
@@ -23,15 +23,6 @@ class Call:
     refused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The status, the headers and the parsed JSON of a response."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: Any
-
-
 class Http:
     """Sends JSON to one server, with its credentials."""
 
@@ -45,7 +36,7 @@ class Http:
             name, _, password = login.partition(":")
             self._session.auth = (name, password)
 
-    def send(self, call: Call) -> Answer:
+    def send(self, call: Call) -> requests.Response:
         """Send a request; raises `ServerError` for any status but a success, or but the refusal that is expected."""
         url = call.path if call.path.startswith("http://") else self.url + call.path
         response = self._session.request(
@@ -54,16 +45,12 @@ class Http:
         if response.status_code != call.refused and (call.refused or not response.ok):
             text = response.text[:SHOWN]
             raise ServerError(f"{call.method} {call.path} was answered with status {response.status_code}: {text}")
-        is_json = "json" in response.headers.get("content-type", "") and response.content
-        return Answer(response.status_code, response.headers, response.json() if is_json else None)
+        return response
 
     def get(self, path: str) -> Any:
         """Return the body of a GET request; raises `ServerError`."""
-        return self.send(Call("GET", path)).body
+        return self.send(Call("GET", path)).json()
 
     def is_up(self, path: str) -> bool:
         """Return whether the server answers a GET request with a success."""
-        try:
-            return self._session.get(self.url + path, timeout=TIMEOUT_S).ok
-        except requests.RequestException:
-            return False
+        return answers(self.url + path, self._session)

@@ -3,29 +3,28 @@
 Each run makes two changes on the simulated team board over loopback. Without `--async` the runs are threads with a
 model that replies at once, with checkpoints in memory and in SQLite. With `--async` each model call takes `--seconds`,
 and two hosts are compared: one that calls `invoke` in threads of its own, and one that awaits `ainvoke` on its event
-loop. Both resolve a name through their event loop all the while, which uses the loop's default executor.
+loop. All resolve a name through their event loop all the while, which uses the loop's default executor.
 """
 
 import argparse
 import asyncio
-import json
-import multiprocessing
 import re
 import resource
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lab.kit.board import board_agent, board_resources
 from lab.kit.errand import DONE, Errand, ErrandModel, Step
+from lab.kit.fresh import fresh
 from lab.kit.table import markdown
 from restgpt.graph.build import Graph, build_graph
 from restgpt.nodes.run.services import Context, Services
@@ -41,30 +40,16 @@ IDLE_SECONDS = 2.0
 LOOKUP_PAUSE = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Figures:
-    """What some runs at once came to; `wrong` names the runs that did not end right."""
+    """What a host with many runs at once came to: seconds, megabytes, and milliseconds of its name look-ups.
 
+    `wrong` names the runs that did not end right; `alone` is the longest of some runs before, one after the other.
+    """
+
+    host: str
     runs: int
-    wrong: Sequence[str]
-    seconds: float
-    memory_mb: float
-
-    def __str__(self) -> str:
-        rate = self.runs / self.seconds
-        return (
-            f"{self.runs} runs at once: {len(self.wrong)} wrong, {self.seconds:.1f} s, {rate:.1f} runs a second, "
-            f"{self.memory_mb:.0f} MB more at the peak"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class HostFigures:
-    """What one host with many runs at once came to: seconds, megabytes, and milliseconds of its name look-ups."""
-
-    mode: Mode
-    runs: int
-    wrong: Sequence[str]
+    wrong: list[str]
     seconds: float
     slowest: float
     alone: float
@@ -98,18 +83,8 @@ def _errand_of(prompt: str) -> Errand:
 
 
 def run_many(count: int, *, kept_in: Path | None = None) -> Figures:
-    """Run `count` threads at once, each of two changes, kept in memory or in SQLite in a folder."""
-    before = _peak_mb()
-    with ExitStack() as stack:
-        server = stack.enter_context(serve(open_world("toy")))
-        graph = board_agent(_resources(server.url), stack, kept_in)
-        started = time.monotonic()
-        with ThreadPoolExecutor(count) as pool:
-            answers = list(pool.map(lambda number: _answer(graph.invoke(*_given(number))), range(1, count + 1)))
-        seconds = time.monotonic() - started
-        wrong = [f"run {number}: {answer}" for number, answer in enumerate(answers, 1) if answer != DONE]
-        wrong += _misplaced(server.world.dump(), range(1, count + 1))
-    return Figures(count, wrong, seconds, _peak_mb() - before)
+    """Run `count` threads at once with a model that replies at once, kept in memory or in SQLite in a folder."""
+    return host_many(count, 0.0, "threads", kept_in=kept_in)
 
 
 def _peak_mb() -> float:
@@ -125,10 +100,6 @@ def _resources(url: str, *, seconds: float = 0.0) -> Services:
 def _given(number: int) -> tuple[Any, Any]:
     """The input and the configuration of a run."""
     return {"instruction": _errand(number).instruction}, {"configurable": {"thread_id": f"run.{number}"}}
-
-
-def _answer(result: Any) -> str:
-    return str(result["answer"])
 
 
 def _misplaced(state: Any, numbers: Sequence[int]) -> list[str]:
@@ -149,27 +120,31 @@ class _Timed(NamedTuple):
     seconds: float
 
 
-def host_many(count: int, seconds: float, mode: Mode) -> HostFigures:
+def host_many(count: int, seconds: float, mode: Mode, *, kept_in: Path | None = None) -> Figures:
     """Run `count` runs at once in a fresh process, with a model that takes `seconds` for each reply."""
     with serve(open_world("toy")) as server:
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=spawn) as process:
-            figures = process.submit(_measure, server.url, count, seconds, mode).result()
-        wrong = [*figures.wrong, *_misplaced(server.world.dump(), range(1, count + ALONE + 1))]
-    return HostFigures(**{**asdict(figures), "wrong": wrong})
+        figures = fresh(_measure, server.url, count, seconds, mode, kept_in)
+        figures.wrong += _misplaced(server.world.dump(), range(1, count + ALONE + 1))
+    return figures
 
 
-def _measure(url: str, count: int, seconds: float, mode: Mode) -> HostFigures:
+def _measure(url: str, count: int, seconds: float, mode: Mode, kept_in: Path | None) -> Figures:
     # The first run in a process imports modules, so it is made before the clock starts.
     build_graph(services=_resources(url)).invoke(*_given(count + ALONE + 1))
     with ExitStack() as stack:
-        return asyncio.run(_host(board_agent(_resources(url, seconds=seconds), stack), count, mode))
+        return asyncio.run(_host(board_agent(_resources(url, seconds=seconds), stack, kept_in), count, mode))
 
 
-async def _host(graph: Graph, count: int, mode: Mode) -> HostFigures:
+async def _host(graph: Graph, count: int, mode: Mode) -> Figures:
     """A host that makes a few runs alone and then many at once, and resolves a name all the while."""
     with ThreadPoolExecutor(count) as pool:
-        run = partial(_awaited, graph) if mode == "async" else partial(_in_thread, graph, pool)
+
+        def start(number: int) -> Awaitable[Any]:
+            if mode == "async":
+                return graph.ainvoke(*_given(number))
+            return asyncio.get_running_loop().run_in_executor(pool, graph.invoke, *_given(number))
+
+        run = partial(_timed, start)
         async with _lookups() as idle:
             await asyncio.sleep(IDLE_SECONDS)
         alone = [await run(count + number) for number in range(1, ALONE + 1)]
@@ -177,8 +152,8 @@ async def _host(graph: Graph, count: int, mode: Mode) -> HostFigures:
         async with _lookups() as busy:
             runs = await asyncio.gather(*(run(number) for number in range(1, count + 1)))
         wall, cpu = time.monotonic() - started, time.process_time() - cpu
-    return HostFigures(
-        mode=mode,
+    return Figures(
+        host="`invoke` in threads" if mode == "threads" else "`ainvoke`",
         runs=count,
         wrong=[f"run {number}: {one.answer}" for number, one in enumerate([*runs, *alone], 1) if one.answer != DONE],
         seconds=wall,
@@ -193,16 +168,10 @@ async def _host(graph: Graph, count: int, mode: Mode) -> HostFigures:
     )
 
 
-async def _awaited(graph: Graph, number: int) -> _Timed:
+async def _timed(started_run: Callable[[int], Awaitable[Any]], number: int) -> _Timed:
     started = time.monotonic()
-    result = await graph.ainvoke(*_given(number))
-    return _Timed(_answer(result), time.monotonic() - started)
-
-
-async def _in_thread(graph: Graph, pool: ThreadPoolExecutor, number: int) -> _Timed:
-    started = time.monotonic()
-    result = await asyncio.get_running_loop().run_in_executor(pool, graph.invoke, *_given(number))
-    return _Timed(_answer(result), time.monotonic() - started)
+    result = await started_run(number)
+    return _Timed(str(result["answer"]), time.monotonic() - started)
 
 
 @asynccontextmanager
@@ -225,10 +194,11 @@ async def _lookups() -> AsyncIterator[list[float]]:
         await asyncio.wait([task])
 
 
-COLUMNS: dict[str, Callable[[HostFigures], str]] = {
-    "host": lambda found: "`invoke` in threads" if found.mode == "threads" else "`ainvoke`",
+COLUMNS: dict[str, Callable[[Figures], str]] = {
+    "host": lambda found: found.host,
     "finished right": lambda found: f"{found.runs - len(found.wrong)} of {found.runs}",
     "seconds": lambda found: f"{found.seconds:.1f}",
+    "runs a second": lambda found: f"{found.runs / found.seconds:.1f}",
     "slowest run": lambda found: f"{found.slowest:.1f}",
     "longest alone": lambda found: f"{found.alone:.1f}",
     "CPU s": lambda found: f"{found.cpu:.1f}",
@@ -239,7 +209,7 @@ COLUMNS: dict[str, Callable[[HostFigures], str]] = {
 }
 
 
-def table(found: Sequence[HostFigures]) -> str:
+def table(found: Sequence[Figures]) -> str:
     """The figures as a table of Markdown, a line for each host."""
     return "\n".join(markdown(COLUMNS, ([cell(one) for cell in COLUMNS.values()] for one in found)))
 
@@ -252,24 +222,18 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=0.5, help="seconds of a model call with --async (default: 0.5)"
     )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
-    found: dict[str, Any]
     if options.hosts:
         modes: tuple[Mode, ...] = ("threads", "async")
-        found = {mode: host_many(options.runs, options.seconds, mode) for mode in modes}
+        found = [host_many(options.runs, options.seconds, mode) for mode in modes]
     else:
         with tempfile.TemporaryDirectory(prefix="restgpt-concurrency-") as home:
-            found = {"in memory": run_many(options.runs), "in SQLite": run_many(options.runs, kept_in=Path(home))}
-    if options.json:
-        print(json.dumps({name: asdict(figures) for name, figures in found.items()}, indent=2))
-    elif options.hosts:
-        print(table(list(found.values())))
-        print(*(f"{name}: {fault}" for name, figures in found.items() for fault in figures.wrong), sep="\n")
-    else:
-        for name, figures in found.items():
-            print(f"{name}: {figures}", *figures.wrong, sep="\n  ")
-    return 1 if any(figures.wrong for figures in found.values()) else 0
+            found = [run_many(options.runs), run_many(options.runs, kept_in=Path(home))]
+        for figures, place in zip(found, ("in memory", "SQLite"), strict=True):
+            figures.host = place
+    print(table(found))
+    print(*(f"{figures.host}: {fault}" for figures in found for fault in figures.wrong), sep="\n")
+    return 1 if any(figures.wrong for figures in found) else 0
 
 
 if __name__ == "__main__":

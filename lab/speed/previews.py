@@ -7,7 +7,6 @@ that was stored and is loaded from the store: "receive" is decoding and storing 
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
+from lab.kit.fresh import fresh
 from lab.kit.memory import forget_peak, memory, peak_mb
 from lab.kit.table import markdown
 from restgpt.specs.docs.documentation import TOKEN
@@ -52,7 +52,7 @@ BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
 }
 
 
-def measure_here(name: str, megabytes: int) -> dict[str, float]:
+def measure(name: str, megabytes: int) -> dict[str, float]:
     """Measure one body in this process, which must be fresh."""
     media_type, make = BODIES[name]
     data = make(megabytes * MEGABYTE)
@@ -78,24 +78,12 @@ def measure_here(name: str, megabytes: int) -> dict[str, float]:
     }
 
 
-def measure(name: str, megabytes: int) -> dict[str, float]:
-    """Measure one body in a fresh process."""
-    command = [sys.executable, "-m", "lab.speed.previews", "--child", name, "--megabytes", str(megabytes)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; returns 1 if a preview is longer than its budget."""
     parser = argparse.ArgumentParser(prog="python -m lab.speed.previews", description=__doc__)
     parser.add_argument("--megabytes", type=int, default=50)
-    parser.add_argument("--child", choices=BODIES, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.child:
-        print(json.dumps(measure_here(given.child, given.megabytes)))
-        return 0
-    rows = {name: measure(name, given.megabytes) for name in BODIES}
+    megabytes = parser.parse_args(arguments).megabytes
+    rows = {name: fresh(measure, name, megabytes) for name in BODIES}
     figures = ([name, *(f"{value:,}" for value in row.values())] for name, row in rows.items())
     print(*markdown(COLUMNS, figures), sep="\n")
     return 1 if any(row["tokens"] > BUDGET for row in rows.values()) else 0

@@ -10,12 +10,11 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from lab.kit.fresh import fresh
 from lab.kit.memory import peak_mb
 from lab.kit.table import markdown
 from restgpt_bench.packages import CACHE, named_document
@@ -28,6 +27,7 @@ QUERIES = (
     "members of a team",
     "search",
 )
+TIMED = ("load", "docs", "search index", "query")
 CPU_SECONDS = 240
 MEMORY = 8 << 30
 
@@ -56,7 +56,7 @@ print(json.dumps({"operations": count, "load": seconds, "peak_mb": peak}))
 """
 
 
-def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
+def measure(path: Path, cache: Path | None) -> dict[str, float]:
     """Measure in this process, which must be fresh: seconds of CPU and megabytes."""
     from restgpt.specs import load_api
     from restgpt.specs.docs.documentation import documentation
@@ -80,17 +80,8 @@ def measure_here(path: Path, cache: Path | None) -> dict[str, float]:
     return {**figures, "peak_mb_search": peak_mb()}
 
 
-def measure(path: Path, cache: Path | None) -> dict[str, float]:
-    """Measure in a fresh process."""
-    command = [sys.executable, "-m", "lab.speed.specs", "--child", str(path)]
-    command += ["--index", str(cache)] if cache is not None else []
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
-
-
-def measure_peer(python: Path, peer: str, path: Path) -> dict[str, Any]:
-    """Measure a peer in its own environment; `failed` says how it failed within the limits."""
+def measure_peer(python: Path, peer: str, path: Path, cold: float) -> Sequence[object]:
+    """Measure a peer in its own environment beside our `cold` load; the cells say how it failed within the limits."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -101,14 +92,14 @@ def measure_peer(python: Path, peer: str, path: Path) -> dict[str, Any]:
         [str(python), "-c", PEER_CODE, peer, str(path)], capture_output=True, text=True, preexec_fn=limit, check=False
     )
     if done.returncode == 0:
-        figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return figures
+        found = json.loads(done.stdout.splitlines()[-1])
+        return [f"{found['load']:.2f}", found["peak_mb"], f"{found['load'] / cold:.0f}"]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1)
     if done.returncode < 0:
-        return {"failed": f"none after {spent} CPU s, stopped by signal {-done.returncode}"}
+        return [f"none after {spent} CPU s, stopped by signal {-done.returncode}", "", ""]
     last = (done.stderr.strip().splitlines() or [""])[-1][:120]
-    return {"failed": f"none after {spent} CPU s: {last}"}
+    return [f"none after {spent} CPU s: {last}", "", ""]
 
 
 def as_yaml(path: Path, cache: Path) -> Path:
@@ -121,50 +112,27 @@ def as_yaml(path: Path, cache: Path) -> Path:
     return target
 
 
-def compare(cache: Path, peers: Path | None) -> dict[str, Any]:
-    """Measure every document, cold, when its index is first written, and from the index on disk."""
-    report: dict[str, Any] = {}
-    index = cache / "index"
+def compare(cache: Path, peers: Path | None) -> Iterator[str]:
+    """Measure every document, cold, when its index is first written, and from the index on disk; yield the tables."""
+    index, rows, beside = cache / "index", list[list[object]](), list[list[object]]()
     paths = {name: named_document(name, cache) for name in DOCUMENTS}
     paths["github.yaml"] = as_yaml(paths["github"], cache)
     for name, path in paths.items():
         shutil.rmtree(index, ignore_errors=True)
-        entry = report[name] = {
-            "megabytes": round(path.stat().st_size / 1e6, 1),
-            "cold": measure(path, None),
-            "first": measure(path, index),
-            "warm": measure(path, index),
-        }
-        for peer in ("fastmcp", "langchain") if peers is not None and path.suffix == ".json" else ():
-            entry[peer] = measure_peer(peers, peer, path) if peers is not None else None
-    return report
-
-
-def table(report: Mapping[str, Any]) -> str:
-    """Write the report as Markdown tables."""
-    timed = ("load", "docs", "search index", "query")
-    rows: list[Sequence[object]] = []
-    for name, entry in report.items():
-        for run in ("cold", "first", "warm"):
-            found = entry[run]
-            cells = [f"{found[key] * 1000:.1f}" for key in timed]
-            document = f"{name} ({entry['megabytes']} MB)"
-            rows.append([document, found["operations"], run, *cells, found["peak_mb"], found["peak_mb_search"]])
-    columns = ("document", "operations", "run", *(f"{name} ms" for name in timed), "peak MB", "with search MB")
-    lines = [*markdown(columns, rows)]
-    if any("fastmcp" in entry for entry in report.values()):
-        peers = [(name, peer) for name in report for peer in ("fastmcp", "langchain") if report[name].get(peer)]
-        rows = [[name, peer, *_peer_cells(report[name], peer)] for name, peer in peers]
-        lines += ["", *markdown(("document", "peer", "CPU s", "peak MB", "times our cold load"), rows)]
-    return "\n".join(lines)
-
-
-def _peer_cells(entry: Mapping[str, Any], peer: str) -> Sequence[object]:
-    found = entry[peer]
-    if "failed" in found:
-        return [found["failed"], "", ""]
-    ratio = found["load"] / max(entry["cold"]["load"], 1e-4)
-    return [f"{found['load']:.2f}", found["peak_mb"], f"{ratio:.0f}"]
+        document = f"{name} ({path.stat().st_size / 1e6:.1f} MB)"
+        found = {run: fresh(measure, path, place) for run, place in (("cold", None), ("first", index), ("warm", index))}
+        for run, one in found.items():
+            cells = [f"{one[key] * 1000:.1f}" for key in TIMED]
+            rows.append([document, one["operations"], run, *cells, one["peak_mb"], one["peak_mb_search"]])
+        if peers is not None and path.suffix == ".json":
+            cold = max(found["cold"]["load"], 1e-4)
+            beside += [[name, peer, *measure_peer(peers, peer, path, cold)] for peer in ("fastmcp", "langchain")]
+    yield from markdown(
+        ("document", "operations", "run", *(f"{name} ms" for name in TIMED), "peak MB", "with search MB"), rows
+    )
+    if beside:
+        yield ""
+        yield from markdown(("document", "peer", "CPU s", "peak MB", "times our cold load"), beside)
 
 
 def main() -> None:
@@ -172,16 +140,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder for fetched packages and indexes")
     parser.add_argument("--peers", type=Path, help="Python of an environment with fastmcp and langchain-community")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--index", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child is not None:
-        json.dump(measure_here(options.child, options.index), sys.stdout)
-        return
     os.environ.setdefault("PYTHONHASHSEED", "0")
-    report = compare(options.cache, options.peers)
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    print("\n".join(compare(options.cache, options.peers)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """Measures what a thread takes on disk, and the processor time of a turn, by the number of turns.
 
-Run it with `python -m lab.speed.threads [--json]`, or `make bench-threads`. A turn is one program that makes ten small
+Run it with `python -m lab.speed.threads`, or `make bench-threads`. A turn is one program that makes ten small
 reads on the team board, one after the other, with a scripted model and the database of the command line.
 """
 
 import argparse
-import json
 import sqlite3
 import statistics
 import tempfile
@@ -15,13 +14,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import BaseMessage
-
-from lab.kit.board import board_agent, board_resources
+from lab.kit.board import Programmer, board_agent, board_resources
 from lab.kit.table import markdown
 from restgpt.graph.persistence import FILE, thread_config
 from restgpt.nodes.run.services import Context
-from restgpt.tools.model.scripted import Reply, ScriptedChatModel
 from restgpt_bench.worlds import open_world
 from restgpt_bench.worlds.server import serve
 
@@ -32,21 +28,13 @@ LAST = 20
 """The number of turns of which the mean time is told, because the whole lists are written about so often."""
 
 
-class ReadingModel(ScriptedChatModel):
-    """Writes the same program for each instruction."""
-
-    def reply(self, messages: list[BaseMessage], tools: Sequence[str]) -> Reply:
-        """Return the planner's decision for the program."""
-        return {"thought": "", "decision": "program", "text": CODE}
-
-
 def measured(turns: Sequence[int]) -> list[dict[str, Any]]:
     """Return the bytes of a thread after each of some numbers of turns, and the processor time that a turn takes."""
     found, taken = [], []
     with ExitStack() as stack:
         server = stack.enter_context(serve(open_world("toy")))
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        graph = board_agent(board_resources(server.url, ReadingModel(), Context(writes="deny")), stack, home)
+        graph = board_agent(board_resources(server.url, Programmer(code=CODE), Context(writes="deny")), stack, home)
         for turn in range(1, max(turns) + 1):
             started = time.process_time()
             result = graph.invoke({"instruction": INSTRUCTION}, thread_config("t"))
@@ -74,19 +62,13 @@ def sizes(database: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Parse the command line and print the table, or with `--json` the figures."""
+    """Parse the command line and print the table."""
     parser = argparse.ArgumentParser(description="Bytes of a thread and time of a turn, by the number of turns.")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--turns", type=int, nargs="+", default=TURNS, metavar="N", help="the numbers of turns")
-    chosen = parser.parse_args()
-    found = measured(chosen.turns)
-    if chosen.json:
-        print(json.dumps(found, indent=2))
-        return
+    found = measured(parser.parse_args().turns)
     heads = ("turns", "checkpoints", "checkpoints MB", "writes MB", "store MB", "processor s a turn")
     rows = ([f"{value:.2f}" if isinstance(value, float) else value for value in row.values()] for row in found)
-    for line in markdown(heads, rows):
-        print(line)
+    print(*markdown(heads, rows), sep="\n")
 
 
 if __name__ == "__main__":

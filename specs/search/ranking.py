@@ -1,4 +1,4 @@
-"""The weights of the ranking, learned on instructions for eleven documents by `lab.weights`.
+"""The weights of the ranking, learned on instructions for eleven documents (lab/measurements.md).
 
 The operations that have words of a query: BM25 over stems, for the whole query and for each of its clauses.
 

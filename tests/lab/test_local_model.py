@@ -36,7 +36,7 @@ def test_a_task_is_judged_by_the_world_and_not_run_again(tmp_path: Path, capsys:
 
 def test_a_change_beyond_the_task_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found, _ = run(tmp_path, called("update_task", task_id=103, body={"hours": 5}), expected=1)
-    assert found["beyond"] == ['PATCH /tasks/103 {"hours": 5}']
+    assert found["beyond"] == ['PATCH /tasks/103 {} {"hours": 5}']
     (*_, row) = table([found])
     assert "| 0 of 1 | 0 | 1 | 0 | 1 |" in row
     assert "program dev-toy/delete" in capsys.readouterr().err

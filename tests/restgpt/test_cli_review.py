@@ -276,6 +276,9 @@ def test_a_number_that_is_none_is_asked_for_again() -> None:
     assert told == [*["Give numbers from 1 to 2."] * 2, "'many' is no number.", "'[1]' is no number."]
 
 
-@pytest.mark.parametrize("said", [["3"], ["x"], ["1", "many"], ["1", "[1]"], ["", "b"], ["", "", "b"], ["", "", '"a"'], ["", "", "", "n"], []])
+@pytest.mark.parametrize(
+    "said",
+    [["3"], ["x"], ["1", "many"], ["1", "[1]"], ["", "b"], ["", "", "b"], ["", "", '"a"'], ["", "", "", "n"], []],
+)
 def test_nothing_is_permitted_by_half(said: list[str]) -> None:
     assert decided("n", *said, pause=PERMITTING)[0] is None

@@ -11,60 +11,83 @@ world's own log, or approves them all as a careless person would.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 
 from lab.kills.crash.driver import Driver, open_stage
 from lab.kills.crash.trial import Task, Trial, Writes
-from lab.kills.crash.trials import Tally, border_trials, pause_trials, random_trials, trials, zombie_trials
-from lab.kills.job import ClientJob, Job, make_jobs
+from lab.kills.crash.trials import border_trials, pause_trials, random_trials, trials, zombie_trials
+from lab.kills.job import ClientJob, make_jobs
 from lab.kills.postgres import NoPostgresError, postgres_server
 from lab.kills.repeat import make_repeats
+from lab.kit.tally import Tally, in_lanes, say
 
-Lane = Callable[..., Iterator[Trial]]
+DATABASES, POLICIES, KINDS = ("sqlite", "postgresql"), ("ask", "allow"), ("calls", "programs", "recipes", "clients")
+"""Where the threads are, the policies for changes, and the kinds of tasks."""
 
-
-def _program_trials(driver: Driver, jobs: Sequence[Job], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
-    """Yield the trials of one lane, which has every nth job."""
-    mine = jobs[lane :: given.lanes]
-    # A program with few changes has few positions.
-    short = sorted(jobs, key=lambda job: job.changes)[: given.borders]
-    for job in [job for job in short if job in mine]:
-        found = driver.undisturbed(job)
-        yield from border_trials(job, found.nodes, found.requests)
-        if given.stops:
-            yield from zombie_trials(job, found, has_file=driver.stage.database is None, every=given.stops)
-    if driver.stage.writes == "ask":
-        yield from pause_trials([job for job in jobs[: given.pauses] if job in mine])
-    # The databases and policies share the random moments.
-    share = given.random // (len(given.writes) * len(given.databases))
-    count = len(range(lane, share, given.lanes))
-    yield from random_trials(driver, mine, count, seed=given.seed + lane)
+NUMBERS = {
+    "random": (200, "random moments: of calls for each database; of programs in all"),
+    "programs": (50, "how many different programs"),
+    "recipes": (20, "how many different recipes, all killed at every position"),
+    "clients": (4, "how many programs of clients, killed at every position"),
+    "borders": (2, "how many programs are killed at every position"),
+    "pauses": (10, "how many are paused and resumed a day later"),
+    "stops": (5, "stop children at every nth position; 0 for none"),
+    "lanes": (2, "how many trials at a time"),
+    "seed": (0, "the seed of the programs and of the random moments"),
+}
+"""The options that are numbers: the default, and what they mean."""
 
 
-def _all_border_trials(driver: Driver, tasks: Sequence[Task], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
-    """Yield the trials of one lane, which kills every nth recipe, or client's program, at every position."""
-    for task in tasks[lane :: given.lanes]:
-        found = driver.undisturbed(task)
-        yield from border_trials(task, found.nodes, found.requests)
+def _chosen(driver: Driver, kind: str, tasks: Sequence[Task], given: argparse.Namespace, lane: int) -> Iterator[Trial]:
+    """Yield the trials of one lane: every nth of those at each position, and its share of those at random moments."""
+    is_file, killed = driver.stage.database is None, list(tasks)
+    if kind == "programs":
+        # A program with few changes has few positions.
+        killed = sorted(tasks, key=lambda job: getattr(job, "changes", 0))[: given.borders]
+    found = [(task, driver.undisturbed(task)) for task in killed]
+    every = [trial for task, seen in found for trial in border_trials(task, seen.nodes, seen.requests)]
+    if kind in ("calls", "programs") and given.stops:
+        every += [one for task, seen in found for one in zombie_trials(task, seen, has_file=is_file, every=given.stops)]
+    if kind == "programs" and driver.stage.writes == "ask":
+        every += pause_trials(tasks[: given.pauses])
+    yield from every[lane :: given.lanes]
+    if kind in ("calls", "programs"):
+        # The policies share the random moments, and for programs the databases too.
+        share = given.random // (len(given.writes) * (len(given.databases) if kind == "programs" else 1))
+        if mine := tasks[lane :: given.lanes] or tasks:
+            yield from random_trials(driver, mine, len(range(lane, share, given.lanes)), seed=given.seed + lane)
 
 
-def _call_trials(driver: Driver, given: argparse.Namespace, lane: int) -> Iterator[Trial]:
-    errand = driver.stage.errand
-    found = driver.undisturbed(errand)
-    borders = border_trials(errand, found.nodes, found.requests)
-    if given.stops:
-        borders += zombie_trials(errand, found, has_file=driver.stage.database is None, every=given.stops)
-    yield from borders[lane :: given.lanes]
-    count = len(range(lane, given.random // len(given.writes), given.lanes))
-    yield from random_trials(driver, [errand], count, seed=given.seed + lane)
+def _report(kind: str, database: str | None, writes: Writes, tasks: Sequence[Task], given: argparse.Namespace) -> int:
+    """Run the trials of one line of the result, and print it."""
+    name = f"{'sqlite' if database is None else 'postgresql'}, {writes}, {kind}"
+    with ExitStack() as stack:
+        stages = [stack.enter_context(open_stage(database=database, writes=writes)) for _ in range(given.lanes)]
+
+        def run(lane: int) -> Tally:
+            driver = Driver(stages[lane])
+            chosen = _chosen(driver, kind, [driver.stage.errand] if kind == "calls" else tasks, given, lane)
+            return trials(driver, chosen, name=f"{name}, lane {lane + 1}: ", say=say)
+
+        tally = in_lanes(given.lanes, run)
+    say(f"{name}: {tally}")
+    return len(tally.wrong)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all trials on SQLite, and on PostgreSQL where there is one; 1 if any trial went wrong."""
-    given = _options().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="crash-test", description=__doc__)
+    for name, (default, meaning) in NUMBERS.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help=meaning)
+    parser.add_argument("--only", nargs="+", default=KINDS, choices=KINDS, help="leave the other trials out")
+    parser.add_argument("--databases", nargs="+", default=DATABASES, choices=DATABASES)
+    parser.add_argument("--writes", nargs="+", default=POLICIES, choices=POLICIES)
+    given = parser.parse_args(arguments)
+    jobs = make_jobs(given.programs, seed=given.seed)
+    repeats = make_repeats(given.recipes, seed=given.seed) if "recipes" in given.only else []
+    clients = [ClientJob.of(job) for job in jobs[: given.clients]]
+    tasks: dict[str, Sequence[Task]] = {"calls": (), "programs": jobs, "recipes": repeats, "clients": clients}
     wrong = 0
     for name in given.databases:
         with ExitStack() as stack:
@@ -73,67 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except (NoPostgresError, ImportError) as error:
                 print(f"{name}: skipped, {error}")
                 continue
-            jobs = make_jobs(given.programs, seed=given.seed)
-            repeats = make_repeats(given.recipes, seed=given.seed) if given.only in (None, "recipes") else []
-            clients = [ClientJob.of(job) for job in jobs[: given.clients]]
-            kinds: dict[str, tuple[str, Lane]] = {
-                "calls": ("call by call", _call_trials),
-                "programs": (f"{len(jobs)} programs", partial(_program_trials, jobs=jobs)),
-                "recipes": (f"{len(repeats)} recipes", partial(_all_border_trials, tasks=repeats)),
-                "clients": ("programs of clients", partial(_all_border_trials, tasks=clients)),
-            }
             for writes in given.writes:
-                for kind, (line, lane) in kinds.items():
-                    if given.only in (None, kind):
-                        wrong += _report(f"{name}, {writes}, {line}", database, writes, given, lane)
+                wrong += sum(_report(kind, database, writes, tasks[kind], given) for kind in given.only)
     return 1 if wrong else 0
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="crash-test", description=__doc__)
-    parser.add_argument(
-        "--random", type=int, default=200, help="random moments: of calls for each database; of programs in all"
-    )
-    parser.add_argument("--programs", type=int, default=50, help="how many different programs")
-    parser.add_argument(
-        "--recipes", type=int, default=20, help="how many different recipes, all killed at every position"
-    )
-    parser.add_argument("--clients", type=int, default=4, help="how many programs of clients, killed at every position")
-    parser.add_argument("--borders", type=int, default=2, help="how many programs are killed at every position")
-    parser.add_argument("--pauses", type=int, default=10, help="how many are paused and resumed a day later")
-    parser.add_argument("--stops", type=int, default=5, help="stop children at every nth position; 0 for none")
-    parser.add_argument(
-        "--only", choices=["calls", "programs", "recipes", "clients"], help="leave the other trials out"
-    )
-    parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
-    parser.add_argument("--writes", nargs="+", default=["ask", "allow"], choices=["ask", "allow"])
-    parser.add_argument("--lanes", type=int, default=2, help="how many trials at a time")
-    parser.add_argument("--seed", type=int, default=0)
-    return parser
-
-
-def _report(name: str, database: str | None, writes: Writes, given: argparse.Namespace, lane_of: Lane) -> int:
-    """Run the trials of one line of the result, and print it."""
-    with ExitStack() as stack, ThreadPoolExecutor(given.lanes) as pool:
-        stages = [stack.enter_context(open_stage(database=database, writes=writes)) for _ in range(given.lanes)]
-
-        def run(lane: int) -> Tally:
-            driver = Driver(stages[lane])
-            return trials(
-                driver, _counted(lane_of(driver, given=given, lane=lane), f"{name}, lane {lane + 1}"), say=print
-            )
-
-        tally = sum(pool.map(run, range(given.lanes)), Tally())
-    print(f"{name}: {tally}", flush=True)
-    return len(tally.wrong)
-
-
-def _counted(chosen: Iterable[Trial], name: str) -> Iterator[Trial]:
-    """Print a line after every ten trials."""
-    for number, trial in enumerate(chosen, 1):
-        yield trial
-        if number % 10 == 0:
-            print(f"  {name}: {number} trials", flush=True)
 
 
 if __name__ == "__main__":

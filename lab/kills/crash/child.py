@@ -60,20 +60,6 @@ class _DeadlyAdapter(GuardedAdapter):
         return response
 
 
-class _DeadlyStore:
-    """Kills or stops its own process before it uses the store for the nth time, as SQLite begins a transaction."""
-
-    def __init__(self, kill: Kill, told: Connection) -> None:
-        self._kill = kill
-        self._told = told
-        self.uses = 0
-
-    def __call__(self, statement: str) -> None:
-        if statement.startswith("BEGIN"):
-            self.uses += 1
-            _end_at(self._kill, "store", self.uses, self._told)
-
-
 def _end_at(kill: Kill, moment: Moment, number: int, told: Connection) -> None:
     if (kill.moment, kill.number) != (moment, number):
         return
@@ -105,17 +91,23 @@ def carry_out(
         http=http,
         defaults=Context(**settings_of(task, writes)),
     )
-    # PostgreSQL's advisory locks are those of a database, and the trials of a stage share one.
-    thread = f"trial.{Path(home).name}"
+    thread = "trial"
     told.send("ready")
     try:
         with open_persistence(settings) as kept, kept.lock(thread) if trial.locked else nullcontext():
-            uses = _DeadlyStore(kill, told)
+            uses: list[str] = []
+
+            def used(statement: str) -> None:
+                """Note each use of the store, which SQLite begins with a transaction, and die at the nth."""
+                if statement.startswith("BEGIN"):
+                    uses.append(statement)
+                    _end_at(kill, "store", len(uses), told)
+
             if database is None:
-                kept.store.conn.set_trace_callback(uses)  # type: ignore[attr-defined]
+                kept.store.conn.set_trace_callback(used)  # type: ignore[attr-defined]
             graph = _graph(task, services=services, checkpointer=kept.checkpointer, store=kept.store)
             _drive(graph, thread, trial, control_url, kill, told)
-            told.send(("uses", uses.uses))
+            told.send(("uses", len(uses)))
     except _withholding(database) as error:
         told.send(("withheld", f"{type(error).__name__}: {error}"))
 

@@ -66,7 +66,7 @@ class Driver:
             server.settle()
             if state == "ended":
                 break
-            outcome.killed += 1
+            outcome.counts["killed"] += 1
             if state == "stopped":
                 zombies.append(child)
                 self._remove(trial.removed, home)
@@ -79,12 +79,12 @@ class Driver:
             # The thread must be where the last child left it, so that there is nothing to do any more.
             outcome.answer = ""
             self._start(trial, Kill(machine=trial.last), home).follow(outcome)
-        outcome.requests, outcome.made, outcome.state = (
-            len(server.world.log),
-            changes_of(server.world),
-            server.world.snapshot(),
-        )
-        outcome.ledger = ledger(server.world)
+        if self.stage.database is not None:
+            with _connected(self.stage.database) as connection:
+                connection.execute(f"DROP DATABASE {_name(home)} WITH (FORCE)".encode())
+        world = server.world
+        outcome.requests, outcome.made, outcome.state = len(world.log), changes_of(world), world.snapshot()
+        outcome.ledger = ledger(world)
         return outcome
 
     def _wake(self, zombie: "_Child", trial: Trial, outcome: Outcome) -> None:
@@ -94,13 +94,13 @@ class Driver:
         heard.withheld = ""
         zombie.wake(heard)
         zombie.follow(heard)
-        outcome.risked += heard.risked if took_over else 0
-        outcome.fenced += took_over and LostClaimError.__name__ in heard.withheld
+        outcome.counts["risked"] += heard.counts["risked"] if took_over else 0
+        outcome.counts["fenced"] += took_over and LostClaimError.__name__ in heard.withheld
 
     def _remove(self, removed: Removed, home: str) -> None:
         """Remove lock files, or the locks of PostgreSQL by ending the connections that hold them; or the database."""
         if removed == "locks" and self.stage.database is not None:
-            _end_lockers(self.stage.database, _schema(home))
+            _end_lockers(self._database(home))
         elif removed == "locks":
             for file in Path(home, "locks").iterdir():
                 file.unlink()
@@ -142,14 +142,15 @@ class Driver:
         return multiprocessing.get_context("spawn").Process(target=run_on, args=on, daemon=True)
 
     def _database(self, home: str) -> str:
-        """Make a schema of its own for each trial, so that trials share nothing."""
-        import psycopg
+        """Make a database of its own for each trial, so that trials share nothing; return its URL.
 
-        url = str(self.stage.database)
-        schema = _schema(home)
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
-        return f"{url}?options=-csearch_path%3D{schema}&application_name={schema}"
+        An index that one creates would wait for all transactions of the database, and so for another's stopped child.
+        """
+        url, name = str(self.stage.database), _name(home)
+        with _connected(url) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+                connection.execute(f"CREATE DATABASE {name}".encode())
+        return f"{url.rpartition('/')[0]}/{name}"
 
 
 @dataclass(slots=True)
@@ -191,18 +192,22 @@ class _Child:
         return "killed"
 
 
-def _end_lockers(url: str, application: str) -> None:
-    """End the connections of an application that hold advisory locks of PostgreSQL, as a lost network would."""
+def _name(home: str) -> str:
+    """Return the name of the database of a trial."""
+    return f"trial_{Path(home).name}"
+
+
+def _connected(url: str) -> Any:
     import psycopg
 
-    held = "pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND application_name = %s"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"SELECT pg_terminate_backend(pid) FROM {held}".encode(), (application,))
+    return psycopg.connect(url, autocommit=True)
 
 
-def _schema(home: str) -> str:
-    """Return the name of the schema of a trial, and of its connections."""
-    return f"trial_{Path(home).name}"
+def _end_lockers(url: str) -> None:
+    """End the connections that hold advisory locks of PostgreSQL in a database, as a lost network would."""
+    held = "pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND datname = current_database()"
+    with _connected(url) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid) FROM {held}".encode())
 
 
 def _received(connection: Connection) -> Any:
@@ -230,21 +235,7 @@ def _listen(connection: Connection, seconds: float, outcome: Outcome) -> Literal
 
 @contextmanager
 def open_stage(*, database: str | None = None, writes: Writes = "ask") -> Iterator[Stage]:
-    """Serve the worlds for trials, with a folder for their threads, or a new database on the server of `database`.
-
-    Stages share no database: an index that one creates waits for all transactions of the database, and so for a child
-    that another has stopped in one.
-    """
+    """Serve the worlds for trials, with a folder for their threads; `database` is that of a PostgreSQL server."""
     with tempfile.TemporaryDirectory(prefix="restgpt-crash-") as home, ExitStack() as stack:
         servers = {name: stack.enter_context(serve(open_world(name))) for name in ("spotify", "toy")}
-        yield Stage(servers, writes, home, database and _new_database(database))
-
-
-def _new_database(url: str) -> str:
-    """Create a database on the server of a database, and return its URL."""
-    import psycopg
-
-    name = f"stage_{uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return f"{url.rpartition('/')[0]}/{name}"
+        yield Stage(servers, writes, home, database)

@@ -67,22 +67,19 @@ class Outcome:
     """What came of a trial, and what its children told while they ran.
 
     `asked` counts the questions that were answered, by request; `again` has those that came again without a reason.
-    `risked` counts the changes of unknown outcome that a person approved again. `uses` counts the uses of the
-    store, `fenced` the zombies that lost their claims, and `withheld` is the error of a child that ended with one.
+    `counts` are of children that were killed or stopped (`killed`), zombies that lost their claims (`fenced`),
+    questions about an `unknown` outcome or a `changed` target, and changes of unknown outcome that a person approved
+    again (`risked`). `uses` counts the uses of the store, and `withheld` is the error of a child that ended with one.
     """
 
     answer: str = ""
     version: str = ""
     nodes: int = 0
     requests: int = 0
-    killed: int = 0
     seconds: float = 0.0
-    unknown: int = 0
-    changed: int = 0
-    risked: int = 0
     uses: int = 0
-    fenced: int = 0
     withheld: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     again: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -92,17 +89,15 @@ class Outcome:
     def hear(self, told: Any) -> None:
         """Note one message of a child."""
         match told:
-            case ("question", "unknown", _):
-                self.unknown += 1
-            case ("question", "changed", _):
-                self.changed += 1
+            case ("question", "unknown" | "changed" as why, _):
+                self.counts[why] += 1
             case ("question", _, request) if self.asked[request]:
                 self.again.append(request)
             case ("answered", request):
                 # An answer counts once its effect is saved: one that dies with its process has to be given again.
                 self.asked[request] += 1
             case ("risked",):
-                self.risked += 1
+                self.counts["risked"] += 1
             case ("withheld", error):
                 self.withheld = error
             case ("uses", number):
@@ -124,13 +119,15 @@ class Outcome:
         is_end = self.answer.strip() == DONE or self.is_unsure
         found = [] if is_end else [f"it ended with {self.answer or self.withheld!r}"]
         found += [f"lost {change}" for change in lost]
-        found += [f"doubled {change}" for change in doubled] if len(doubled) > self.risked else []
-        if self.risked:
+        found += [f"doubled {change}" for change in doubled] if len(doubled) > self.counts["risked"] else []
+        if self.counts["risked"]:
             return found
         # The calls of an API plan follow from each other, so their order counts; and after a change of unknown outcome
         # those behind it are dropped, planned anew and asked about again.
         found += [f"asked twice about {request}" for request in self.again if isinstance(task, Job)]
-        is_same = self.ledger == wanted.ledger if isinstance(task, Job) else self._is_same(wanted)
+        is_same = (self.made, self.state) == (wanted.made, wanted.state)
+        if isinstance(task, Job):
+            is_same = self.ledger == wanted.ledger
         if not found and not is_same:
             found.append("the world is another one")
         if self.version != (last.version or restgpt.__version__):
@@ -140,7 +137,4 @@ class Outcome:
     @property
     def is_unsure(self) -> bool:
         """Whether a recipe ended and said that it cannot know what came of a change of unknown outcome."""
-        return bool(self.unknown) and UNSURE in self.answer
-
-    def _is_same(self, wanted: "Outcome") -> bool:
-        return (self.made, self.state) == (wanted.made, wanted.state)
+        return bool(self.counts["unknown"]) and UNSURE in self.answer

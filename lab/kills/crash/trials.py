@@ -1,75 +1,43 @@
 """Lists of trials: kills at random moments and at every border, zombies and pauses; and the tally of some of them."""
 
 import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lab.kills.crash.driver import Driver
 from lab.kills.crash.trial import Kill, Moment, Outcome, Person, Removed, Task, Trial
 from lab.kills.machine import DAY_S, HERE, HOUR_S, Machine
-from lab.kit.tally import Sum
+from lab.kit.tally import Tally, tallied
 
 OTHER_VERSION = "99.0"
 
 
-@dataclass(slots=True)
-class Tally(Sum):
-    """The results of some trials; `wrong` has a line for each that lost or doubled a change, or asked twice."""
+def trials(
+    driver: Driver, chosen: Iterable[Trial], *, name: str = "", say: Callable[[str], None] = lambda line: None
+) -> Tally:
+    """Run trials, and compare each world with that of an undisturbed run.
 
-    trials: int = 0
-    killed: int = 0
-    moved: int = 0
-    questions: int = 0
-    asked: int = 0
-    changed: int = 0
-    zombies: int = 0
-    fenced: int = 0
-    risked: int = 0
-    unsure: int = 0
-    wrong: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    Beside the counts of outcomes the tally has the trials that went on with another clock or version (`moved`), those
+    with `zombies`, the approvals that were `asked` for, and the recipes that ended in doubt (`unsure`).
+    """
 
-    def add(self, outcome: Outcome, trial: Trial) -> None:
-        """Count a trial."""
-        self.trials += 1
-        self.killed += bool(outcome.killed)
-        self.moved += any(machine != HERE for machine in [trial.last, *(kill.machine for kill in trial.kills)])
-        self.questions += outcome.unknown
-        self.asked += sum(outcome.asked.values())
-        self.changed += outcome.changed
-        self.zombies += any(kill.fate == "stopped" for kill in trial.kills)
-        self.fenced += outcome.fenced
-        self.risked += outcome.risked
-        self.unsure += outcome.is_unsure
-
-    def __str__(self) -> str:
-        return (
-            f"{self.trials} trials, {self.killed} killed or stopped in the middle, {self.moved} went on with another "
-            f"clock or version; {self.zombies} zombies, {self.fenced} of them kept from going on; {self.asked} "
-            f"approvals asked for, {self.questions} of unknown outcome, {self.risked} of these sent once more, "
-            f"{self.changed} because the target had changed; {self.unsure} reports in doubt; {len(self.wrong)} wrong; "
-            f"{self.seconds:.0f} s"
-        )
-
-
-def trials(driver: Driver, chosen: Iterable[Trial], *, say: Callable[[str], None] = lambda text: None) -> Tally:
-    """Run trials, and compare each world with that of an undisturbed run."""
-    started = time.monotonic()
-    tally = Tally()
-    for trial in chosen:
+    def run(trial: Trial, tally: Tally) -> None:
         wanted = driver.undisturbed(trial.task)
         outcome = driver.run(trial)
-        while trial.kills and not outcome.killed and trial.kills[0].moment == "after":
+        while trial.kills and not outcome.counts["killed"] and trial.kills[0].moment == "after":
             # The run ended before the kill, because the machine is less busy than when it was measured.
             trial = replace(trial, kills=tuple(replace(kill, number=0.7 * kill.number) for kill in trial.kills))
             outcome = driver.run(trial)
-        tally.add(outcome, trial)
+        machines = [trial.last, *(kill.machine for kill in trial.kills)]
+        tally.counts.update({**outcome.counts, "killed": bool(outcome.counts["killed"])})
+        tally.counts["moved"] += any(machine != HERE for machine in machines)
+        tally.counts["zombies"] += any(kill.fate == "stopped" for kill in trial.kills)
+        tally.counts["asked"] += outcome.asked.total()
+        tally.counts["unsure"] += outcome.is_unsure
         if found := outcome.faults(wanted, trial):
             tally.wrong.append(f"{trial}\n  {'; '.join(found)}")
-            say(tally.wrong[-1])
-    tally.seconds = time.monotonic() - started
-    return tally
+
+    return tallied(chosen, run, name=name, say=say)
 
 
 def random_trials(driver: Driver, tasks: Sequence[Task], count: int, *, seed: int = 0) -> Iterator[Trial]:

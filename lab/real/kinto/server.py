@@ -73,7 +73,7 @@ def listed(http: Http, path: str) -> Iterator[Any]:
     """Yield the items of a list, from all of its pages."""
     while path:
         answer = http.send(Call("GET", path))
-        yield from answer.body["data"]
+        yield from answer.json()["data"]
         path = answer.headers.get("Next-Page", "")
 
 

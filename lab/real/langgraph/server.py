@@ -92,13 +92,13 @@ def _part(item: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _all(http: Http, path: str) -> Iterator[Any]:
     offset = 0
-    while found := http.send(Call("POST", path, {"limit": PAGE, "offset": offset})).body:
+    while found := http.send(Call("POST", path, {"limit": PAGE, "offset": offset})).json():
         yield from found
         offset += PAGE
 
 
 def _items(http: Http) -> Iterator[Any]:
-    yield from http.send(Call("POST", "/store/items/search", {"namespace_prefix": [], "limit": 1000})).body["items"]
+    yield from http.send(Call("POST", "/store/items/search", {"namespace_prefix": [], "limit": 1000})).json()["items"]
 
 
 def _item_key(item: dict[str, Any]) -> str:

@@ -45,8 +45,8 @@ def test_a_run_killed_around_its_changes_goes_on_with_none_lost_and_none_doubled
     kills = [(Kill("answer", 2),), (Kill("answer", 3), Kill("answer", 1)), (Kill("send", 3),)]
     tally = trials(driver, [Trial(driver.stage.errand, kill) for kill in kills])
     assert tally.wrong == []
-    assert tally.killed == len(kills)
-    assert tally.questions >= 2
+    assert tally["killed"] == len(kills)
+    assert tally["unknown"] >= 2
 
 
 @pytest.mark.slow
@@ -66,8 +66,8 @@ def test_a_clients_program_killed_around_its_changes_goes_on_with_none_lost_and_
     with open_stage() as stage:
         tally = trials(Driver(stage), chosen)
     assert tally.wrong == []
-    assert tally.killed == len(chosen)
-    assert tally.questions >= 1
+    assert tally["killed"] == len(chosen)
+    assert tally["unknown"] >= 1
 
 
 @pytest.mark.slow
@@ -80,8 +80,8 @@ def test_a_program_killed_around_its_changes_goes_on_and_asks_about_none_twice(d
     ]
     tally = trials(driver, chosen)
     assert tally.wrong == []
-    assert tally.killed == len(chosen)
-    assert tally.questions >= 1
+    assert tally["killed"] == len(chosen)
+    assert tally["unknown"] >= 1
 
 
 @pytest.mark.slow
@@ -90,8 +90,8 @@ def test_a_recipe_killed_around_its_changes_goes_on_without_a_model(driver: Driv
     kills = [(Kill("send", 2),), (Kill("answer", 2),), (Kill("node", 5), Kill("answer", 3)), (Kill("question", 2),)]
     tally = trials(driver, [Trial(recipe, kill) for kill in kills])
     assert tally.wrong == []
-    assert tally.killed == len(kills)
-    assert tally.unsure >= 1
+    assert tally["killed"] == len(kills)
+    assert tally["unsure"] >= 1
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_a_program_goes_on_after_the_clock_was_set_back(trusting: Driver) -> Non
     behind = Machine(ahead=-HOUR_S)
     tally = trials(trusting, [Trial(JOBS[1], (Kill("node", 8), Kill("node", 12, behind)))])
     assert tally.wrong == []
-    assert tally.moved == 1
+    assert tally["moved"] == 1
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_program_goes_on_between_clocks_that_are_hours_ahead_and_behind(trusti
     kills = (Kill("node", 5, Machine(ahead=3 * HOUR_S)), Kill("answer", 3, Machine(ahead=-3 * HOUR_S)))
     tally = trials(trusting, [Trial(JOBS[1], kills, last=Machine(ahead=-DAY_S))])
     assert tally.wrong == []
-    assert tally.moved == 1
+    assert tally["moved"] == 1
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_program_goes_on_between_clocks_that_are_hours_ahead_and_behind(trusti
 def test_a_program_that_was_stopped_and_goes_on_later_doubles_nothing(trusting: Driver, stop: Kill) -> None:
     tally = trials(trusting, [Trial(JOBS[1], (replace(stop, fate="stopped"),), locked=False)])
     assert tally.wrong == []
-    assert tally.fenced == 1
+    assert tally["fenced"] == 1
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_a_zombie_whose_lock_files_were_removed_doubles_nothing_though_a_person_
     stopped = Kill("answer", 3, fate="stopped")
     tally = trials(driver, [Trial(JOBS[1], (stopped,), person="careless", removed="locks")])
     assert tally.wrong == []
-    assert tally.fenced == 1
+    assert tally["fenced"] == 1
 
 
 @pytest.mark.slow
@@ -146,21 +146,21 @@ def test_a_run_whose_database_was_removed_doubles_nothing(driver: Driver) -> Non
     stopped = Kill("node", 9, fate="stopped")
     tally = trials(driver, [Trial(JOBS[1], (stopped,), removed="database")])
     assert tally.wrong == []
-    assert tally.zombies == 1
+    assert tally["zombies"] == 1
 
 
 @pytest.mark.slow
 def test_a_program_answered_a_day_later_by_another_version_completes(driver: Driver) -> None:
     tally = trials(driver, pause_trials(JOBS[:1]))
     assert tally.wrong == []
-    assert tally.killed == tally.moved == 1
+    assert tally["killed"] == tally["moved"] == 1
 
 
 @pytest.mark.slow
 def test_programs_killed_at_random_moments_go_on(trusting: Driver) -> None:
     tally = trials(trusting, random_trials(trusting, JOBS, 2, seed=1))
     assert tally.wrong == []
-    assert tally.killed == 2
+    assert tally["killed"] == 2
 
 
 def test_the_borders_are_all_nodes_and_both_sides_of_all_requests() -> None:

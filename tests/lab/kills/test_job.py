@@ -3,9 +3,10 @@
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from lab.hostile.faults import Case, Tally, Trouble, proving
+from lab.hostile.faults import Case, Trouble, proving
 from lab.kills.job import FEWEST, MOST, JobModel, make_jobs
 from lab.kit.errand import DONE, UNDONE
+from lab.kit.tally import Tally
 
 
 def test_a_seed_gives_many_different_jobs_and_the_same_ones_again() -> None:

@@ -1,7 +1,5 @@
 """Guards the rig that kills MCP servers: a change is made once or not at all, as a person decided."""
 
-import asyncio
-
 import pytest
 
 from lab.kills.server_crash import ERAS, PHASES, WAYS, make_trials, run_trials
@@ -18,6 +16,6 @@ def test_the_trials_cover_eras_ways_phases_and_decisions() -> None:
 
 @pytest.mark.slow
 def test_a_killed_server_makes_a_change_once_or_not_at_all_as_decided() -> None:
-    tally = asyncio.run(run_trials(4, say=lambda text: None))
+    tally = run_trials(4, say=lambda text: None)
     assert tally.wrong == []
-    assert tally.killed.total() >= 4
+    assert tally["trials"] - tally["ended before the kill"] >= 4

@@ -1,17 +1,21 @@
-"""Guards the sums of tallies: counts and lists add up, and the longest time stays."""
+"""Guards tallies: counts and lists add up, the longest time stays, and what goes wrong is said."""
 
-from dataclasses import dataclass, field
+from collections import Counter
 
-from lab.kit.tally import Sum
-
-
-@dataclass(slots=True)
-class Tally(Sum):
-    trials: int = 0
-    wrong: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+from lab.kit.tally import Tally, in_lanes, tallied
 
 
 def test_tallies_of_lanes_add_up_and_keep_the_longest_time() -> None:
-    lanes = [Tally(2, ["lost a"], 3.0), Tally(1, ["lost b"], 5.0), Tally(4, [], 1.0)]
-    assert sum(lanes, Tally()) == Tally(7, ["lost a", "lost b"], 5.0)
+    lanes = [Tally(Counter(runs=2), ["lost a"], 3.0), Tally(Counter(runs=1), ["lost b"], 5.0), Tally()]
+    assert in_lanes(3, lanes.__getitem__) == Tally(Counter(runs=3), ["lost a", "lost b"], 5.0)
+
+
+def test_what_goes_wrong_in_a_trial_is_said_once() -> None:
+    said: list[str] = []
+
+    def run(trial: int, tally: Tally) -> None:
+        tally.wrong += [f"lost {trial}"] * (trial == 3)
+
+    tally = tallied(range(12), run, say=said.append)
+    assert (tally["trials"], tally.wrong) == (12, ["lost 3"])
+    assert said == ["lost 3", "  10 trials"]

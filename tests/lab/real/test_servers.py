@@ -47,9 +47,11 @@ def test_scripted_programs_fulfil_tasks_with_exactly_the_approvals_that_they_nee
     scripted = [task for task in server.tasks if f"{server.name}/{task.name}" in REPLIES.keys() - {TOO_MUCH}]
     assert len(scripted) >= 3
     outcomes = [outcome_of(server, running, task) for task in scripted]
-    assert [(outcome.task, outcome.faults) for outcome in outcomes if not outcome.ok or outcome.rejected] == []
-    assert [outcome.calls for outcome in outcomes] == [len(REPLIES[f"{server.name}/{task.name}"]) for task in scripted]
-    assert all(outcome.requests and outcome.input_tokens for outcome in outcomes)
+    assert [(outcome.task, outcome.faults) for outcome in outcomes if not outcome.ok or outcome.person.rejected] == []
+    assert [outcome.cost["calls"] for outcome in outcomes] == [
+        len(REPLIES[f"{server.name}/{task.name}"]) for task in scripted
+    ]
+    assert all(outcome.cost["requests"] and outcome.cost["input_tokens"] for outcome in outcomes)
 
 
 def test_a_change_that_the_task_does_not_want_is_rejected_and_the_task_fails(served: tuple[Server, Running]) -> None:
@@ -58,5 +60,5 @@ def test_a_change_that_the_task_does_not_want_is_rejected_and_the_task_fails(ser
         pytest.skip("the program that changes too much is one for PowerDNS")
     [task] = [task for task in server.tasks if f"{server.name}/{task.name}" == TOO_MUCH]
     outcome = outcome_of(server, running, task)
-    assert (outcome.approved, outcome.rejected, outcome.ok) == (0, 1, False)
+    assert (outcome.person.approved, outcome.person.rejected, outcome.ok) == (0, 1, False)
     assert "/servers/localhost/zones/example.org./www.example.org./A" in server.state(running.http)
