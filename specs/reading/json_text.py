@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ _STRUCTURE = b'[]{}"'
 _AS_LIST = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(_STRUCTURE))
 _TEXT = re.compile(rb'"[^"]*"?')
+_LEVELS = {ord("["): 1, ord("]"): -1}
 
 
 def is_too_deep(data: "bytes | str | msgspec.Raw") -> bool:
@@ -40,13 +42,7 @@ def is_too_deep(data: "bytes | str | msgspec.Raw") -> bool:
     if b'"' in brackets:
         # Some text holds brackets, so the texts are found one by one, which is ten times slower.
         brackets = _TEXT.sub(b"", structure)
-    for _ in range(MAX_DEPTH):
-        rest = brackets.replace(b"[]", b"")
-        if len(rest) == len(brackets):
-            break
-        brackets = rest
-    # Whatever closes nothing is no level of its own.
-    return b"[" in brackets
+    return max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
 def cut_deep_levels(node: Any, raw: "bytes | msgspec.Raw") -> None:
