@@ -164,14 +164,9 @@ def test_a_program_hears_of_the_rule_and_sends_nothing(board: Board) -> None:
     ran = Client([api]).run("print(len(rows(list_projects())))\ndelete_task(task_id=101)")
     assert isinstance(ran, Ran)
     assert (ran.ok, f"the rule `{DELETE}` bars it" in ran.text) == (False, True)
-    assert board.calls() == []
-
-
-def test_a_program_that_hides_its_call_fails_at_it(board: Board) -> None:
-    api = toy_within(board.server.url, exclude=["method=DELETE"])
-    ran = Client([api]).run("exec('delete_task(task_id=101)')\nprint(1)")
-    assert isinstance(ran, Ran)
-    assert (ran.ok, board.calls()) == (False, [])
+    hidden = Client([api]).run("exec('delete_task(task_id=101)')\nprint(1)")
+    assert isinstance(hidden, Ran)
+    assert (hidden.ok, board.calls()) == (False, [])
 
 
 def test_a_recipe_stops_at_a_barred_function_before_its_first_request(

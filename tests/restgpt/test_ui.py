@@ -301,7 +301,7 @@ def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_com
         assert "in use by another process" in page.send("DELETE", "/threads/mine").json()["detail"]
 
 
-def test_an_answer_without_the_id_of_an_open_question_sends_nothing(
+def test_what_a_command_refuses_and_an_answer_without_the_id_of_an_open_question_get_a_sentence(
     page: Page, cli: Cli, configured: WorldServer, write: Write
 ) -> None:
     write(CREATE)
@@ -309,12 +309,6 @@ def test_an_answer_without_the_id_of_an_open_question_sends_nothing(
     for resume in ({"decisions": [{"type": "approve"}]}, {"another": {"decisions": [{"type": "approve"}]}}, {}, "yes"):
         refused = page.run("mine", command={"resume": resume})
         assert (refused.status_code, "no longer open" in refused.json()["detail"]) == (409, True)
-    assert changes(configured) == []
-
-
-def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, write: Write) -> None:
-    write(CREATE)
-    cli("ask", "Create Moss", "--thread", "mine")
     told = [
         page.tell("mine", "And now?"),
         page.run("mine", input=None),
@@ -332,6 +326,7 @@ def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, 
         told[-1].json()["detail"],
     ]
     assert "'program' was not changed" in told[-1].json()["detail"]
+    assert changes(configured) == []
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(page: Page, write: Write) -> None:
@@ -425,14 +420,9 @@ def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli,
     assert "is a single call" in told.json()["detail"]
 
 
-def test_a_deleted_thread_is_gone_for_the_commands(page: Page, cli: Cli, write: Write) -> None:
-    write(COUNT)
-    thread = page.say("Count the tasks")
-    assert page.send("DELETE", f"/threads/{thread}").is_success
-    assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
-
-
-def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread(page: Page, cli: Cli, write: Write) -> None:
+def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread_which_is_gone_for_the_commands(
+    page: Page, cli: Cli, write: Write
+) -> None:
     write(COUNT)
     thread = page.say("Count the tasks")
     about = {"metadata": {"name": " My tasks "}}
@@ -443,6 +433,7 @@ def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread(page: Page,
     assert page.send("PATCH", "/threads/no-such", about).status_code == 422
     assert page.send("DELETE", f"/threads/{thread}").is_success
     assert page.kept.store.search(TITLES) == []
+    assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
 
 
 def test_a_run_has_the_settings_that_were_chosen_for_it_and_none_beyond_the_command_s(

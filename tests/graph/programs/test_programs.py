@@ -158,17 +158,6 @@ def test_a_change_that_may_have_been_made_is_asked_about_inside_a_program(board:
     assert titles(board) == ["Tables"]
 
 
-def test_a_target_that_changed_since_the_question_is_asked_about_again_inside_a_program(board: Board) -> None:
-    code = 'update_project(project_id=2, body={"owner": "Noor"})\nprint("Noor it is")'
-    agent = programmer(board, code)
-    agent.ask("Let Noor own project 2")
-    board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
-    [action] = actions(decide(agent, "approve"))
-    assert 'owner: "Ada" → "Noor"' in action["description"]
-    assert decide(agent, "approve")["answer"] == "Noor it is"
-    assert board.calls().count("PATCH /projects/{project_id} 200") == 2
-
-
 def test_a_conversation_goes_on_with_the_answer_of_a_program(board: Board) -> None:
     agent = programmer(board, "print(find_tasks()['total'], 'tasks')", "print(get_project(project_id=1)['name'])")
     first = agent.ask("How many tasks are there?")["answer"]
@@ -200,7 +189,9 @@ def test_a_program_runs_under_ainvoke_and_pauses_there(board: Board) -> None:
     assert board.calls() == [MADE, MADE]
 
 
-def test_a_change_that_is_asked_about_again_does_not_hold_up_the_calls_beside_it(board: Board) -> None:
+def test_a_change_whose_target_changed_since_is_asked_about_again_and_does_not_hold_up_the_calls_beside_it(
+    board: Board,
+) -> None:
     code = """
 done = gather(
     lambda: get_project(project_id=1),
@@ -214,8 +205,10 @@ print([project["owner"] for project in done[1:]])
     board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
     [again] = actions(decide(agent, "approve", "approve"))
     assert again["args"]["path"] == {"project_id": 2}
+    assert 'owner: "Ada" → "Noor"' in again["description"]
     assert board.world.dump()["projects"]["3"]["owner"] == "Noor"  # type: ignore[call-overload,index]
     assert decide(agent, "approve")["answer"] == "['Noor', 'Noor']"
+    assert board.calls().count("PATCH /projects/{project_id} 200") == 3
     assert len(agent.model.prompts) == 1
 
 
