@@ -420,7 +420,7 @@ def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli,
     assert "is a single call" in told.json()["detail"]
 
 
-def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread_which_is_gone_for_the_commands(
+def test_a_title_is_shown_by_the_page_alone_and_a_deleted_thread_is_gone_with_it(
     page: Page, cli: Cli, write: Write
 ) -> None:
     write(COUNT)

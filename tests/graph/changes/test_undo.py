@@ -33,11 +33,8 @@ from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL
 
 THREAD = "errand-1"
-REVERSED = [
-    "PATCH /projects/{project_id} 200",
-    *["DELETE /tasks/{task_id} 204"] * 2,
-    "DELETE /projects/{project_id} 204",
-]
+GONE = "DELETE /tasks/{task_id} 204"
+REVERSED = ["PATCH /projects/{project_id} 200", GONE, GONE, "DELETE /projects/{project_id} 204"]
 """What reverses the four changes of the errand, in its order."""
 
 

@@ -189,9 +189,7 @@ def test_a_program_runs_under_ainvoke_and_pauses_there(board: Board) -> None:
     assert board.calls() == [MADE, MADE]
 
 
-def test_a_change_whose_target_changed_since_is_asked_about_again_and_does_not_hold_up_the_calls_beside_it(
-    board: Board,
-) -> None:
+def test_a_change_whose_target_changed_is_asked_about_again_and_holds_up_no_call_beside_it(board: Board) -> None:
     code = """
 done = gather(
     lambda: get_project(project_id=1),
