@@ -48,7 +48,7 @@ DIALECTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_dialect_gives_the_same_callable_with_the_same_parameters(dialect: str) -> None:
+def test_every_dialect_gives_the_same_callable_whose_canonical_form_reads_back_as_the_same(dialect: str) -> None:
     raw = DIALECTS[dialect]
     if dialect == "API zoo":
         raw["api_arguments"]["city"]["description"] = "The city, required."
@@ -59,11 +59,6 @@ def test_every_dialect_gives_the_same_callable_with_the_same_parameters(dialect:
     assert [parameter.schema["type"] for parameter in function.parameters] == ["string", "integer"]
     assert function.required == ("city",)
     assert function.parameters[1].schema["default"] == 3
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_canonical_form_reads_back_as_the_same_function(dialect: str) -> None:
-    function = read_function(DIALECTS[dialect])
     again = read_function(to_canonical(function))
     assert (again.name, again.title, again.description) == (function.name, function.title, function.description)
     assert again.parameters == function.parameters
