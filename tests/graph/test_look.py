@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 from board import CALLS, TOY, Agent, Board, agent_of
-from roles import by_role, call, end, no_call, plan, program, prompts_of, select
+from roles import by_role, call, end, functions, no_call, plan, program, prompts_of, select
 from scripted import Reply
 
 from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
@@ -17,10 +17,6 @@ GERMAN = "Wieviele Aufgaben gibt es?"
 
 def look(words: str) -> Reply:
     return {"thought": "", "calls": [], "answer": "", "look": words}
-
-
-def functions(text: str) -> Reply:
-    return {"thought": "", "decision": "functions", "text": text}
 
 
 def wide(board: Board, count: int = 150) -> Api:
@@ -237,8 +233,7 @@ def orchard() -> Api:
 
 def shown(*wishes: str, instruction: str = "Graft the tree Bramley", budget: int = 800) -> list[str]:
     """The functions of the first prompt, and the answer to each wish."""
-    replies = [{"thought": "", "decision": "functions", "text": wish} for wish in wishes]
-    model = by_role({"express": [*replies, end("No.", fulfilled=False)]})
+    model = by_role({"express": [*map(functions, wishes), end("No.", fulfilled=False)]})
     context = {"functions_budget": budget, "operations_budget": 400}
     agent_of([orchard()], model, context=context).ask(instruction)
     first, *later = prompts_of(model, "express")

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,6 @@ def client(board: Board) -> Client:
 
 def toy_at(url: str) -> Api:
     return load_api(bundled_document("toy").read_bytes(), base_url=url, auth={"key": "k"})
-
-
-@pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
 
 
 def pending(client: Client, *call: Any, **options: Any) -> Pending:

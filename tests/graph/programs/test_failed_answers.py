@@ -1,6 +1,5 @@
 """Guards answers of success that say that they failed: told, never read as a success, never made again."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ DOCUMENT = openapi(
     title="Chat",
 )
 READ, SENT = "print(len(rows(list_channels())), 'channels')", "post_message(body={'text': 'Moss'})\nprint('Sent.')"
-
-
-@pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
 
 
 def answers(echo: EchoServer, *bodies: bytes) -> None:

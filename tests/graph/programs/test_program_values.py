@@ -15,10 +15,6 @@ from restgpt.specs import load_api
 from restgpt_bench.worlds import CREDENTIAL
 
 
-def said(agent: Any, number: int = -1) -> str:
-    return str(prompts_of(agent.model, "express")[number][-1].text)
-
-
 def test_a_read_is_sent_whatever_its_id_comes_from(board: Board) -> None:
     agent = programmer(board, "print(get_task(task_id=117)['id'])")
     assert agent.ask("Name a task")["answer"] == "117"

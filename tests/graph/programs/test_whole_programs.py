@@ -5,17 +5,13 @@ from typing import Any
 import pytest
 from board import Agent, Board, agent_of
 from paths import api_of
-from roles import by_role, end, no_call, one_task, plan, program, prompts_of
+from roles import by_role, end, functions, no_call, one_task, plan, program, prompts_of
 from scripted import ScriptedModel
 
 from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api
 
 COUNT = "print(find_tasks()['total'])"
-
-
-def functions(text: str) -> dict[str, str]:
-    return {"thought": "", "decision": "functions", "text": text}
 
 
 def expressed(board: Board, *replies: Any, **context: Any) -> Agent:

@@ -2,7 +2,6 @@
 
 import asyncio
 import operator
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,12 +49,6 @@ def _later(hours: int) -> str:
 def _written(written: str) -> tuple[Any, Any, Any, Any]:
     """What a process with another clock puts into its checkpointer."""
     return THREAD, {**empty_checkpoint(), "id": written}, {"source": "loop", "step": 0, "parents": {}}, {}
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Persistence]:
-    with open_persistence(Settings(home=tmp_path)) as opened:
-        yield opened
 
 
 def test_a_run_goes_on_after_checkpoints_of_a_clock_that_was_ahead(kept: Persistence) -> None:

@@ -11,7 +11,6 @@ from roles import program
 
 from restgpt_bench.worlds.server import WorldServer
 
-ROOT = Path(__file__).parents[3]
 PLANT = """project = create_project(body={"name": "Roof garden"})
 for title in ["Buy soil", "Order seeds"]:
     create_task(project_id=project["id"], body={"title": title})
