@@ -90,9 +90,7 @@ NONE = [
 @pytest.mark.parametrize(
     ("text", "calls"), [*((text, F1) for text in ONE), *((text, F1_G2) for text in TWO), *((text, []) for text in NONE)]
 )
-def test_calls_are_read_in_every_form_with_every_separator_and_other_text_is_an_abstention(
-    text: str, calls: list[Call]
-) -> None:
+def test_calls_are_read_in_every_form_and_other_text_is_an_abstention(text: str, calls: list[Call]) -> None:
     assert parse_calls(text) == calls
 
 

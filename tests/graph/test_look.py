@@ -92,9 +92,7 @@ def test_the_selector_opens_the_map_and_chooses_by_method_and_path(board: Board)
     ],
     ids=["not known", "known from the background"],
 )
-def test_no_operation_is_accepted_only_after_a_look_unless_the_background_says_it(
-    board: Board, replies: list[Any]
-) -> None:
+def test_no_operation_is_accepted_after_a_look_or_if_the_background_says_it(board: Board, replies: list[Any]) -> None:
     asked = selecting(board, *replies)
     asked.ask("Turn the motor")
     assert ["/projects" in str(prompt[-1].text) for prompt in prompts_of(asked.model, "selector")[1:]] == [True] * (

@@ -127,9 +127,7 @@ def test_the_map_shows_paths_and_the_operations_of_a_part(cli: Cli) -> None:
     assert document["parts"] == [below]
 
 
-def test_every_list_has_the_short_name_of_an_operation_and_the_operation_id_finds_it_too(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_every_list_has_the_short_name_of_an_operation_and_its_id_finds_it_too(cli: Cli, tmp_path: Path) -> None:
     made = {"operationId": "make_lamp_lamps__id__post", "summary": "Make a lamp", "responses": {}}
     paths = {"/lamps/{id}": {"post": made}}
     path = tmp_path / "lamps.json"

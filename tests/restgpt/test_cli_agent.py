@@ -196,9 +196,7 @@ def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: W
 
 
 @pytest.mark.slow
-def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_change_of_unknown_outcome_is_asked_about_and_not_resent(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model({**WRITES, "planner": [WRITES["planner"][0], end("It may be there.")]})
     toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=PATIENCE_S)])
     started = cli.start("ask", "Create Moss", *by_calls(toy), "--writes", "allow", "--thread", "moss")
@@ -216,9 +214,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     assert sent(toy.world) == ["POST /projects"]
 
 
-def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_run_that_was_killed_before_a_first_checkpoint_begins_anew(cli: Cli, toy: WorldServer, model: Model) -> None:
     with open_persistence(Settings(home=cli.home)) as persistence:
         record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url), {"road": "roles"})
         Threads(persistence.store).keep(record)

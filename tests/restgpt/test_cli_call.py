@@ -241,9 +241,7 @@ def test_a_body_cannot_reorder_or_hide_the_output_for_machines(json_option: list
 
 
 @pytest.mark.parametrize("json_option", [["--json"], []])
-def test_a_large_body_is_printed_as_it_is_written_and_one_that_is_no_json_as_text(
-    json_option: list[str], cli: Cli
-) -> None:
+def test_a_large_body_is_printed_as_it_is_written_and_what_is_no_json_as_text(json_option: list[str], cli: Cli) -> None:
     body = b'{"a": 1.10,\r\n "b": "gr\xc3\xb6\xe2\x80\xaee", "c": [' + b'{"d": "x"}, ' * 100_000 + b"0]}"
     with EchoServer() as echo:
         echo.script([Canned(body), Canned(body[:-1])])

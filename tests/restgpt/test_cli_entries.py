@@ -45,9 +45,7 @@ def completed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list
     return complete
 
 
-def test_an_api_is_added_with_its_base_url_and_counts_at_once(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_added_api_with_a_base_url_counts_at_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "new"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -247,9 +247,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["restgpt", *BESIDE])
-def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
-    package: str, wheels: dict[str, Path]
-) -> None:
+def test_a_wheel_holds_all_modules_and_data_of_its_package_and_no_more(package: str, wheels: dict[str, Path]) -> None:
     assert held(wheels[package]) == installed_names(package)
 
 

@@ -233,9 +233,7 @@ def test_a_permission_is_listed_and_one_is_taken_back(page: Page) -> None:
 # The same threads.
 
 
-def test_what_a_command_began_is_decided_in_the_page(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
-) -> None:
+def test_what_a_command_began_is_decided_by_a_page(page: Page, cli: Cli, configured: WorldServer, write: Write) -> None:
     write(CREATE)
     assert cli("ask", "Create Moss", "--thread", "mine").code == 3
     [listed] = page.listed()
@@ -251,9 +249,7 @@ def test_what_a_command_began_is_decided_in_the_page(
     assert changes(configured) == ["POST 201"]
 
 
-def test_what_the_page_began_is_decided_by_a_command(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
-) -> None:
+def test_what_a_page_began_is_decided_by_a_command(page: Page, cli: Cli, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     thread = page.say("Create Moss")
     before = page.get(f"/threads/{thread}")
@@ -288,9 +284,7 @@ def test_what_waits_is_listed_however_many_threads_are_newer(page: Page, configu
     assert changes(configured) == ["POST 201", "DELETE 204"]
 
 
-def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_commands(
-    page: Page, cli: Cli, write: Write
-) -> None:
+def test_a_thread_that_another_process_uses_is_refused_as_by_the_commands(page: Page, cli: Cli, write: Write) -> None:
     write(CREATE)
     cli("ask", "Create Moss", "--thread", "mine")
     with open_persistence(Settings.from_env()) as other, other.lock("mine"):
@@ -420,9 +414,7 @@ def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli,
     assert "is a single call" in told.json()["detail"]
 
 
-def test_a_title_is_shown_by_the_page_alone_and_a_deleted_thread_is_gone_with_it(
-    page: Page, cli: Cli, write: Write
-) -> None:
+def test_a_title_is_shown_by_the_page_alone_and_is_gone_with_its_thread(page: Page, cli: Cli, write: Write) -> None:
     write(COUNT)
     thread = page.say("Count the tasks")
     about = {"metadata": {"name": " My tasks "}}
@@ -540,9 +532,7 @@ def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_a_second_ctrl_c_ends_the_process_at_once(
-    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
-) -> None:
+def test_a_second_ctrl_c_ends_the_process(cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer) -> None:
     over = Event()
     with running_ui(tmp_path, chat.url) as platform:
         thread = interrupted(platform, chat, over)

@@ -165,9 +165,7 @@ def test_gold_calls_are_answered_as_documented_and_score(name: str, own: bool, s
 
 @pytest.mark.parametrize(("name", "own"), SUITES)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_who_does_nothing_guesses_or_errs_in_the_answer_or_end_state_scores_nothing(
-    name: str, own: bool, seed: int
-) -> None:
+def test_who_does_nothing_guesses_or_errs_in_answer_or_state_scores_nothing(name: str, own: bool, seed: int) -> None:
     world = open_world(name, seed=seed)
     for task in open_tasks(name, own=own):
         world.reset(task.fixture)
@@ -180,9 +178,7 @@ def test_who_does_nothing_guesses_or_errs_in_the_answer_or_end_state_scores_noth
 
 
 @pytest.mark.parametrize(("name", "published"), [("toy", None), ("tmdb", 100), ("spotify", 57)])
-def test_all_published_tasks_are_there_and_fifteen_of_our_own_with_instructions(
-    name: str, published: int | None
-) -> None:
+def test_all_published_tasks_are_there_and_fifteen_of_ours_with_instructions(name: str, published: int | None) -> None:
     theirs, ours = open_tasks(name, own=False), open_tasks(name, own=True)
     assert {task.instruction for task in theirs} <= {None}
     assert None not in {task.instruction for task in ours}

@@ -129,9 +129,7 @@ def test_the_shows_today_are_not_all_on_the_list_of_the_week(catalogue: Catalogu
     assert first.running
 
 
-def test_what_the_tasks_compare_differs_alike_by_any_way_of_counting_and_from_the_real_world(
-    catalogue: Catalogue,
-) -> None:
+def test_what_tasks_compare_differs_alike_by_any_way_of_counting_and_from_the_real_world(catalogue: Catalogue) -> None:
     first = catalogue.people[catalogue.movie("Barbie").directors[0]].birthday
     second = catalogue.people[catalogue.show("Death Note").lead].birthday
     days = abs((first - second).days)

@@ -81,9 +81,7 @@ def test_a_change_waits_with_the_exact_request_in_the_middleware_format(board: B
 @pytest.mark.parametrize(
     "answer", [{"decisions": [{"type": "approve"}]}, "approve", {"type": "approve"}, [{"type": "approve"}]]
 )
-def test_an_approved_change_is_made_exactly_once_also_if_the_approval_is_said_in_short(
-    board: Board, answer: object
-) -> None:
+def test_an_approved_change_is_made_exactly_once_however_short_the_approval_is(board: Board, answer: object) -> None:
     agent = asking(board)
     assert agent.graph.invoke(Command(resume=answer), agent.config)["answer"] == "Done."
     assert board.calls() == [MADE]

@@ -144,9 +144,7 @@ def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(boa
 
 
 @pytest.mark.parametrize(("writes", "status"), [("deny", "rejected"), ("dry-run", "held")])
-def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
-    board: Board, writes: str, status: str
-) -> None:
+def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_a_budget(board: Board, writes: str, status: str) -> None:
     code = "try:\n        create_project(body={'name': f'Plot {number}'})\n    except Exception:\n        pass"
     agent = programmer(board, ENDLESS + code, end("None was made."))
     done = agent.ask("Create projects for ever", max_requests=5, writes=writes)

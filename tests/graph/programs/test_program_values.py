@@ -118,9 +118,7 @@ ALIAS = "The id of the customer; `my_customer` stands for your own."
 
 
 @pytest.mark.parametrize(("first", "is_asked"), [("list_devices(customer='my_customer')\n", False), ("", True)])
-def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_invented_id(
-    first: str, is_asked: bool
-) -> None:
+def test_an_alias_that_the_document_tells_of_a_called_operation_is_no_invented_id(first: str, is_asked: bool) -> None:
     described = [{"name": "customer", "in": "path", "required": True, "description": ALIAS}]
     plain = [{"name": "customer", "in": "path", "required": True, "schema": {"type": "string"}}]
     paths = {

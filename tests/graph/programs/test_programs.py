@@ -131,9 +131,7 @@ def test_a_run_that_stopped_before_a_node_goes_on_and_sends_nothing_twice(board:
 
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("is_sent", [False, True])
-def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_with_the_answers_so_far(
-    board: Board, number: int, is_sent: bool
-) -> None:
+def test_a_run_that_a_fault_stopped_goes_on_with_the_answers_so_far(board: Board, number: int, is_sent: bool) -> None:
     code = "first = get_project(project_id=1)\nsecond = get_project(project_id=2)\nprint(first['id'] + second['id'])"
     model = by_role({"express": [program(code)]})
     services = Services([board.api], model=model, http=FailingClient(number, is_sent=is_sent))

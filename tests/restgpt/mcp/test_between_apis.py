@@ -100,9 +100,7 @@ def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer(pair: 
     assert "Values of crm may go to collector" in person.shown[0]
 
 
-def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_server_that_tells_it(
-    pair: Pair, cli: Cli
-) -> None:
+def test_the_answer_to_a_call_approved_elsewhere_counts_for_the_server_that_tells_it(pair: Pair, cli: Cli) -> None:
     entered(pair, crm={"effects": [{"id": "list_customers", "effect": "change"}]})
     with server(*BOTH) as first:
         waiting = facts_of(call(first, ("change_operation", READ[1])))

@@ -40,9 +40,7 @@ def test_a_read_is_sent_at_once(opened: Opener, era: str, toy: WorldServer) -> N
     assert facts_of(result)["status"] == "sent"
 
 
-def test_an_argument_beside_arguments_is_put_where_the_operation_has_it(
-    opened: Opener, era: str, toy: WorldServer
-) -> None:
+def test_an_argument_beside_arguments_goes_where_operations_have_it(opened: Opener, era: str, toy: WorldServer) -> None:
     for given in (ADA, {"arguments": {"done": False}, **ADA}):
         assert not called(opened, era, "read_operation", {"operation": "find_tasks", **given}).is_error
     assert [entry.query.get("assignee") for entry in toy.world.log] == ["Ada", "Ada"]

@@ -169,9 +169,7 @@ def test_a_recipe_is_a_tool_whose_inputs_are_not_the_users_words(
     assert "body.title: the model wrote it" in person.shown[0]
 
 
-def test_a_recipe_that_waits_goes_on_with_resume(
-    opened: Opener, toy: WorldServer, recipes: RecipeBook, cli: Cli
-) -> None:
+def test_a_recipe_that_waits_goes_on_by_resume(opened: Opener, toy: WorldServer, recipes: RecipeBook, cli: Cli) -> None:
     waiting = facts_of(called(opened, "add_task", {"project": "Winter timetable"}))
     assert cli("resume", waiting["thread"], "--approve").code == 0
     after = called(opened, "pending", {"handle": waiting["handle"]})

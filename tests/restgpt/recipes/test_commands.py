@@ -102,9 +102,7 @@ def test_a_rejected_run_has_nothing_to_resume(cli: Cli, toy: WorldServer, book: 
     assert ("moss (not fulfilled)" in shown.out, "Resume with" in shown.err) == (True, False)
 
 
-def test_the_document_of_a_run_names_the_recipe_its_inputs_and_its_file(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_the_document_of_a_run_names_recipe_inputs_and_file(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     ran = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--json", "--thread", "moss")
     assert ran.code == 3
     assert ran.document["status"] == "paused"
@@ -157,9 +155,7 @@ def test_wrong_inputs_are_told_before_anything_is_sent(cli: Cli, toy: WorldServe
     assert cli("threads").out == "There are no threads.\n"
 
 
-def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_an_unknown_recipe_a_broken_file_and_no_api_are_told(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     assert "Did you mean plant-beds?" in cli("recipe", "run", "plant-bed", *at(toy)).err
     (book.folder / "broken.yaml").write_text("recipe: [")
     broken = cli("recipe", "run", "broken", *at(toy))
@@ -204,9 +200,7 @@ def test_a_recipe_can_make_a_run_stricter_and_never_looser(cli: Cli, toy: WorldS
     assert changes(toy.world) == []
 
 
-def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_thread_goes_on_with_another_recipe_only_after_its_run(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "t").code == 3
     refused = cli("recipe", "run", "count-projects", "--input", "word=e", *at(toy), "--thread", "t")
     assert (refused.code, "has not finished its last run. Resume it with: restgpt resume t" in refused.err) == (2, True)
@@ -293,9 +287,7 @@ def lost(book: RecipeBook) -> RecipeBook:
     return book
 
 
-def test_a_recipe_without_its_operation_ends_unfulfilled_and_changes_nothing(
-    cli: Cli, toy: WorldServer, lost: RecipeBook
-) -> None:
+def test_a_recipe_without_its_operation_ends_and_changes_nothing(cli: Cli, toy: WorldServer, lost: RecipeBook) -> None:
     ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--writes", "allow")
     assert ran.code == 1
     assert "The recipe lost stopped before it changed anything." in ran.out

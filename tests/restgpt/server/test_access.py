@@ -143,9 +143,7 @@ def test_the_servers_own_page_is_served() -> None:
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site", "odd", ""])
 @pytest.mark.parametrize("origin", [{}, {"Origin": HERE}])
-def test_what_a_page_of_another_site_leads_to_is_refused_without_an_origin_too(
-    site: str, origin: dict[str, str]
-) -> None:
+def test_what_a_page_of_another_site_leads_to_is_refused_also_without_origin(site: str, origin: dict[str, str]) -> None:
     assert status({"Sec-Fetch-Site": site, **origin}) == 403
 
 
