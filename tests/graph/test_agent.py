@@ -278,9 +278,7 @@ def test_an_end_says_whether_the_instruction_was_fulfilled(board: Board, planner
     ("pages", "sent", "told"),
     [(5, 3, "status 200. 24 tasks"), (1, 1, "first page only"), (2, 2, "may go on after these 2 pages")],
 )
-def test_the_pages_of_a_list_are_parsed_as_one_which_is_said_to_go_on_where_it_does(
-    board: Board, pages: int, sent: int, told: str
-) -> None:
+def test_the_pages_of_a_list_are_parsed_as_one_which_may_go_on(board: Board, pages: int, sent: int, told: str) -> None:
     code = "print(len(data['items']), 'tasks')"
     agent = board.one_task("find_tasks", caller=[call({}, pages=pages)], parser=[code])
     agent.ask("How many tasks?")

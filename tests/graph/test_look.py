@@ -116,9 +116,7 @@ def test_the_selector_must_decide_after_its_looks(board: Board) -> None:
         ("/project and /tasks", ["the map has no part '/project'; near: /projects", "- find_tasks: GET /tasks"]),
     ],
 )
-def test_words_that_fit_nothing_open_the_map_and_a_wrong_part_is_answered_with_the_nearest(
-    board: Board, words: str, told: list[str]
-) -> None:
+def test_unfit_words_open_the_map_and_a_wrong_part_names_the_nearest(board: Board, words: str, told: list[str]) -> None:
     asked = selecting(board, look(words), no_call("No operation."))
     asked.ask("Turn the motor")
     shown = said(asked, "selector", 1)

@@ -145,9 +145,7 @@ def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, m
     assert sent(toy.world) == ["POST /projects"]
 
 
-def test_a_finished_thread_tells_its_answer_again_and_goes_on_with_the_same_api_and_settings(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_finished_thread_repeats_its_answer_and_goes_on_as_before(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
     cli("ask", "How many?", *by_calls(toy), "--thread", "mine", "--set", "max_steps=5")
     resumed = cli("resume", "mine", "--quiet")
@@ -169,9 +167,7 @@ def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, moss: ChatServ
     assert cli("resume", "moss", "--approve").code == 0
 
 
-def test_a_failing_model_leaves_a_thread_that_goes_on_with_other_settings_and_keeps_them(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_failed_thread_goes_on_with_other_settings_and_keeps_them(cli: Cli, toy: WorldServer, model: Model) -> None:
     model({**READS, "selector": [Refusal(401), *READS["selector"]]})
     ran = cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert ran.code == 1

@@ -216,9 +216,7 @@ def test_a_target_that_changes_while_a_person_reads_is_asked_about_again(cli: Cl
 
 
 @pytest.mark.parametrize("levels", [61, 400, 100_000])
-def test_arguments_that_are_nested_too_deeply_are_refused_with_a_document(
-    levels: int, cli: Cli, toy: WorldServer, tmp_path: Path
-) -> None:
+def test_deeply_nested_arguments_are_refused_in_json(levels: int, cli: Cli, toy: WorldServer, tmp_path: Path) -> None:
     text = f'{{"path": {{"project_id": 1}}, "body": {{"title": {"[" * levels}1{"]" * levels}}}}}'
     (tmp_path / "deep.json").write_text(text)
     ran = cli("call", "create_task", *at(toy), "--args", "@deep.json", "--approve", "--json")

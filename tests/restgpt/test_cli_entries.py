@@ -71,9 +71,7 @@ def test_an_api_is_added_with_the_operations_that_may_be_used_and_the_others_are
     assert cli("api", "list").out == f"board  {TOY}  include: method=GET  exclude: path=/tasks/**\n"
 
 
-def test_recipes_that_nobody_allowed_are_not_allowed_with_the_new_file(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipes_are_not_allowed_with_a_new_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "strange"
     (folder / "recipes").mkdir(parents=True)
     (folder / "recipes" / "theirs.yaml").write_text("recipe: x")

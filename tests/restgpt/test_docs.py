@@ -211,9 +211,7 @@ def test_the_figures_of_the_first_screen_are_those_of_the_scores() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake interpreter is a shell script")
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_set_up_prints_a_line_for_each_step_and_the_end_of_its_log_where_one_fails(
-    tmp_path: Path, fails: bool
-) -> None:
+def test_the_set_up_prints_a_line_for_each_step_and_its_logs_end_if_one_fails(tmp_path: Path, fails: bool) -> None:
     for name in ("Makefile", "setup.py", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     for name in ("restgpt-bench", "restgpt-functions"):

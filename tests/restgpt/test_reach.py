@@ -139,9 +139,7 @@ def test_the_command_call_refuses_by_options_and_by_the_file(cli: Cli, toy: Worl
     assert "delete" not in cli("api", "find", "delete a task", "--api", "board").out
 
 
-def test_an_api_of_python_is_within_the_rules_of_its_entry(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_api_of_python_obeys_its_entrys_rules(board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(f"{board.api.name}:\n  spec: elsewhere.json\n  include: [method=GET]\n")
     monkeypatch.setenv("RESTGPT_APIS", str(file))

@@ -83,9 +83,7 @@ def test_each_graph_of_the_lists_can_be_loaded(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "apis.yaml", "recipes/one.yaml", ".langgraph_api/store.pckl"])
-def test_a_folder_that_nobody_allowed_is_not_served(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_unallowed_folder_is_served(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     folder = tmp_path / "foreign"
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("{}")

@@ -295,7 +295,7 @@ def test_a_thread_that_another_process_uses_is_refused_as_by_the_commands(page: 
         assert "in use by another process" in page.send("DELETE", "/threads/mine").json()["detail"]
 
 
-def test_what_a_command_refuses_and_an_answer_without_the_id_of_an_open_question_get_a_sentence(
+def test_what_a_command_refuses_and_an_answer_without_its_question_are_told_in_a_sentence(
     page: Page, cli: Cli, configured: WorldServer, write: Write
 ) -> None:
     write(CREATE)
@@ -337,9 +337,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(p
     assert page.values("mine")["answer"] == "There are 24 tasks."
 
 
-def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
-) -> None:
+def test_resume_goes_on_with_a_fork_of_an_old_turn(page: Page, cli: Cli, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     cli("ask", "Create Moss", "--thread", "mine")
     cli("resume", "mine", "--approve")
@@ -428,9 +426,7 @@ def test_a_title_is_shown_by_the_page_alone_and_is_gone_with_its_thread(page: Pa
     assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
 
 
-def test_a_run_has_the_settings_that_were_chosen_for_it_and_none_beyond_the_command_s(
-    page: Page, configured: WorldServer, write: Write
-) -> None:
+def test_a_run_has_the_chosen_settings_within_the_commands(page: Page, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     choices = page.get("/settings")
     assert choices == {"apis": ["board"], "writes": ["deny", "dry-run", "ask"], "model": "openai:scripted"}
@@ -545,9 +541,7 @@ def test_a_second_ctrl_c_ends_the_process(cli: Cli, configured: WorldServer, tmp
 
 
 @pytest.mark.slow
-def test_wrong_options_are_sentences_before_anything_is_served(
-    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
-) -> None:
+def test_wrong_options_are_told_at_once(cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer) -> None:
     assert "has no entry nowhere" in cli("ui", "--api", "nowhere").err
     with started(tmp_path, chat.url) as (process, address, _):
         port = address.split(":")[2].split("/")[0]

@@ -103,9 +103,7 @@ def test_a_rule_that_allows_the_agent_something_does_not_undo_it(board: Board, h
         (["reject", "reject", "reject", "reject"], []),
     ],
 )
-def test_a_reversal_that_a_person_rejected_is_not_sent(
-    board: Board, home: Path, decisions: list[str], sent: list[str]
-) -> None:
+def test_a_rejected_reversal_is_not_sent(board: Board, home: Path, decisions: list[str], sent: list[str]) -> None:
     carry_out(board, home, board_errand())
     assert Cli(home)("undo", THREAD).code == 3
     config = {"configurable": {"thread_id": undo_thread(THREAD)}}

@@ -48,9 +48,7 @@ IMPORTING = "data = [1]\nfrom urllib.request import urlopen\nprint(len(data))"
         (OPENING, ["Hint:"]),
     ],
 )
-def test_a_program_that_fails_is_given_back_with_its_line_and_what_helps_and_no_read_is_made_twice(
-    board: Board, code: str, told: list[str]
-) -> None:
+def test_a_failed_program_gets_its_line_and_help_and_repeats_no_read(board: Board, code: str, told: list[str]) -> None:
     agent = worker(board, code, COUNT)
     agent.ask("How many tasks are there?")
     assert [part for part in told if part not in feedback(agent)] == []

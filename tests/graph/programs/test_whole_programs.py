@@ -163,9 +163,7 @@ SILENT = {"thought": "", "decision": "end", "text": "It is done."}
         ([program("get_project(project_id=99)")], False),
     ],
 )
-def test_an_end_that_does_not_say_whether_it_is_fulfilled_is_so_after_a_call_that_succeeded(
-    board: Board, before: list[Any], is_fulfilled: bool
-) -> None:
+def test_a_silent_end_is_fulfilled_after_a_successful_call(board: Board, before: list[Any], is_fulfilled: bool) -> None:
     agent = expressed(board, *before, SILENT)
     agent.ask("How many projects are there?")
     assert len(agent.model.prompts) == len(before) + 1

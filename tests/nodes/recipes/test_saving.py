@@ -91,9 +91,7 @@ def test_a_name_that_only_the_report_contains_is_no_input() -> None:
     ("item_id", "seen", "why"),
     [("zz-9", (), "which stands neither"), ("a-1", ({"items": ITEMS},), "which a model copied")],
 )
-def test_an_id_that_stands_nowhere_or_was_copied_from_an_earlier_answer_is_refused(
-    item_id: str, seen: tuple[Any, ...], why: str
-) -> None:
+def test_an_id_from_nowhere_or_from_an_earlier_answer_is_refused(item_id: str, seen: tuple[Any, ...], why: str) -> None:
     with pytest.raises(NotSavableError, match=f"has {item_id} for the argument item_id of get_item, {why}"):
         recipe_of(f'print(get_item(item_id="{item_id}")["weight"])', "How heavy is the Red Lamp?", seen=seen)
 

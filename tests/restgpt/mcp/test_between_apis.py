@@ -111,9 +111,7 @@ def test_the_answer_to_a_call_approved_elsewhere_counts_for_the_server_that_tell
     assert (len(person.shown), pair.log) == (1, [])
 
 
-def test_the_answer_of_ask_and_its_instruction_count_as_what_the_clients_model_read(
-    pair: Pair, write: Callable[..., ChatServer]
-) -> None:
+def test_answer_and_instruction_of_ask_count_as_read_by_a_client(pair: Pair, write: Callable[..., ChatServer]) -> None:
     write(program("print(list_customers())"), program(f"print(get_drop(what='{SECRET}'))"))
     with server(*BOTH) as opened:
         assert SECRET in text_of(call(opened, ("ask", {"instruction": "List the customers."})))

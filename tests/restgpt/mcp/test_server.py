@@ -151,9 +151,7 @@ def test_an_equal_call_joins_the_one_that_waits(opened: Opener, era: str, toy: W
     assert (facts_of(fourth)["thread"] != first["thread"], changes(toy)) == (True, [MADE, MADE])
 
 
-def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
-    opened: Opener, era: str, toy: WorldServer, cli: Cli
-) -> None:
+def test_pending_alone_lists_what_waits_and_was_decided(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
     assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
     waiting = facts_of(called(opened, era, "change_operation", MOSS))
     listed = called(opened, era, "pending", {})
@@ -164,9 +162,7 @@ def test_pending_without_a_handle_lists_what_waits_and_what_was_decided(
     assert "Nothing waits" in text_of(called(opened, era, "pending", {}))
 
 
-def test_the_command_line_lists_shows_edits_and_deletes_a_waiting_call(
-    opened: Opener, era: str, toy: WorldServer, cli: Cli
-) -> None:
+def test_commands_list_show_edit_and_delete_waiting_calls(opened: Opener, era: str, toy: WorldServer, cli: Cli) -> None:
     thread = facts_of(called(opened, era, "change_operation", MOSS))["thread"]
     assert f"{thread} waiting" in cli("threads").out
     assert f"restgpt resume {thread} --approve" in cli("threads", thread).err

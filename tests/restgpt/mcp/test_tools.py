@@ -124,9 +124,7 @@ def test_a_thread_that_was_deleted_is_not_said_to_have_sent_nothing(opened: Open
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_thread_that_is_deleted_while_its_question_is_shown_sends_nothing(
-    opened: Opener, toy: WorldServer, cli: Cli, era: str
-) -> None:
+def test_a_thread_deleted_while_it_asks_sends_nothing(opened: Opener, toy: WorldServer, cli: Cli, era: str) -> None:
     def delete() -> None:
         thread = cli("threads").out.split()[0]
         assert cli("threads", "--delete", thread, "--yes").code == 0

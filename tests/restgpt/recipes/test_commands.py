@@ -211,9 +211,7 @@ def test_a_thread_goes_on_with_another_recipe_only_after_its_run(cli: Cli, toy: 
     assert cli("threads", "t", "--json").document["turn"] == 2
 
 
-def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_run_without_a_checkpoint_is_resumed_from_the_beginning(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     keep(cli, toy, "killed", book.load("count-projects").to_json())
     ran = cli("resume", "killed")
     assert ran.code == 0, ran.err
@@ -261,9 +259,7 @@ def test_text_of_a_file_cannot_forge_lines_of_the_terminal(cli: Cli, book: Recip
     assert "\x1b" not in ran.out
 
 
-def test_a_change_that_is_described_otherwise_ends_with_3_where_nobody_can_answer(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_change_described_anew_ends_with_3_if_nobody_can_answer(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     other = [item.model_copy(update={"key": "another"}) for item in plant_recipe().operations]
     book.save(beds(name="other", operations=other))
     ran = cli("recipe", "run", "other", *GIVEN, *at(toy), "--writes", "allow", "--thread", "t")
