@@ -6,14 +6,7 @@ from roles import by_role, call, one_task
 
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import (
-    AT_ONCE,
-    Persistence,
-    is_unsettled,
-    remove_bodies,
-    remove_thread,
-    undo_thread,
-)
+from restgpt.graph.persistence import AT_ONCE, Persistence, is_unsettled, remove_bodies, remove_thread, undo_thread
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError, handles_in
 
 
