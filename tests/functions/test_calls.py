@@ -74,32 +74,24 @@ TWO = [
 ]
 
 
-@pytest.mark.parametrize("text", ONE)
-def test_one_call_is_read_in_every_form(text: str) -> None:
-    assert parse_calls(text) == F1
-
-
-@pytest.mark.parametrize("text", TWO)
-def test_several_calls_are_read_with_every_separator(text: str) -> None:
-    assert parse_calls(text) == F1_G2
+NONE = [
+    "",
+    "[]",
+    "I need the city (for example Paris) first.",
+    "None of the function(s) fit.",
+    "The get_time() function cannot do that.",
+    "Which item(s)? Which date (YYYY-MM-DD)?",
+    "Use f (see above).",
+    '{"city": "Paris", "answer": 3}',
+    "a = 3",
+]
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "I need the city (for example Paris) first.",
-        "None of the function(s) fit.",
-        "The get_time() function cannot do that.",
-        "Which item(s)? Which date (YYYY-MM-DD)?",
-        "Use f (see above).",
-        '{"city": "Paris", "answer": 3}',
-        "a = 3",
-    ],
+    ("text", "calls"), [*((text, F1) for text in ONE), *((text, F1_G2) for text in TWO), *((text, []) for text in NONE)]
 )
-def test_text_without_a_call_is_an_abstention(text: str) -> None:
-    assert parse_calls(text) == []
+def test_calls_are_read_in_every_form_and_other_text_is_an_abstention(text: str, calls: list[Call]) -> None:
+    assert parse_calls(text) == calls
 
 
 @pytest.mark.parametrize(
@@ -242,21 +234,8 @@ def test_a_hostile_repetition_is_refused_at_once(piece: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "`",
-        "a-",
-        "a.",
-        "<functions ",
-        "<tool_call>",
-        "[",
-        "{",
-        "a ",
-        "- ",
-        "1. ",
-        "x = ",
-        "f(x) ",
-        "```",
-        "<think>",
-        "#\n",
+        *("`", "a-", "a.", "[", "{", "a ", "- ", "1. ", "x = ", "f(x) ", "```", "#\n"),
+        *("<functions ", "<tool_call>", "<think>"),
     ],
 )
 def test_a_hostile_repetition_without_a_call_is_read_in_one_pass(piece: str) -> None:

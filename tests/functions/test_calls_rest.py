@@ -6,8 +6,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import requests
+import yaml
+from paths import api_of
 
-from restgpt.specs import load_api
 from restgpt.tools.request.prepared_request import build_request
 from restgpt_functions.calls.call import Call
 from restgpt_functions.calls.parsing import parse_calls
@@ -15,48 +16,31 @@ from restgpt_functions.calls.rendering import render_calls
 from restgpt_functions.calls.rest import shown_requests
 from restgpt_functions.docs.operations import from_operations
 
-DOCUMENT = """
-openapi: 3.0.3
-info: {title: Items, version: "1"}
-servers: [{url: https://api.example.com/v1}]
-paths:
-  /users/me: {get: {operationId: me, responses: {"200": {description: ok}}}}
-  /users/{id}:
-    get:
-      operationId: getUser
-      parameters:
-        - {name: id, in: path, required: true, schema: {type: string}}
-        - {name: id, in: query, schema: {type: integer}}
-        - {name: fields, in: query, explode: false, schema: {type: array, items: {type: string}}}
-        - {name: tags, in: query, schema: {type: array, items: {type: string}}}
-        - {name: filter, in: query, style: deepObject, schema: {type: object, properties: {age: {type: integer}}}}
-        - {name: all, in: query, schema: {type: boolean}}
-        - {name: X-Count, in: header, schema: {type: integer}}
-        - {name: session, in: cookie, schema: {type: string}}
-      responses: {"200": {description: ok}}
-    patch:
-      operationId: patchUser
-      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
-      requestBody: {content: {application/merge-patch+json: {schema: {type: object}}}}
-      responses: {"200": {description: ok}}
-  /login:
-    post:
-      operationId: login
-      requestBody:
-        content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {user: {type: string}}}}}
-      responses: {"200": {description: ok}}
-  /upload:
-    post:
-      operationId: upload
-      requestBody:
-        content:
-          multipart/form-data:
-            schema: {type: object, properties: {file: {type: string, format: binary}, note: {type: string}}}
-      responses: {"200": {description: ok}}
+PATHS = """
+/users/me: {get: {operationId: me}}
+/users/{id}:
+  get:
+    operationId: getUser
+    parameters:
+    - {name: id, in: path, required: true, schema: {type: string}}
+    - {name: id, in: query, schema: {type: integer}}
+    - {name: fields, in: query, explode: false, schema: {type: array, items: {type: string}}}
+    - {name: tags, in: query, schema: {type: array, items: {type: string}}}
+    - {name: filter, in: query, style: deepObject, schema: {type: object, properties: {age: {type: integer}}}}
+    - {name: all, in: query, schema: {type: boolean}}
+    - {name: X-Count, in: header, schema: {type: integer}}
+    - {name: session, in: cookie, schema: {type: string}}
+  patch:
+    operationId: patchUser
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    requestBody: {content: {application/merge-patch+json: {schema: {type: object}}}}
+/login: {post: {operationId: login, requestBody: {content: {application/x-www-form-urlencoded: {schema: FORM}}}}}
+/upload: {post: {operationId: upload, requestBody: {content: {multipart/form-data: {schema: FORM}}}}}
 """
-API = load_api(DOCUMENT)
-FUNCTIONS = from_operations(API.operations)
+FORM = "{type: object, properties: {user: {type: string}, note: {type: string}, file: {type: string, format: binary}}}"
 BASE = "https://api.example.com/v1"
+API = api_of(yaml.safe_load(PATHS.replace("FORM", FORM)), base_url=BASE)
+FUNCTIONS = from_operations(API.operations)
 
 USER = {"path": {"id": "a"}}
 GET_USER = f'requests.get(url="{BASE}/users/a", '

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import yaml
+from paths import openapi
+
 from restgpt_functions.calls.call import Call, Variable
 from restgpt_functions.calls.parsing import parse_calls
 from restgpt_functions.calls.validation import REQUIRED, check_call, settle_call
@@ -20,31 +23,21 @@ def _published(data_folder: Path) -> list[tuple[Function, Call]]:
     return found
 
 
-DOCUMENT = """
-openapi: 3.0.3
-info: {title: Users, version: "1"}
-servers: [{url: https://api.example.com}]
-paths:
-  /users/{id}:
-    put:
-      operationId: putUser
-      parameters:
-        - {name: id, in: path, required: true, schema: {type: integer}}
-        - {name: page, in: query, schema: {type: integer, default: 1}}
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema:
-              type: object
-              required: [name]
-              properties: {name: {type: string}, nick: {type: string}}
-      responses: {"200": {description: ok}}
+PUT_USER = """
+operationId: putUser
+parameters:
+- {name: id, in: path, required: true, schema: {type: integer}}
+- {name: page, in: query, schema: {type: integer, default: 1}}
+requestBody:
+  required: true
+  content:
+    application/json:
+      schema: {type: object, required: [name], properties: {name: {type: string}, nick: {type: string}}}
 """
 
 
 def test_checks_name_the_place_and_tell_what_only_the_user_knows() -> None:
-    functions = load_functions(DOCUMENT)
+    functions = load_functions(openapi({"/users/{id}": {"put": yaml.safe_load(PUT_USER)}}))
     problems = check_call(Call("putUser", {"path": {}, "body": {"nick": 3}}), functions)
     assert {problem.pointer for problem in problems if problem.message == REQUIRED} == {"/path/id", "/body/name"}
     properties = {"n": {"type": "integer"}, "level": {"type": "string", "enum": ["low", "high"]}}

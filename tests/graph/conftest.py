@@ -1,6 +1,7 @@
 """Fixtures of the graph's tests."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from board import Board, served_board
@@ -8,8 +9,11 @@ from boardscript import board_script
 from chatserver import ChatServer
 from langgraphserver import Platform, running_server
 from pair import Pair, served_pair
+from wire.echo import EchoServer
 
+from restgpt.graph.persistence import Persistence, open_persistence
 from restgpt.specs.reading.download import bundled_document
+from restgpt.tools.settings import Settings
 from restgpt_bench.worlds import CREDENTIAL, open_world
 from restgpt_bench.worlds.server import serve
 
@@ -24,6 +28,18 @@ def board() -> Iterator[Board]:
 def pair() -> Iterator[Pair]:
     with served_pair() as served:
         yield served
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Persistence]:
+    with open_persistence(Settings(home=tmp_path)) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

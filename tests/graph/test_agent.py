@@ -147,9 +147,7 @@ def test_a_refused_request_is_corrected_by_the_caller_with_what_the_api_said(boa
     assert step["result"].count("Called update_task") == 1
 
 
-def test_a_read_with_an_id_that_nobody_gave_is_sent_and_its_error_goes_to_the_planner_without_a_parser(
-    board: Board,
-) -> None:
+def test_a_read_with_an_id_that_nobody_gave_is_sent_and_its_error_goes_to_the_planner_unparsed(board: Board) -> None:
     agent = board.one_task("get_project", caller=[call({"path": {"project_id": 63926}})])
     agent.ask("Show the harbour project")
     assert board.calls() == ["GET /projects/{project_id} 404"]
@@ -174,9 +172,7 @@ def test_the_operations_of_several_apis_stand_under_their_names(board: Board) ->
     ],
     ids=["of any response", "of one response"],
 )
-def test_one_code_reads_all_responses_to_the_same_query_unless_it_names_one(
-    board: Board, codes: list[str], told: list[str]
-) -> None:
+def test_one_code_reads_all_responses_unless_it_names_one(board: Board, codes: list[str], told: list[str]) -> None:
     caller = [call(PROJECT, {"path": {"project_id": 2}}, numbers=[1, 1])]
     agent = board.one_task("list_project_tasks", caller=caller, parser=codes)
     agent.ask("How many tasks have projects 1 and 2?")
@@ -282,9 +278,7 @@ def test_an_end_says_whether_the_instruction_was_fulfilled(board: Board, planner
     ("pages", "sent", "told"),
     [(5, 3, "status 200. 24 tasks"), (1, 1, "first page only"), (2, 2, "may go on after these 2 pages")],
 )
-def test_the_pages_of_a_list_are_parsed_as_one_which_is_said_to_go_on_where_it_does(
-    board: Board, pages: int, sent: int, told: str
-) -> None:
+def test_the_pages_of_a_list_are_parsed_as_one_which_may_go_on(board: Board, pages: int, sent: int, told: str) -> None:
     code = "print(len(data['items']), 'tasks')"
     agent = board.one_task("find_tasks", caller=[call({}, pages=pages)], parser=[code])
     agent.ask("How many tasks?")

@@ -53,9 +53,7 @@ def answer_of(graph: Graph) -> Any:
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("method", ["auto", "json"])
-def test_the_joined_chunks_are_the_answer_of_the_state_and_nothing_else(
-    board: Board, method: str, is_async: bool
-) -> None:
+def test_the_joined_chunks_are_the_answer_of_the_state_and_no_more(board: Board, method: str, is_async: bool) -> None:
     replies = COUNTING if method == "auto" else [json.dumps(x) if isinstance(x, dict) else x for x in COUNTING]
     graph = graph_of(board, StreamingModel(replies), structured_output=method)
     client = asyncio.run(awaited(graph)) if is_async else shown(graph)
@@ -109,9 +107,7 @@ WITHDRAWN = {
 
 
 @pytest.mark.parametrize(("replies", "said"), WITHDRAWN.values(), ids=WITHDRAWN)
-def test_what_is_no_answer_is_withdrawn_and_the_next_one_has_another_id(
-    board: Board, replies: list[Any], said: str
-) -> None:
+def test_what_is_no_answer_is_withdrawn_and_the_next_has_a_new_id(board: Board, replies: list[Any], said: str) -> None:
     graph = graph_of(board, StreamingModel(replies))
     client = shown(graph)
     assert client.messages == [answer_of(graph)]

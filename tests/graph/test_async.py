@@ -106,9 +106,7 @@ class Ended(logging.Handler):
             self.happened.set()
 
 
-def test_a_change_of_a_cancelled_run_is_journalled_when_its_answer_comes(
-    board: Board, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cancelled_runs_change_is_journalled_when_answered(board: Board, caplog: pytest.LogCaptureFixture) -> None:
     http, ended = Held(), Ended("parser")
 
     def let_it_come() -> None:

@@ -38,9 +38,7 @@ def test_a_claim_after_calls_that_failed_is_not_believed(board: Board) -> None:
 
 @pytest.mark.parametrize("road", ["roles", "auto"])
 @pytest.mark.parametrize("said", ["Hello!", HOURS, "3 plus 4?"])
-def test_an_end_of_a_thread_without_calls_is_asked_about_once_and_then_believed(
-    board: Board, road: str, said: str
-) -> None:
+def test_an_end_of_a_thread_without_calls_is_asked_about_once_then_believed(board: Board, road: str, said: str) -> None:
     agent = board.agent(ScriptedModel(lambda prompt: end("There are 7 of them.")), context={"road": road})
     assert agent.ask(said)["answer"] == "There are 7 of them."
     assert len(agent.model.prompts) == 2

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from board import CALLS, Agent, agent_of
 from langgraph.store.memory import InMemoryStore
 from loopback import Handler, served
+from paths import api_of
 from programs import actions, decide
 from roles import by_role, call, end, one_task, program, prompts_of
 
@@ -15,42 +17,31 @@ from restgpt import Client, as_tools
 from restgpt.calling.notes import Notes
 from restgpt.graph.build import build_graph
 from restgpt.outcome import Called, Pending
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api
 from restgpt.tools.errors import ArgumentError
 
-DOCUMENT = """
-openapi: 3.1.0
-info: {title: Depot, version: "1"}
-servers: [{url: "http://127.0.0.1:1"}]
-paths:
-  /found:
-    get:
-      operationId: find_parts
-      parameters:
-        - {name: shelf, in: query, required: true, schema: {type: string}}
-        - {name: size, in: query, schema: {type: string, enum: [small, large]}}
-        - {name: row, in: query, schema: {type: integer, maximum: 9}}
-        - {name: X-Count, in: header, schema: {type: integer}}
-      responses:
-        "200": {description: ok, content: {application/json: {schema: {type: object}}}}
-  /parts/{kind}:
-    post:
-      operationId: add_part
-      parameters: [{name: kind, in: path, required: true, schema: {type: string, enum: [bolt, nut]}}]
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema:
-              type: object
-              required: [serial]
-              additionalProperties: false
-              properties:
-                serial: {type: string}
-                name: {type: string, maxLength: 8}
-                tags: {type: array, items: {type: string}}
-      responses:
-        "201": {description: ok, content: {application/json: {schema: {type: object}}}}
+PATHS = """
+/found:
+  get:
+    operationId: find_parts
+    parameters:
+    - {name: shelf, in: query, required: true, schema: {type: string}}
+    - {name: size, in: query, schema: {type: string, enum: [small, large]}}
+    - {name: row, in: query, schema: {type: integer, maximum: 9}}
+    - {name: X-Count, in: header, schema: {type: integer}}
+    responses: {"200": {description: ok, content: {application/json: {schema: {type: object}}}}}
+/parts/{kind}:
+  post:
+    operationId: add_part
+    parameters: [{name: kind, in: path, required: true, schema: {type: string, enum: [bolt, nut]}}]
+    requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Part"}}}}
+    responses: {"201": {description: ok, content: {application/json: {schema: {type: object}}}}}
+"""
+PART = """
+type: object
+required: [serial]
+additionalProperties: false
+properties: {serial: {type: string}, name: {type: string, maxLength: 8}, tags: {type: array, items: {type: string}}}
 """
 TAGS = {"name": "Bolt", "tags": [{"id": 4}], "serial": "s"}
 ADD = 'print(add_part(kind="bolt", body={"name": "Bolt", "tags": [{"id": 4}], "serial": "s"})["id"])'
@@ -85,7 +76,7 @@ def depot() -> Depot:
 @pytest.fixture
 def api(depot: Depot) -> Iterator[Api]:
     with served(depot.handler) as url:
-        yield load_api(DOCUMENT, base_url=url)
+        yield api_of(yaml.safe_load(PATHS), schemas={"Part": yaml.safe_load(PART)}, base_url=url)
 
 
 def agent(api: Api, script: Any, store: InMemoryStore | None = None, **context: Any) -> Agent:

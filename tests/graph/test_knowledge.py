@@ -7,7 +7,7 @@ import pytest
 from board import CALLS, TOY, Agent, Board, agent_of
 from langchain_core.messages import BaseMessage
 from paths import openapi
-from roles import by_role, end, missing, one_task, plan, program, prompts_of, role_of, select
+from roles import by_role, end, functions, missing, one_task, plan, program, prompts_of, role_of, select
 from scripted import Reply, ScriptedModel
 
 from restgpt.specs import Api, SpecError, load_api
@@ -125,13 +125,9 @@ def test_the_section_that_an_instruction_of_this_or_an_earlier_turn_names_is_sho
     assert str(prompts_of(model, "express")[-1][0].text).count("Shoes go back") == 20
 
 
-def asking(text: str) -> Reply:
-    return {"thought": "", "decision": "functions", "text": text}
-
-
 def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> None:
     rules = "\n".join([GIFTS, RETURNS, RETURNS.replace("Returns", "Customers").replace("Shoes", "People")])
-    model = by_role({"express": [asking("Customers"), asking("customers!"), end("No.", fulfilled=False)]})
+    model = by_role({"express": [functions("Customers"), functions("customers!"), end("No.", fulfilled=False)]})
     agent(model, shop(f"A shop.\n\n{rules}"), rules_budget=400).ask("Return order W1")
     _, first, second = (str(prompt[-1].text) for prompt in prompts_of(model, "express"))
     assert "<document-" in first.partition("# Shop\nCustomers:\n")[0]
@@ -143,7 +139,7 @@ def test_rules_that_were_left_out_are_shown_when_the_caller_asks_for_them() -> N
 
 def test_a_wish_for_rules_shows_more_of_them_although_no_word_fits() -> None:
     text = "\n\n".join([f"A gift must have ribbon {number}." for number in range(40)])
-    model = by_role({"express": [asking("zebras"), asking("the rules on zebras"), end("No.", fulfilled=False)]})
+    model = by_role({"express": [functions("zebras"), functions("the rules on zebras"), end("No.", fulfilled=False)]})
     agent(model, shop(text), rules_budget=200).ask("Sleep")
     counts = [text.count("A gift must") for text in model.texts]
     assert counts[0] == counts[1] < counts[2]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 from board import CALLS, TOY, Agent, Board, agent_of
-from roles import by_role, call, end, no_call, plan, program, prompts_of, select
+from roles import by_role, call, end, functions, no_call, plan, program, prompts_of, select
 from scripted import Reply
 
 from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
@@ -17,10 +17,6 @@ GERMAN = "Wieviele Aufgaben gibt es?"
 
 def look(words: str) -> Reply:
     return {"thought": "", "calls": [], "answer": "", "look": words}
-
-
-def functions(text: str) -> Reply:
-    return {"thought": "", "decision": "functions", "text": text}
 
 
 def wide(board: Board, count: int = 150) -> Api:
@@ -96,9 +92,7 @@ def test_the_selector_opens_the_map_and_chooses_by_method_and_path(board: Board)
     ],
     ids=["not known", "known from the background"],
 )
-def test_no_operation_is_accepted_only_after_a_look_unless_the_background_says_it(
-    board: Board, replies: list[Any]
-) -> None:
+def test_no_operation_is_accepted_after_a_look_or_if_the_background_says_it(board: Board, replies: list[Any]) -> None:
     asked = selecting(board, *replies)
     asked.ask("Turn the motor")
     assert ["/projects" in str(prompt[-1].text) for prompt in prompts_of(asked.model, "selector")[1:]] == [True] * (
@@ -122,9 +116,7 @@ def test_the_selector_must_decide_after_its_looks(board: Board) -> None:
         ("/project and /tasks", ["the map has no part '/project'; near: /projects", "- find_tasks: GET /tasks"]),
     ],
 )
-def test_words_that_fit_nothing_open_the_map_and_a_wrong_part_is_answered_with_the_nearest(
-    board: Board, words: str, told: list[str]
-) -> None:
+def test_unfit_words_open_the_map_and_a_wrong_part_names_the_nearest(board: Board, words: str, told: list[str]) -> None:
     asked = selecting(board, look(words), no_call("No operation."))
     asked.ask("Turn the motor")
     shown = said(asked, "selector", 1)
@@ -237,8 +229,7 @@ def orchard() -> Api:
 
 def shown(*wishes: str, instruction: str = "Graft the tree Bramley", budget: int = 800) -> list[str]:
     """The functions of the first prompt, and the answer to each wish."""
-    replies = [{"thought": "", "decision": "functions", "text": wish} for wish in wishes]
-    model = by_role({"express": [*replies, end("No.", fulfilled=False)]})
+    model = by_role({"express": [*map(functions, wishes), end("No.", fulfilled=False)]})
     context = {"functions_budget": budget, "operations_budget": 400}
     agent_of([orchard()], model, context=context).ask(instruction)
     first, *later = prompts_of(model, "express")

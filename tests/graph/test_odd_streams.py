@@ -107,9 +107,7 @@ def test_a_streamed_tool_call_is_read(board: Board, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("is_refused", [True, False])
-def test_a_server_without_streams_is_asked_without(
-    board: Board, monkeypatch: pytest.MonkeyPatch, is_refused: bool
-) -> None:
+def test_a_server_without_streams_gets_none(board: Board, monkeypatch: pytest.MonkeyPatch, is_refused: bool) -> None:
     def act(body: dict[str, Any]) -> Answer:
         no = refusal(403, 'Streaming is not allowed. Set value: "stream":false')
         return no if body.get("stream") and is_refused else message(PROGRAM)

@@ -263,9 +263,7 @@ def test_a_document_that_nobody_loaded_is_refused_at_once(apis: object) -> None:
 
 
 @pytest.mark.parametrize("place", ["none", "host", "agent"])
-def test_a_checkpointer_that_lasts_needs_a_store_beside_it_that_of_a_host_too(
-    board: Board, tmp_path: Path, place: str
-) -> None:
+def test_a_checkpointer_that_lasts_needs_a_store_also_that_of_a_host(board: Board, tmp_path: Path, place: str) -> None:
     def store(wanted: str) -> InMemoryStore | None:
         return InMemoryStore() if place == wanted else None
 

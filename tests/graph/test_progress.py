@@ -167,9 +167,7 @@ def test_the_first_event_follows_the_first_decision_and_precedes_all_else(board:
     assert "request_finished" in seen
 
 
-def test_events_come_out_of_a_subgraph_with_its_namespace_and_without_a_stream_the_answer_is_the_same(
-    board: Board,
-) -> None:
+def test_events_of_a_subgraph_have_its_namespace_and_without_a_stream_the_answer_is_the_same(board: Board) -> None:
     def host(**kept: Any) -> Any:
         builder = StateGraph(MessagesState)
         builder.add_node("restgpt", build_graph([board.api], model=by_role(READING), context=CALLS))

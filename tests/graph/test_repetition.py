@@ -42,9 +42,7 @@ def test_equal_changes_that_succeed_are_carried_out(board: Board) -> None:
 
 
 @pytest.mark.parametrize("code", ["stop('Hm.', find_tasks()['total'])", "print(find_tasks()['total'] / 0)"])
-def test_a_program_that_comes_again_is_told_what_came_of_it_and_ends_the_turn_at_the_third(
-    board: Board, code: str
-) -> None:
+def test_a_program_that_comes_again_is_told_what_came_of_it_and_a_third_ends_the_turn(board: Board, code: str) -> None:
     model = by_role({"express": [program(code)] * 3})
     agent = board.agent(model, context={})
     assert "The model wrote the same program again" in agent.ask("How many tasks?")["answer"]

@@ -80,9 +80,7 @@ def test_a_sub_tasks_program_that_is_written_again_goes_back_to_the_planner(boar
 
 @pytest.mark.parametrize("known", [{}, {"selector": select("get_task")}, {"planner": plan("Find task 117")}])
 @pytest.mark.parametrize("road", ["roles", "auto"])
-def test_a_turn_without_any_reply_that_can_be_read_ends_and_says_so(
-    board: Board, road: str, known: dict[str, Any]
-) -> None:
+def test_a_turn_without_a_readable_reply_ends_and_says_so(board: Board, road: str, known: dict[str, Any]) -> None:
     agent = board.agent(steady(**known), context={"road": road})
     assert "The model's replies were not a valid" in agent.ask(HOURS)["answer"]
     assert agent.state["decision"]["fulfilled"] is False

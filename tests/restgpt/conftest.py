@@ -10,6 +10,7 @@ from board import Board, served_board
 from chatserver import ChatServer, script_by_role
 from cli import Cli
 from pair import Pair, served_pair
+from wire.echo import EchoServer
 
 from restgpt.tools.settings.environment import AllowedFolders
 from restgpt_bench.worlds import CREDENTIAL, open_world
@@ -32,6 +33,12 @@ def board() -> Iterator[Board]:
 def pair() -> Iterator[Pair]:
     with served_pair() as served:
         yield served
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -346,9 +346,7 @@ def test_a_host_with_a_new_store_for_each_run_makes_the_tools_keep_few_clients(b
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("in_async", [False, True])
 @pytest.mark.parametrize(("number", "status"), [(102, "success"), (999, "error")])
-def test_an_http_error_is_an_error_of_its_tool(
-    board: Board, direct: bool, in_async: bool, number: int, status: str
-) -> None:
+def test_an_http_error_is_one_of_its_tool(board: Board, direct: bool, in_async: bool, number: int, status: str) -> None:
     one = {"operation": "delete_task", "arguments": {"path": {"task_id": number}}}
     name, args = ("delete_task", {"task_id": number}) if direct else ("change_operation", one)
     found = {item.name: item for item in as_tools([board.api], direct=direct, context={"writes": "allow"})}[name]

@@ -65,9 +65,7 @@ def test_lint_tells_what_the_openapi_schemas_find(cli: Cli, tmp_path: Path) -> N
     assert any("colour" in problem["message"] for problem in linted)
 
 
-def test_a_document_without_fault_passes_the_lint_also_where_no_validator_is_installed(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_faultless_document_passes_the_lint_even_without_validator(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = cli("api", "show", TOY, "--lint", "--json")
     assert (ran.document["problems"], "The document was not validated." in ran.err) == ([], False)
     monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
@@ -127,9 +125,7 @@ def test_the_map_shows_paths_and_the_operations_of_a_part(cli: Cli) -> None:
     assert document["parts"] == [below]
 
 
-def test_every_list_has_the_short_name_of_an_operation_and_the_operation_id_finds_it_too(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_every_list_has_the_short_name_of_an_operation_and_its_id_finds_it_too(cli: Cli, tmp_path: Path) -> None:
     made = {"operationId": "make_lamp_lamps__id__post", "summary": "Make a lamp", "responses": {}}
     paths = {"/lamps/{id}": {"post": made}}
     path = tmp_path / "lamps.json"

@@ -145,9 +145,7 @@ def test_writes_allow_sends_at_once_and_deny_never(cli: Cli, toy: WorldServer, m
     assert sent(toy.world) == ["POST /projects"]
 
 
-def test_a_finished_thread_tells_its_answer_again_and_goes_on_with_the_same_api_and_settings(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_finished_thread_repeats_its_answer_and_goes_on_as_before(cli: Cli, toy: WorldServer, model: Model) -> None:
     model(READS)
     cli("ask", "How many?", *by_calls(toy), "--thread", "mine", "--set", "max_steps=5")
     resumed = cli("resume", "mine", "--quiet")
@@ -169,9 +167,7 @@ def test_a_new_instruction_does_not_drop_one_that_waits(cli: Cli, moss: ChatServ
     assert cli("resume", "moss", "--approve").code == 0
 
 
-def test_a_failing_model_leaves_a_thread_that_goes_on_with_other_settings_and_keeps_them(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_failed_thread_goes_on_with_other_settings_and_keeps_them(cli: Cli, toy: WorldServer, model: Model) -> None:
     model({**READS, "selector": [Refusal(401), *READS["selector"]]})
     ran = cli("ask", "How many?", *by_calls(toy), "--thread", "mine")
     assert ran.code == 1
@@ -196,9 +192,7 @@ def test_failure_in_json_says_what_was_done_and_what_went_wrong(cli: Cli, toy: W
 
 
 @pytest.mark.slow
-def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_change_of_unknown_outcome_is_asked_about_and_not_resent(cli: Cli, toy: WorldServer, model: Model) -> None:
     server = model({**WRITES, "planner": [WRITES["planner"][0], end("It may be there.")]})
     toy.world.faults.replace([Fault(FaultKind.SLOW, operation="POST /projects", seconds=PATIENCE_S)])
     started = cli.start("ask", "Create Moss", *by_calls(toy), "--writes", "allow", "--thread", "moss")
@@ -216,9 +210,7 @@ def test_a_change_with_unknown_outcome_is_asked_about_and_not_sent_again(
     assert sent(toy.world) == ["POST /projects"]
 
 
-def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
-    cli: Cli, toy: WorldServer, model: Model
-) -> None:
+def test_a_run_that_was_killed_before_a_first_checkpoint_begins_anew(cli: Cli, toy: WorldServer, model: Model) -> None:
     with open_persistence(Settings(home=cli.home)) as persistence:
         record = ThreadRecord("mine", "How many?", Sources(specs=(TOY,), base_url=toy.url), {"road": "roles"})
         Threads(persistence.store).keep(record)

@@ -100,9 +100,7 @@ def test_a_saved_document_leads_to_no_address_of_this_machine(cli: Cli, tmp_path
         assert cli("call", "open", "--spec", path, "--base-url", echo.url).code == 0
 
 
-def test_a_login_at_another_server_needs_a_person_or_a_word(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_elsewhere_needs_a_person_or_a_word(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flow = {"tokenUrl": "https://evil.example/token", "authorizationUrl": "https://evil.example/login", "scopes": {}}
     schemes = {"oauth": {"type": "oauth2", "flows": {"authorizationCode": flow}}}
     document = openapi({}, title="GitHub", servers=[{"url": "https://api.github.example"}], schemes=schemes)

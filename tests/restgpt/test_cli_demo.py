@@ -47,11 +47,8 @@ def test_the_write_is_approved_in_sight_and_only_answers_are_on_stdout(cli: Cli,
     assert '"Love Mariah"' in ran.err[shown:approved]
     assert "The program waits at line 1" in ran.err[shown:approved]
     assert "→ 201" in ran.err[approved:]
-    assert [line.strip() for line in ran.out.splitlines()[1::2]] == [
-        "She directed some.",
-        "Somebody did.",
-        "It is there.",
-    ]
+    answers = [line.strip() for line in ran.out.splitlines()[1::2]]
+    assert answers == ["She directed some.", "Somebody did.", "It is there."]
 
 
 def test_json_holds_every_run(cli: Cli, model: Model) -> None:

@@ -45,9 +45,7 @@ def completed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list
     return complete
 
 
-def test_an_api_is_added_with_its_base_url_and_counts_at_once(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_added_api_with_a_base_url_counts_at_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "new"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -73,9 +71,7 @@ def test_an_api_is_added_with_the_operations_that_may_be_used_and_the_others_are
     assert cli("api", "list").out == f"board  {TOY}  include: method=GET  exclude: path=/tasks/**\n"
 
 
-def test_recipes_that_nobody_allowed_are_not_allowed_with_the_new_file(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipes_are_not_allowed_with_a_new_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "strange"
     (folder / "recipes").mkdir(parents=True)
     (folder / "recipes" / "theirs.yaml").write_text("recipe: x")

@@ -87,9 +87,7 @@ def test_a_missing_argument_is_named_without_a_value_that_might_be_meant(cli: Cl
         (["body=b", "body.name=a"], "body.name=a is a part of body, which is given as a whole too."),
     ],
 )
-def test_what_has_no_one_meaning_is_refused_with_what_to_write(
-    operation: Operation, pairs: list[str], told: str
-) -> None:
+def test_what_has_no_one_meaning_is_refused_with_a_remedy(operation: Operation, pairs: list[str], told: str) -> None:
     with pytest.raises(UsageError) as raised:
         paired_arguments(operation, pairs)
     assert told in str(raised.value)

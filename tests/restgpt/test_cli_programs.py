@@ -58,9 +58,7 @@ def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(
     assert changes(toy.world) == ["POST /projects", "POST /projects"]
 
 
-def test_the_document_of_a_pause_holds_the_program_and_the_place_of_each_action(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_the_document_of_a_pause_has_a_program_and_places_of_actions(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program(TWO))
     ran = cli("ask", "Create Moss and Fern", *at(toy), "--json", "--thread", "two")
     [pause] = ran.document["pending"]
@@ -85,9 +83,7 @@ def test_the_document_of_a_pause_holds_the_program_and_the_place_of_each_action(
     assert [request["place"]["line"] for request in step["requests"]] == [3, 3]
 
 
-def test_a_person_at_a_terminal_sees_all_requests_first_and_the_program_on_demand(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_a_person_sees_all_requests_first_and_the_program_on_demand(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program(TWO))
     ask, answers = ("ask", "Create Moss and Fern", *at(toy)), ["one by one", "view", "approve", "approve"]
     code, screen = cli.on_a_terminal(*ask, prompt="[l]ater? ", answer=answers)
@@ -97,9 +93,7 @@ def test_a_person_at_a_terminal_sees_all_requests_first_and_the_program_on_deman
     assert "Moss" in names(toy.world)
 
 
-def test_what_a_person_leaves_for_later_and_what_a_report_said_is_told_once(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_what_a_person_leaves_for_later_and_a_report_is_told_once(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program('print("Made", create_project(body={"name": "Moss"})["name"])'))
     ask = ("ask", "Create Moss", *at(toy), "--thread", "moss")
     code, screen = cli.on_a_terminal(*ask, prompt="[l]ater? ", answer="later")
@@ -109,9 +103,7 @@ def test_what_a_person_leaves_for_later_and_what_a_report_said_is_told_once(
     assert cli("threads", "moss").out.count("Made Moss") == 1
 
 
-def test_the_trace_tells_the_program_and_its_calls_by_line_and_leaves_the_answer(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_the_trace_tells_a_program_and_calls_by_line_but_no_answer(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program("found = list_projects()\nprint(len(rows(found)), 'projects')"))
     ran = cli("ask", "How many projects are there?", *at(toy))
     assert ran.code == 0, ran.err
@@ -124,9 +116,7 @@ def test_the_trace_tells_the_program_and_its_calls_by_line_and_leaves_the_answer
     assert lines[3:6] == ["program", "request", "report"]
 
 
-def test_the_trace_tells_an_error_with_its_line_and_the_corrected_program(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_the_trace_tells_an_error_by_line_and_the_corrected_program(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program("print(list_projcts())"), program("print(len(rows(list_projects())), 'projects')"))
     ran = cli("ask", "How many projects are there?", *at(toy))
     assert ran.code == 0, ran.err
@@ -141,9 +131,7 @@ def test_quiet_prints_nothing_but_the_report(cli: Cli, toy: WorldServer, write: 
     assert (ran.code, ran.out, ran.err) == (0, "True\n", "")
 
 
-def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_a_thread_with_a_paused_program_shows_what_was_sent_and_waits(cli: Cli, toy: WorldServer, write: Write) -> None:
     write(program('found = rows(list_projects())\nmade = create_project(body={"name": "Moss"})\nprint(made["name"])'))
     cli("ask", "Create Moss", *at(toy), "--thread", "moss")
     shown = cli("threads", "moss")
@@ -153,9 +141,7 @@ def test_a_thread_with_a_paused_program_shows_what_was_sent_and_what_waits(
     assert "moss           waiting" in cli("threads").out
 
 
-def test_a_credential_in_the_code_and_hidden_characters_do_not_reach_the_terminal(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_no_credential_in_code_or_hidden_character_is_printed(cli: Cli, toy: WorldServer, write: Write) -> None:
     code = f'key = "{CREDENTIAL}"  # \u202e\x1b[2J\nprint(create_project(body={{"name": "{CREDENTIAL}"}})["name"])'
     write(program(code))
     ran = cli("ask", "Create Moss", *at(toy), "--thread", "moss", "--quiet")
@@ -179,9 +165,7 @@ def test_undo_reverses_the_changes_of_a_program_newest_first(cli: Cli, toy: Worl
     assert names(toy.world) == before
 
 
-def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_an_undo_that_waits_gives_way_to_other_steps_or_newer_changes(cli: Cli, toy: WorldServer, write: Write) -> None:
     before = names(toy.world)
     for number, made in enumerate((["Moss", "Fern"], ["Ivy"]), 1):
         write(program(f'made = [create_project(body={{"name": name}}) for name in {made}]\nprint("Created.")'))
@@ -202,9 +186,7 @@ def test_an_undo_that_only_waits_gives_way_to_other_steps_and_to_newer_changes(
     assert names(toy.world) == before
 
 
-def test_the_functions_of_an_instruction_are_shown_as_the_planner_sees_them(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_functions_of_an_instruction_are_shown_as_planners_see_them(cli: Cli, toy: WorldServer, write: Write) -> None:
     server = write(end("Good morning."))
     cli("ask", "Which tasks are open?", *at(toy))
     shown = cli("api", "functions", "Which tasks are open?", *at(toy))
@@ -260,9 +242,7 @@ def test_a_note_of_one_process_is_shown_listed_and_deleted_by_others(
     assert "Note:" not in cli(*show).out
 
 
-def test_a_program_that_waits_long_is_saved_and_goes_on_when_it_is_due(
-    cli: Cli, toy: WorldServer, write: Write
-) -> None:
+def test_a_program_that_waits_long_is_saved_and_goes_on_when_due(cli: Cli, toy: WorldServer, write: Write) -> None:
     waits = "import time\nlist_projects()\ntime.sleep(1)\nprint(len(rows(list_projects())))"
     write(waits)
     given = ("ask", "How many projects are there?", *at(toy), "--thread", "late", "--set", "max_wait=0")

@@ -131,9 +131,7 @@ def test_only_reads_needs_an_approval_and_something_that_seems_to_read() -> None
         Verdict(approve=True, only_reads=True).answers([Pending("one", (CHANGE,), {})], load_api(DOCUMENT).operation)
 
 
-def test_changes_that_look_like_one_are_permitted_by_a_command_and_taken_back(
-    cli: Cli, shop: PostShop, spec: str
-) -> None:
+def test_changes_like_one_are_permitted_by_a_command_and_taken_back(cli: Cli, shop: PostShop, spec: str) -> None:
     like = ["id:=2", "--spec", spec, "--base-url", shop.url]
     unsaid = cli("api", "permit", "cancel_order", *like)
     assert (unsaid.code, "with --yes" in unsaid.err) == (2, True)

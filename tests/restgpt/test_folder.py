@@ -71,9 +71,7 @@ def test_a_person_is_asked_once_on_a_terminal(cli: Cli, strange: Path, answer: s
     assert (ended, "Do you trust" in screen) == (code, code != 0)
 
 
-def test_an_allowed_root_counts_for_all_folders_of_its_repository_but_not_for_a_repository_in_it(
-    cli: Cli, strange: Path
-) -> None:
+def test_an_allowed_root_counts_for_all_folders_of_a_repository_but_not_for_one_in_it(cli: Cli, strange: Path) -> None:
     assert cli(*CALL).code == 2
     (strange.parent / ".git").mkdir()
     assert cli(*CALL).code == 0

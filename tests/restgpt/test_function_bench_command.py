@@ -25,12 +25,8 @@ def reply(request: ChatRequest) -> dict[str, Any]:
     """Return calls for a prompt of the suite, and examples for a prompt of the generator."""
     if request.schema == "GeneratedPairs":
         return {"pairs": [{"instruction": "Weather in Oslo, please.", "call": 'weather.get(city="Oslo")'}]}
-    return {
-        "thought": "",
-        "calls": [{"name": "weather.get", "arguments": {"city": "Oslo"}}],
-        "question": "",
-        "refusal": "",
-    }
+    calls = [{"name": "weather.get", "arguments": {"city": "Oslo"}}]
+    return {"thought": "", "calls": calls, "question": "", "refusal": ""}
 
 
 @pytest.fixture(autouse=True)

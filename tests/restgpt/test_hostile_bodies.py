@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +132,6 @@ def as_recipe(api: Api, home: Path) -> str:
 
 SURFACES: dict[str, Surface] = {"agent": as_agent, "program": as_program, "call": as_call, "mcp": as_mcp}
 SURFACES["recipe"] = as_recipe
-
-
-@pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(12, marks=pytest.mark.slow)])

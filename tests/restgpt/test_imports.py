@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -95,23 +96,19 @@ def test_the_default_server_loads_no_baseline_and_touches_nothing(loaded: dict[s
     assert server.seen == []
 
 
-def test_importing_the_package_is_light(loaded: dict[str, Loaded]) -> None:
-    heavy = {"langgraph", "langchain_core", "openai", "requests", "rich"}
-    assert sorted(loaded["the package"].packages & heavy) == []
+LIGHT = {
+    "the package": {"langgraph", "langchain_core", "openai", "requests", "rich"},
+    "the documents": {"msgspec", "ryaml", "yaml", "sqlite3"},
+    "build_graph": LATE,
+    "community": {"langchain_community", "aiohttp"},
+}
+"""The packages that a stage does not load."""
 
 
-def test_documents_are_imported_without_their_readers(loaded: dict[str, Loaded]) -> None:
-    assert sorted(loaded["the documents"].packages & {"msgspec", "ryaml", "yaml", "sqlite3"}) == []
-
-
-def test_importing_build_graph_loads_no_heavy_package(loaded: dict[str, Loaded]) -> None:
-    packages = loaded["build_graph"].packages
-    assert "langgraph" in packages
-    assert sorted(packages & LATE) == []
-
-
-def test_the_wrapper_of_the_community_is_read_without_langchain_community(loaded: dict[str, Loaded]) -> None:
-    assert sorted(loaded["community"].packages & {"langchain_community", "aiohttp"}) == []
+@pytest.mark.parametrize("stage", LIGHT)
+def test_a_stage_loads_none_of_the_packages_that_it_does_not_need(loaded: dict[str, Loaded], stage: str) -> None:
+    assert sorted(loaded[stage].packages & LIGHT[stage]) == []
+    assert ("langgraph" in loaded[stage].packages) == (stage in ("build_graph", "community"))
 
 
 def test_each_package_that_loads_late_is_installed_here() -> None:
@@ -134,6 +131,7 @@ assert restgpt.graph.build.build_graph.__module__ == "restgpt.graph.build"
     assert "restgpt.graph.build" in loaded.modules
 
 
+@cache
 def import_graph() -> grimp.ImportGraph:
     """Return all imports between our modules, with those in functions, without those for type checkers."""
     return grimp.build_graph(

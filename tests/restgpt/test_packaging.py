@@ -247,9 +247,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["restgpt", *BESIDE])
-def test_a_wheel_holds_all_modules_and_data_of_its_package_and_nothing_beside(
-    package: str, wheels: dict[str, Path]
-) -> None:
+def test_a_wheel_holds_all_modules_and_data_of_its_package_and_no_more(package: str, wheels: dict[str, Path]) -> None:
     assert held(wheels[package]) == installed_names(package)
 
 
@@ -395,9 +393,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("installer", ["pip", "uv"])
 @pytest.mark.parametrize("number", range(3))
-def test_the_commands_of_the_readme_install_the_project_elsewhere(
-    number: int, installer: str, checkout: Path, tmp_path: Path
-) -> None:
+def test_the_readmes_commands_install_it_elsewhere(number: int, installer: str, checkout: Path, tmp_path: Path) -> None:
     bins = fresh_environment(tmp_path / "env")
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     if installer == "uv" and (uv is None or number == 2):

@@ -139,9 +139,7 @@ def test_the_command_call_refuses_by_options_and_by_the_file(cli: Cli, toy: Worl
     assert "delete" not in cli("api", "find", "delete a task", "--api", "board").out
 
 
-def test_an_api_of_python_is_within_the_rules_of_its_entry(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_api_of_python_obeys_its_entrys_rules(board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(f"{board.api.name}:\n  spec: elsewhere.json\n  include: [method=GET]\n")
     monkeypatch.setenv("RESTGPT_APIS", str(file))
@@ -164,14 +162,9 @@ def test_a_program_hears_of_the_rule_and_sends_nothing(board: Board) -> None:
     ran = Client([api]).run("print(len(rows(list_projects())))\ndelete_task(task_id=101)")
     assert isinstance(ran, Ran)
     assert (ran.ok, f"the rule `{DELETE}` bars it" in ran.text) == (False, True)
-    assert board.calls() == []
-
-
-def test_a_program_that_hides_its_call_fails_at_it(board: Board) -> None:
-    api = toy_within(board.server.url, exclude=["method=DELETE"])
-    ran = Client([api]).run("exec('delete_task(task_id=101)')\nprint(1)")
-    assert isinstance(ran, Ran)
-    assert (ran.ok, board.calls()) == (False, [])
+    hidden = Client([api]).run("exec('delete_task(task_id=101)')\nprint(1)")
+    assert isinstance(hidden, Ran)
+    assert (hidden.ok, board.calls()) == (False, [])
 
 
 def test_a_recipe_stops_at_a_barred_function_before_its_first_request(

@@ -83,9 +83,7 @@ def test_each_graph_of_the_lists_can_be_loaded(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "apis.yaml", "recipes/one.yaml", ".langgraph_api/store.pckl"])
-def test_a_folder_that_nobody_allowed_is_not_served(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_unallowed_folder_is_served(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     folder = tmp_path / "foreign"
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("{}")
@@ -111,26 +109,25 @@ def test_the_configuration_puts_the_check_of_access_before_the_server() -> None:
     assert http["cors"]["allow_origins"] == [STUDIO]
 
 
-def test_a_user_with_an_openai_key_only_gets_a_model(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret"})
-    assert model_variables(settings, Terminal()) == {"RESTGPT_MODEL": MODEL}
-    said = capsys.readouterr().err
-    assert f"the server uses {MODEL} with your OPENAI_API_KEY" in said
-    assert "sk-secret" not in said
-
-
-def test_a_user_without_a_model_is_told_the_variables(capsys: pytest.CaptureFixture[str]) -> None:
+TOLD: list[tuple[dict[str, str], dict[str, str], tuple[str, ...]]] = [
+    ({"OPENAI_API_KEY": "sk-secret"}, {"RESTGPT_MODEL": MODEL}, (f"the server uses {MODEL} with your OPENAI_API_KEY",)),
+    ({}, {}, ("RESTGPT_MODEL", "OPENAI_API_KEY")),
     # A local server has models of its own names, so its address is not enough.
-    for values in ({}, {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://localhost:11434/v1"}):
-        assert model_variables(Settings.from_env(values), Terminal()) == {}
-        said = capsys.readouterr().err
-        assert "RESTGPT_MODEL" in said
-        assert "OPENAI_API_KEY" in said
+    ({"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://localhost:11434"}, {}, ("RESTGPT_MODEL", "OPENAI_API_KEY")),
+    ({"RESTGPT_MODEL": "openai:gpt-5"}, {}, ()),
+]
+"""The variables of a user, those that the command adds for the server, and what it says of them."""
 
 
-def test_a_user_with_a_model_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert model_variables(Settings.from_env({"RESTGPT_MODEL": "openai:gpt-5"}), Terminal()) == {}
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize(("values", "added", "told"), TOLD)
+def test_a_user_gets_a_model_or_is_told_the_variables(
+    capsys: pytest.CaptureFixture[str], values: dict[str, str], added: dict[str, str], told: tuple[str, ...]
+) -> None:
+    assert model_variables(Settings.from_env(values), Terminal()) == added
+    said = capsys.readouterr().err
+    assert [text for text in told if text not in said] == []
+    assert bool(said) == bool(told)
+    assert "sk-secret" not in said
 
 
 def test_a_taken_port_is_replaced_by_a_free_one_before_it_is_printed() -> None:

@@ -233,7 +233,7 @@ def test_a_permission_is_listed_and_one_is_taken_back(page: Page) -> None:
 # The same threads.
 
 
-def test_what_a_command_began_is_decided_in_the_page(
+def test_what_a_command_began_is_decided_by_a_page(
     page: Page, cli: Cli, configured: WorldServer, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(CREATE)
@@ -254,9 +254,7 @@ def test_what_a_command_began_is_decided_in_the_page(
     assert changes(configured) == ["POST 201"]
 
 
-def test_what_the_page_began_is_decided_by_a_command(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
-) -> None:
+def test_what_a_page_began_is_decided_by_a_command(page: Page, cli: Cli, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     thread = page.say("Create Moss")
     before = page.get(f"/threads/{thread}")
@@ -291,9 +289,7 @@ def test_what_waits_is_listed_however_many_threads_are_newer(page: Page, configu
     assert changes(configured) == ["POST 201", "DELETE 204"]
 
 
-def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_commands(
-    page: Page, cli: Cli, write: Write
-) -> None:
+def test_a_thread_that_another_process_uses_is_refused_as_by_the_commands(page: Page, cli: Cli, write: Write) -> None:
     write(CREATE)
     cli("ask", "Create Moss", "--thread", "mine")
     with open_persistence(Settings.from_env()) as other, other.lock("mine"):
@@ -304,7 +300,7 @@ def test_a_thread_that_another_process_uses_is_refused_with_the_words_of_the_com
         assert "in use by another process" in page.send("DELETE", "/threads/mine").json()["detail"]
 
 
-def test_an_answer_without_the_id_of_an_open_question_sends_nothing(
+def test_what_a_command_refuses_and_an_answer_without_its_question_are_told_in_a_sentence(
     page: Page, cli: Cli, configured: WorldServer, write: Write
 ) -> None:
     write(CREATE)
@@ -312,12 +308,6 @@ def test_an_answer_without_the_id_of_an_open_question_sends_nothing(
     for resume in ({"decisions": [{"type": "approve"}]}, {"another": {"decisions": [{"type": "approve"}]}}, {}, "yes"):
         refused = page.run("mine", command={"resume": resume})
         assert (refused.status_code, "no longer open" in refused.json()["detail"]) == (409, True)
-    assert changes(configured) == []
-
-
-def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, write: Write) -> None:
-    write(CREATE)
-    cli("ask", "Create Moss", "--thread", "mine")
     told = [
         page.tell("mine", "And now?"),
         page.run("mine", input=None),
@@ -335,6 +325,7 @@ def test_what_a_command_refuses_is_a_sentence_in_the_page(page: Page, cli: Cli, 
         told[-1].json()["detail"],
     ]
     assert "'program' was not changed" in told[-1].json()["detail"]
+    assert changes(configured) == []
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(page: Page, write: Write) -> None:
@@ -351,9 +342,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_goes_on_in_the_page(p
     assert page.values("mine")["answer"] == "There are 24 tasks."
 
 
-def test_a_fork_into_an_earlier_turn_is_what_resume_goes_on_with(
-    page: Page, cli: Cli, configured: WorldServer, write: Write
-) -> None:
+def test_resume_goes_on_with_a_fork_of_an_old_turn(page: Page, cli: Cli, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     cli("ask", "Create Moss", "--thread", "mine")
     cli("resume", "mine", "--approve")
@@ -428,14 +417,7 @@ def test_an_undo_begun_by_a_command_is_decided_in_the_page(page: Page, cli: Cli,
     assert "is a single call" in told.json()["detail"]
 
 
-def test_a_deleted_thread_is_gone_for_the_commands(page: Page, cli: Cli, write: Write) -> None:
-    write(COUNT)
-    thread = page.say("Count the tasks")
-    assert page.send("DELETE", f"/threads/{thread}").is_success
-    assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
-
-
-def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread(page: Page, cli: Cli, write: Write) -> None:
+def test_a_title_is_shown_by_the_page_alone_and_is_gone_with_its_thread(page: Page, cli: Cli, write: Write) -> None:
     write(COUNT)
     thread = page.say("Count the tasks")
     about = {"metadata": {"name": " My tasks "}}
@@ -446,11 +428,10 @@ def test_a_title_is_shown_by_the_page_alone_and_goes_with_its_thread(page: Page,
     assert page.send("PATCH", "/threads/no-such", about).status_code == 422
     assert page.send("DELETE", f"/threads/{thread}").is_success
     assert page.kept.store.search(TITLES) == []
+    assert (page.listed(), cli("threads").out) == ([], "There are no threads.\n")
 
 
-def test_a_run_has_the_settings_that_were_chosen_for_it_and_none_beyond_the_command_s(
-    page: Page, configured: WorldServer, write: Write
-) -> None:
+def test_a_run_has_the_chosen_settings_within_the_commands(page: Page, configured: WorldServer, write: Write) -> None:
     write(CREATE, COUNT)
     choices = page.get("/settings")
     assert choices == {"apis": ["board"], "writes": ["deny", "dry-run", "ask"], "model": "openai:scripted"}
@@ -552,9 +533,7 @@ def test_ctrl_c_stops_the_run_after_its_model_call_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_a_second_ctrl_c_ends_the_process_at_once(
-    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
-) -> None:
+def test_a_second_ctrl_c_ends_the_process(cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer) -> None:
     over = Event()
     with running_ui(tmp_path, chat.url) as platform:
         thread = interrupted(platform, chat, over)
@@ -567,9 +546,7 @@ def test_a_second_ctrl_c_ends_the_process_at_once(
 
 
 @pytest.mark.slow
-def test_wrong_options_are_sentences_before_anything_is_served(
-    cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer
-) -> None:
+def test_wrong_options_are_told_at_once(cli: Cli, configured: WorldServer, tmp_path: Path, chat: ChatServer) -> None:
     assert "has no entry nowhere" in cli("ui", "--api", "nowhere").err
     with started(tmp_path, chat.url) as (process, address, _):
         port = address.split(":")[2].split("/")[0]

@@ -55,6 +55,10 @@ def plan(text: str) -> Reply:
     return {"thought": "", "decision": "plan", "text": text}
 
 
+def functions(text: str) -> Reply:
+    return {"thought": "", "decision": "functions", "text": text}
+
+
 def go_on(text: str) -> Reply:
     return {"thought": "", "decision": "continue", "text": text}
 

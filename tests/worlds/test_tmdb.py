@@ -223,9 +223,7 @@ def test_an_episode_says_the_same_by_every_way(tmdb: World[Any], catalogue: Cata
         ("/company/{company_id}/images", {"company_id": 1}),
     ],
 )
-def test_what_is_not_there_is_a_404(
-    tmdb: World[Any], catalogue: Catalogue, operation: str, path: dict[str, Any]
-) -> None:
+def test_what_is_missing_is_a_404(tmdb: World[Any], catalogue: Catalogue, operation: str, path: dict[str, Any]) -> None:
     arguments = {name: catalogue.show("Friends").id if value is None else value for name, value in path.items()}
     reply = tmdb.call(f"GET {operation}", path=arguments)
     assert reply.status == 404

@@ -20,6 +20,7 @@ from scripted import ScriptedModel
 from restgpt.calling.journal import journals
 from restgpt.calling.permissions import Permissions
 from restgpt.nodes.run.services import Context, Services
+from restgpt.specs import Operation
 from restgpt.tools.settings import ApiEntry, EffectRule, PolicyRule, Settings
 
 PROGRAM = """
@@ -73,6 +74,13 @@ def resume(asked: Agent, *decisions: dict[str, Any]) -> dict[str, Any]:
 def waiting(found: dict[str, Any]) -> list[str]:
     """The names of the actions that wait for a person."""
     return [action["name"] for pause in found.get("__interrupt__", ()) for action in pause.value["action_requests"]]
+
+
+def confirmed(operation: Operation) -> InMemoryStore:
+    """A store in which an operation was confirmed as a read."""
+    store = InMemoryStore()
+    Permissions(store).confirm_read(operation, "it reads")
+    return store
 
 
 def rules(**entry: Any) -> Settings:
@@ -195,15 +203,13 @@ def test_no_confirmation_is_offered_against_the_users_word(shop: PostShop, entry
 
 
 def test_what_was_confirmed_and_set_to_change_since_is_asked_about(shop: PostShop) -> None:
-    store = InMemoryStore()
-    Permissions(store).confirm_read(shop.api(entry="shop").operation("find_user"), "it reads")
+    store = confirmed(shop.api(entry="shop").operation("find_user"))
     settings = rules(effects=(EffectRule("change", ids=("find_user",)),))
     assert waiting(agent(shop, store=store, settings=settings).ask("Again")) == ["find_user"]
 
 
 def test_a_confirmed_read_is_sent_again_after_a_fault_and_a_change_is_not(shop: PostShop) -> None:
-    store = InMemoryStore()
-    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
+    store = confirmed(shop.api().operation("find_user"))
     shop.failing[:] = [503]
     code = 'print(find_user(email="ann@example.org")["user_id"])'
     assert agent(shop, program(code), store=store).ask("Who is Ann?")["answer"] == "7"
@@ -241,8 +247,7 @@ def test_an_approved_proposal_is_recorded_and_journalled_as_such_and_a_confirmed
 
 
 def test_confirmed_reads_of_one_gather_go_out_as_reads(shop: PostShop) -> None:
-    store = InMemoryStore()
-    Permissions(store).confirm_read(shop.api().operation("search_orders"), "it reads")
+    store = confirmed(shop.api().operation("search_orders"))
     code = "print(*[len(found) for found in gather(*[search_orders(limit=n) for n in (3, 4)])])"
     asked = agent(shop, program(code), store=store)
     assert asked.ask("Show 3 orders, then 4")["answer"] == "3 4"
@@ -272,8 +277,7 @@ def test_a_confirmation_is_for_the_operation_that_was_shown_though_the_document_
 
 
 def test_a_read_that_waits_behind_a_question_is_asked_about_if_its_confirmation_is_gone_by_then(shop: PostShop) -> None:
-    store = InMemoryStore()
-    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
+    store = confirmed(shop.api().operation("find_user"))
     code = 'gather(find_user(email="ann@example.org"), cancel_order(id=3))\nprint("done")'
     asked = agent(shop, program(code), store=store)
     assert waiting(asked.ask("Cancel order 3 of ann@example.org")) == ["cancel_order"]
@@ -285,8 +289,7 @@ def test_a_read_that_waits_behind_a_question_is_asked_about_if_its_confirmation_
 
 @pytest.mark.parametrize("writes", ["ask", "deny", "dry-run"])
 def test_a_read_that_became_a_change_before_it_was_sent_is_not_sent(shop: PostShop, writes: str) -> None:
-    store = InMemoryStore()
-    Permissions(store).confirm_read(shop.api().operation("find_user"), "it reads")
+    store = confirmed(shop.api().operation("find_user"))
     asked = agent(shop, program(READS), end("No.", fulfilled=False), store=store, writes=writes)
     asked.graph.invoke({"instruction": "How many orders?"}, asked.config, interrupt_before=["parser"])
     changed = DOCUMENT.replace("x-restgpt-effect: read", "x-restgpt-effect: change")

@@ -1,31 +1,13 @@
 """Guards the deletion of threads: all their data is deleted, except bodies that other threads use."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from board import Board
 from roles import by_role, call, one_task
 
 from restgpt.calling.journal import Journal
 from restgpt.graph.build import build_graph
-from restgpt.graph.persistence import (
-    AT_ONCE,
-    Persistence,
-    is_unsettled,
-    open_persistence,
-    remove_bodies,
-    remove_thread,
-    undo_thread,
-)
+from restgpt.graph.persistence import AT_ONCE, Persistence, is_unsettled, remove_bodies, remove_thread, undo_thread
 from restgpt.tools.response.store import ResponseStore, UnknownHandleError, handles_in
-from restgpt.tools.settings import Settings
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Persistence]:
-    with open_persistence(Settings(home=tmp_path)) as persistence:
-        yield persistence
 
 
 def run(kept: Persistence, board: Board, thread: str, *projects: int, make: str = "") -> list[str]:

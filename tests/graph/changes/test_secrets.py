@@ -267,9 +267,7 @@ SEAMS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-def test_an_unforeseen_error_of_any_seam_leaves_no_node_with_a_secret(
-    seam: str, tmp_path: Path, log: io.StringIO
-) -> None:
+def test_an_unforeseen_error_of_a_seam_leaves_no_node_with_secrets(seam: str, tmp_path: Path, log: io.StringIO) -> None:
     with open_persistence(settings(tmp_path)) as kept:
         graph = graph_of(tmp_path, kept, "http://127.0.0.1:1", **SEAMS[seam]())
         with pytest.raises(UnforeseenError, match=r"Leaking at test_secrets\.py") as caught:

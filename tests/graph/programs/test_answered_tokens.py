@@ -1,7 +1,6 @@
 """Guards tokens that an API answers in a header: a program may send them on, and no prompt, log or trace shows them."""
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 from board import agent_of
@@ -15,12 +14,6 @@ from restgpt.specs import Api
 
 TOKEN = "tok-93ab-71f0"
 BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}
-
-
-@pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
 
 
 def api_with(header: str, url: str) -> Api:

@@ -1,6 +1,5 @@
 """Guards answers of success that say that they failed: told, never read as a success, never made again."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ DOCUMENT = openapi(
     title="Chat",
 )
 READ, SENT = "print(len(rows(list_channels())), 'channels')", "post_message(body={'text': 'Moss'})\nprint('Sent.')"
-
-
-@pytest.fixture
-def echo() -> Iterator[EchoServer]:
-    with EchoServer() as server:
-        yield server
 
 
 def answers(echo: EchoServer, *bodies: bytes) -> None:
@@ -68,11 +61,17 @@ def test_a_failure_inside_a_success_stands_below_the_report_which_is_not_fulfill
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"ok": true}', b'{"ok": 0}', b'{"ok": "false"}', b'[{"ok": false}]', b'{"a": {"ok": false}}']
+    ("body", "failures"),
+    [
+        *((body, None) for body in (b'{"ok": true}', b'{"ok": 0}', b'{"ok": "false"}', b'[{"ok": false}]')),
+        (b'{"a": {"ok": false}}', None),
+        # With a word of the user nothing else is one.
+        (b'{"ok": false, "state": "good"}', Failure("state", "bad")),
+    ],
 )
-def test_nothing_else_is_taken_for_a_failure(echo: EchoServer, body: bytes) -> None:
+def test_nothing_else_is_taken_for_a_failure(echo: EchoServer, body: bytes, failures: Failure | None) -> None:
     answers(echo, body)
-    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")])
+    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")], failures)
     assert ask(agent)["answer"] == "0 channels"
 
 
@@ -81,12 +80,6 @@ def test_where_the_user_says_so_it_is_an_error_with_the_body(echo: EchoServer) -
     code = "try:\n    list_channels()\nexcept ApiError as error:\n    print(error.status, error.body['why'])"
     agent = agent_with(echo, [program(code)], Failure("state", "bad", "why"))
     assert ask(agent)["answer"] == "200 closed"
-
-
-def test_with_a_word_of_the_user_nothing_else_is_told(echo: EchoServer) -> None:
-    answers(echo, b'{"ok": false, "state": "good"}')
-    agent = agent_with(echo, [program("list_channels()\nprint('0 channels')")], Failure("state", "bad"))
-    assert ask(agent)["answer"] == "0 channels"
 
 
 @pytest.mark.parametrize("failures", [None, Failure("ok")])

@@ -9,34 +9,31 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+import yaml
 from board import Agent, agent_of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from loopback import Handler, served
+from paths import api_of
 from requests.adapters import HTTPAdapter
 from roles import by_role, end, program
 
 from restgpt.nodes.run.services import Context, Services
-from restgpt.specs import Api, load_api
+from restgpt.specs import Api
 from restgpt.tools.errors import WaitingError
 from restgpt.tools.http.cancellation import Cancellation, CancelledRunError, cancellable
 
-DOCUMENT = """
-openapi: 3.1.0
-info: {title: Printer, version: "1"}
-servers: [{url: "http://127.0.0.1:1"}]
-paths:
-  /jobs:
-    post:
-      operationId: start_job
-      requestBody:
-        content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}
-      responses: {"202": {description: ok, content: {application/json: {schema: {type: object}}}}}
-  /jobs/{job_id}:
-    get:
-      operationId: get_job
-      parameters: [{name: job_id, in: path, required: true, schema: {type: integer}}]
-      responses: {"200": {description: ok, content: {application/json: {schema: {type: object}}}}}
+PATHS = """
+/jobs:
+  post:
+    operationId: start_job
+    requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+    responses: {"202": {description: ok, content: {application/json: {schema: {type: object}}}}}
+/jobs/{job_id}:
+  get:
+    operationId: get_job
+    parameters: [{name: job_id, in: path, required: true, schema: {type: integer}}]
+    responses: {"200": {description: ok, content: {application/json: {schema: {type: object}}}}}
 """
 WAITS = """
 import time
@@ -79,7 +76,7 @@ def printer() -> Printer:
 @pytest.fixture
 def api(printer: Printer) -> Iterator[Api]:
     with served(printer.handler) as url:
-        yield load_api(DOCUMENT, base_url=url)
+        yield api_of(yaml.safe_load(PATHS), base_url=url)
 
 
 def agent(api: Api, code: str = WAITS, now: Callable[[], float] | None = None, **context: Any) -> Agent:

@@ -159,21 +159,20 @@ def test_a_sub_task_that_is_not_the_last_goes_back_to_the_planner(board: Board) 
     assert "24 tasks\nRead: find_tasks" in said(agent, "planner")
 
 
-def test_an_empty_report_of_a_planners_program_is_told_to_it(board: Board) -> None:
-    agent = programmer(board, "found = find_tasks()", "print(find_tasks()['total'])")
-    assert agent.ask("How many tasks are there?")["answer"] == "24"
-    assert "The program failed." in said(agent)
-    assert board.calls() == ["GET /tasks 200"]
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("found = get_task(103)", "The program failed."), ("get_task(103)", "Paint the maps")],
+    ids=["an empty report", "an answer as it came"],
+)
+def test_a_report_that_says_nothing_goes_back_to_the_caller(board: Board, code: str, told: str) -> None:
+    agent = programmer(board, code, "print(get_task(103)['hours'])")
+    assert agent.ask("How many hours has task 103?")["answer"] == "11"
+    assert told in said(agent)
+    assert board.calls() == ["GET /tasks/{task_id} 200"]
 
 
 def test_the_value_of_the_last_expression_is_the_report_of_a_program_without_output(board: Board) -> None:
     assert programmer(board, "find_tasks()['total']").ask("How many tasks are there?")["answer"] == "24"
-
-
-def test_a_report_that_is_the_answer_of_a_call_as_it_came_goes_back_to_the_caller(board: Board) -> None:
-    agent = programmer(board, "get_task(103)", "print(get_task(103)['hours'])")
-    assert agent.ask("How many hours has task 103?")["answer"] == "11"
-    assert "Paint the maps" in said(agent)
 
 
 @pytest.mark.parametrize("code", ["delete_task(103)", "gone = delete_task(103)"])

@@ -48,9 +48,7 @@ IMPORTING = "data = [1]\nfrom urllib.request import urlopen\nprint(len(data))"
         (OPENING, ["Hint:"]),
     ],
 )
-def test_a_program_that_fails_is_given_back_with_its_line_and_what_helps_and_no_read_is_made_twice(
-    board: Board, code: str, told: list[str]
-) -> None:
+def test_a_failed_program_gets_its_line_and_help_and_repeats_no_read(board: Board, code: str, told: list[str]) -> None:
     agent = worker(board, code, COUNT)
     agent.ask("How many tasks are there?")
     assert [part for part in told if part not in feedback(agent)] == []
@@ -144,9 +142,7 @@ def test_an_endless_loop_of_calls_ends_at_the_budget_with_the_results_so_far(boa
 
 
 @pytest.mark.parametrize(("writes", "status"), [("deny", "rejected"), ("dry-run", "held")])
-def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_the_budget_too(
-    board: Board, writes: str, status: str
-) -> None:
+def test_an_endless_loop_of_changes_that_are_not_sent_ends_at_a_budget(board: Board, writes: str, status: str) -> None:
     code = "try:\n        create_project(body={'name': f'Plot {number}'})\n    except Exception:\n        pass"
     agent = programmer(board, ENDLESS + code, end("None was made."))
     done = agent.ask("Create projects for ever", max_requests=5, writes=writes)

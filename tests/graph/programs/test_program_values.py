@@ -15,10 +15,6 @@ from restgpt.specs import load_api
 from restgpt_bench.worlds import CREDENTIAL
 
 
-def said(agent: Any, number: int = -1) -> str:
-    return str(prompts_of(agent.model, "express")[number][-1].text)
-
-
 def test_a_read_is_sent_whatever_its_id_comes_from(board: Board) -> None:
     agent = programmer(board, "print(get_task(task_id=117)['id'])")
     assert agent.ask("Name a task")["answer"] == "117"
@@ -122,9 +118,7 @@ ALIAS = "The id of the customer; `my_customer` stands for your own."
 
 
 @pytest.mark.parametrize(("first", "is_asked"), [("list_devices(customer='my_customer')\n", False), ("", True)])
-def test_an_alias_that_the_document_tells_of_an_operation_that_was_called_is_no_invented_id(
-    first: str, is_asked: bool
-) -> None:
+def test_an_alias_that_the_document_tells_of_a_called_operation_is_no_invented_id(first: str, is_asked: bool) -> None:
     described = [{"name": "customer", "in": "path", "required": True, "description": ALIAS}]
     plain = [{"name": "customer", "in": "path", "required": True, "schema": {"type": "string"}}]
     paths = {

@@ -59,14 +59,8 @@ def test_the_reads_of_a_program_go_out_from_one_node(board: Board) -> None:
     code = "found = gather(*[lambda n=n: get_project(project_id=n) for n in (1, 2, 3)])\nprint(len(found))"
     agent = programmer(board, code)
     updates = agent.graph.stream({"instruction": "Get the projects 1, 2 and 3"}, agent.config)
-    assert [name for update in updates for name in update] == [
-        "intake",
-        "planner",
-        "selector",
-        "caller",
-        "parser",
-        "planner",
-    ]
+    nodes = [name for update in updates for name in update]
+    assert nodes == ["intake", "planner", "selector", "caller", "parser", "planner"]
     assert board.calls() == ["GET /projects/{project_id} 200"] * 3
 
 
@@ -131,9 +125,7 @@ def test_a_run_that_stopped_before_a_node_goes_on_and_sends_nothing_twice(board:
 
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("is_sent", [False, True])
-def test_a_run_that_a_fault_stopped_in_the_sender_goes_on_with_the_answers_so_far(
-    board: Board, number: int, is_sent: bool
-) -> None:
+def test_a_run_that_a_fault_stopped_goes_on_with_the_answers_so_far(board: Board, number: int, is_sent: bool) -> None:
     code = "first = get_project(project_id=1)\nsecond = get_project(project_id=2)\nprint(first['id'] + second['id'])"
     model = by_role({"express": [program(code)]})
     services = Services([board.api], model=model, http=FailingClient(number, is_sent=is_sent))
@@ -156,17 +148,6 @@ def test_a_change_that_may_have_been_made_is_asked_about_inside_a_program(board:
     assert "may or may not have been carried out" in action["description"]
     decide(agent, "reject")
     assert titles(board) == ["Tables"]
-
-
-def test_a_target_that_changed_since_the_question_is_asked_about_again_inside_a_program(board: Board) -> None:
-    code = 'update_project(project_id=2, body={"owner": "Noor"})\nprint("Noor it is")'
-    agent = programmer(board, code)
-    agent.ask("Let Noor own project 2")
-    board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
-    [action] = actions(decide(agent, "approve"))
-    assert 'owner: "Ada" → "Noor"' in action["description"]
-    assert decide(agent, "approve")["answer"] == "Noor it is"
-    assert board.calls().count("PATCH /projects/{project_id} 200") == 2
 
 
 def test_a_conversation_goes_on_with_the_answer_of_a_program(board: Board) -> None:
@@ -200,7 +181,7 @@ def test_a_program_runs_under_ainvoke_and_pauses_there(board: Board) -> None:
     assert board.calls() == [MADE, MADE]
 
 
-def test_a_change_that_is_asked_about_again_does_not_hold_up_the_calls_beside_it(board: Board) -> None:
+def test_a_change_whose_target_changed_is_asked_about_again_and_holds_up_no_call_beside_it(board: Board) -> None:
     code = """
 done = gather(
     lambda: get_project(project_id=1),
@@ -214,8 +195,10 @@ print([project["owner"] for project in done[1:]])
     board.world.call("PATCH /projects/{project_id}", path={"project_id": 2}, body={"owner": "Ada"})
     [again] = actions(decide(agent, "approve", "approve"))
     assert again["args"]["path"] == {"project_id": 2}
+    assert 'owner: "Ada" → "Noor"' in again["description"]
     assert board.world.dump()["projects"]["3"]["owner"] == "Noor"  # type: ignore[call-overload,index]
     assert decide(agent, "approve")["answer"] == "['Noor', 'Noor']"
+    assert board.calls().count("PATCH /projects/{project_id} 200") == 3
     assert len(agent.model.prompts) == 1
 
 

@@ -5,17 +5,13 @@ from typing import Any
 import pytest
 from board import Agent, Board, agent_of
 from paths import api_of
-from roles import by_role, end, no_call, one_task, plan, program, prompts_of
+from roles import by_role, end, functions, no_call, one_task, plan, program, prompts_of
 from scripted import ScriptedModel
 
 from restgpt.nodes.dialogue.knowledge import MAX_LOOKS
 from restgpt.specs import Api
 
 COUNT = "print(find_tasks()['total'])"
-
-
-def functions(text: str) -> dict[str, str]:
-    return {"thought": "", "decision": "functions", "text": text}
 
 
 def expressed(board: Board, *replies: Any, **context: Any) -> Agent:
@@ -167,9 +163,7 @@ SILENT = {"thought": "", "decision": "end", "text": "It is done."}
         ([program("get_project(project_id=99)")], False),
     ],
 )
-def test_an_end_that_does_not_say_whether_it_is_fulfilled_is_so_after_a_call_that_succeeded(
-    board: Board, before: list[Any], is_fulfilled: bool
-) -> None:
+def test_a_silent_end_is_fulfilled_after_a_successful_call(board: Board, before: list[Any], is_fulfilled: bool) -> None:
     agent = expressed(board, *before, SILENT)
     agent.ask("How many projects are there?")
     assert len(agent.model.prompts) == len(before) + 1

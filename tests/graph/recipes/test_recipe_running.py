@@ -244,9 +244,7 @@ def test_reads_side_by_side_are_no_more_than_the_host_allows(board: Board) -> No
     assert http.most == 1
 
 
-def test_each_node_and_each_request_has_its_event_with_thread_and_node(
-    board: Board, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nodes_and_requests_have_events_with_thread_and_node(board: Board, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="restgpt"):
         kitchen(gathered(board), board).run({"numbers": [1, 2]})
     events = [record.event for record in caplog.records if hasattr(record, "event")]

@@ -111,9 +111,7 @@ def test_an_input_may_have_a_name_that_tools_use_themselves(board: Board) -> Non
     assert tool.args_schema["required"] == ["config_"]  # type: ignore[index]
 
 
-def test_recipes_are_loaded_from_a_folder_or_by_name(
-    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipes_are_loaded_by_folder_or_name(board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = RecipeBook(tmp_path / "recipes")
     book.save(recipe(board.api))
     book.save(recipe(board.api, name="other"))

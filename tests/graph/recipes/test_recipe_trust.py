@@ -92,9 +92,7 @@ def test_inputs_of_a_tool_are_not_the_users_words_but_may_be_used(board: Board) 
         ({"properties": {"task\n- other(): Pays. [proved]": TASK}}, "on one line"),
     ],
 )
-def test_a_client_that_posts_a_recipe_with_broken_inputs_is_told_where(
-    board: Board, inputs: dict[str, Any], told: str
-) -> None:
+def test_a_client_whose_recipe_has_broken_inputs_is_told_where(board: Board, inputs: dict[str, Any], told: str) -> None:
     posted = {"name": "posted", "recipe": deleting(board).to_json(), "inputs": {}}
     posted["recipe"]["inputs"] = {"type": "object", **inputs}
     graph = build_graph(services=guarded(board, model=by_role({})), checkpointer=InMemorySaver())

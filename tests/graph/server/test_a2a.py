@@ -99,13 +99,11 @@ def test_a_message_is_an_instruction_and_its_context_a_conversation(agent: Agent
     assert [said["role"] for said in second["history"]] == ["user", "agent", "user", "agent"]
     thread = agent.platform.client.threads.get_state(first["contextId"])
     assert len(thread["values"]["messages"]) == 4
-
-
-def test_a_data_part_can_hold_any_input_of_the_graph(agent: Agent) -> None:
+    # A data part holds any input of the graph.
     assert answer(agent.send({"instruction": READ})) == "There are 24 tasks."
 
 
-def test_a_change_asks_for_input_and_a_data_part_decides(agent: Agent) -> None:
+def test_a_change_asks_for_input_without_its_question_in_a_fetched_task_and_a_data_part_decides(agent: Agent) -> None:
     asked = agent.send(WRITE)
     assert state(asked) == "input-required"
     [action] = question(asked)["action_requests"]
@@ -113,7 +111,8 @@ def test_a_change_asks_for_input_and_a_data_part_decides(agent: Agent) -> None:
     assert "POST http://127.0.0.1" in action["description"]
     assert CREDENTIAL not in json.dumps(asked)
     assert agent.platform.changes() == []
-
+    fetched = agent.post("tasks/get", {"id": asked["id"], "contextId": asked["contextId"]}).json()["result"]
+    assert (state(fetched), "artifacts" in fetched) == ("input-required", False)
     done = agent.send({"resume": {"decisions": [{"type": "approve"}]}}, about=asked)
     assert (state(done), answer(done)) == ("completed", "It is created.")
     assert done["id"] == asked["id"]
@@ -151,13 +150,6 @@ def test_a_canceled_task_and_a_finished_one_take_no_answer(agent: Agent) -> None
         error = agent.refused("message/send", {"message": message("approve", task)})
         assert error["code"] == UNSUPPORTED
     assert agent.platform.changes() == []
-
-
-def test_a_paused_task_can_be_fetched_but_without_its_question(agent: Agent) -> None:
-    asked = agent.send(WRITE)
-    fetched = agent.post("tasks/get", {"id": asked["id"], "contextId": asked["contextId"]}).json()["result"]
-    assert state(fetched) == "input-required"
-    assert "artifacts" not in fetched
 
 
 def test_a_stream_tells_progress_and_ends_with_the_answer(agent: Agent) -> None:

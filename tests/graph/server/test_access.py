@@ -24,14 +24,8 @@ LOOPBACK_PAGE = "http://localhost:3001"
 """A page of another program on this machine, which the user has not named."""
 PLAIN, JSON = {"Content-Type": "text/plain"}, {"Content-Type": "application/json"}
 ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-ELSEWHERE = (
-    "/debug",
-    "/mcp",
-    "/a2a/b6354249-0b06-5b85-80ea-c7ab8c0c69ef",
-    "/ui/restgpt",
-    "/nothing",
-    "/noauth/threads",
-)
+A2A = "/a2a/b6354249-0b06-5b85-80ea-c7ab8c0c69ef"
+ELSEWHERE = ("/debug", "/mcp", A2A, "/ui/restgpt", "/nothing", "/noauth/threads")
 """Paths that the document of the server does not have."""
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import operator
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,14 +31,14 @@ class Log(TypedDict):
     lines: Annotated[list[str], operator.add]
 
 
-def _graph(kept: Persistence) -> Any:
+def _graph(saver: BaseCheckpointSaver[Any]) -> Any:
     builder = StateGraph(Log)
     builder.add_node("first", lambda state: {"lines": ["first"]})
     builder.add_node("second", lambda state: {"lines": [interrupt("go on?")]})
     builder.add_edge(START, "first")
     builder.add_edge("first", "second")
     builder.add_edge("second", END)
-    return DurableGraph.of(builder.compile(checkpointer=kept.checkpointer))
+    return DurableGraph.of(builder.compile(checkpointer=saver))
 
 
 def _later(hours: int) -> str:
@@ -47,22 +46,14 @@ def _later(hours: int) -> str:
     return str(UUID(int=uuid6().int + (hours * AN_HOUR << 80)))
 
 
-def _write(kept: Persistence, written: str) -> None:
-    """Write a checkpoint as a process with another clock does."""
-    kept.checkpointer.put(
-        THREAD, {**empty_checkpoint(), "id": written}, {"source": "loop", "step": 0, "parents": {}}, {}
-    )
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Persistence]:
-    with open_persistence(Settings(home=tmp_path)) as opened:
-        yield opened
+def _written(written: str) -> tuple[Any, Any, Any, Any]:
+    """What a process with another clock puts into its checkpointer."""
+    return THREAD, {**empty_checkpoint(), "id": written}, {"source": "loop", "step": 0, "parents": {}}, {}
 
 
 def test_a_run_goes_on_after_checkpoints_of_a_clock_that_was_ahead(kept: Persistence) -> None:
-    _write(kept, _later(hours=1))
-    graph = _graph(kept)
+    kept.checkpointer.put(*_written(_later(hours=1)))
+    graph = _graph(kept.checkpointer)
     graph.invoke({"lines": []}, THREAD)
     assert graph.get_state(THREAD).next == ("second",)
     assert graph.invoke(Command(resume="yes"), THREAD) == {"lines": ["first", "yes"]}
@@ -70,10 +61,10 @@ def test_a_run_goes_on_after_checkpoints_of_a_clock_that_was_ahead(kept: Persist
 
 
 def test_a_fork_of_an_old_checkpoint_becomes_the_newest(kept: Persistence) -> None:
-    graph = _graph(kept)
+    graph = _graph(kept.checkpointer)
     graph.invoke({"lines": []}, THREAD)
     old = graph.get_state(THREAD).config
-    _write(kept, _later(hours=1000))
+    kept.checkpointer.put(*_written(_later(hours=1000)))
     graph.update_state(old, {"lines": ["forked"]}, as_node="second")
     assert graph.get_state(THREAD).values == {"lines": ["first", "forked"]}
 
@@ -86,8 +77,8 @@ def test_postgresql_has_the_same_order(tmp_path: Path) -> None:
             postgres_server() as url,
             open_persistence(Settings(home=tmp_path, database_url=Secret(url))) as kept,
         ):
-            _write(kept, _later(hours=1_000_000))
-            graph = _graph(kept)
+            kept.checkpointer.put(*_written(_later(hours=1_000_000)))
+            graph = _graph(kept.checkpointer)
             graph.invoke({"lines": []}, THREAD)
             assert graph.get_state(THREAD).next == ("second",)
     except NoPostgresError as error:
@@ -102,19 +93,10 @@ def test_ids_of_another_kind_are_left_alone() -> None:
     assert before < str(uuid6())
 
 
-def _counted(saver: BaseCheckpointSaver[Any]) -> DurableGraph:
-    builder = StateGraph(Log)
-    builder.add_node("first", lambda state: {"lines": ["first"]})
-    builder.add_edge(START, "first")
-    builder.add_edge("first", END)
-    return DurableGraph.of(builder.compile(checkpointer=saver))
-
-
 def test_a_server_whose_clock_is_behind_goes_on_after_another_one(tmp_path: Path) -> None:
     with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-        ahead = {**empty_checkpoint(), "id": _later(hours=1)}
-        saver.put(THREAD, ahead, {"source": "loop", "step": 0, "parents": {}}, {})
-        graph = _counted(saver)
+        saver.put(*_written(_later(hours=1)))
+        graph = _graph(saver)
         graph.invoke({"lines": []}, THREAD)
         assert graph.get_state(THREAD).values == {"lines": ["first"]}
 
@@ -122,9 +104,8 @@ def test_a_server_whose_clock_is_behind_goes_on_after_another_one(tmp_path: Path
 def test_it_does_so_under_asyncio(tmp_path: Path) -> None:
     async def run() -> dict[str, Any]:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-            ahead = {**empty_checkpoint(), "id": _later(hours=1)}
-            await saver.aput(THREAD, ahead, {"source": "loop", "step": 0, "parents": {}}, {})
-            graph = _counted(saver)
+            await saver.aput(*_written(_later(hours=1)))
+            graph = _graph(saver)
             await graph.ainvoke({"lines": []}, THREAD)
             return (await graph.aget_state(THREAD)).values
 

@@ -20,10 +20,9 @@ from programs import decide
 from roles import by_role, one_task, program
 from scripted import ScriptedModel
 
-from restgpt.graph.persistence import FILE, Persistence, open_persistence, remove_bodies, remove_thread
+from restgpt.graph.persistence import FILE, Persistence, remove_bodies, remove_thread
 from restgpt.nodes.state.records import StateError
 from restgpt.tools.response.store import NAMESPACE
-from restgpt.tools.settings import Settings
 
 LIST = {"operationId": "list_records", "responses": {"200": {"content": {"application/json": {"schema": {}}}}}}
 RECORDS = [{"id": number, "text": f"record {number} " * 40} for number in range(10_000)]
@@ -75,12 +74,6 @@ def test_a_response_of_five_megabytes_leaves_a_small_checkpoint(tmp_path: Path) 
 
 READS = "print(get_task(task_id=101)['title'], get_task(task_id=102)['title'])"
 PLACES = ("checkpoints", "writes", "store")
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Persistence]:
-    with open_persistence(Settings(home=tmp_path)) as opened:
-        yield opened
 
 
 def reader(board: Board, kept: Persistence, code: str = READS) -> Agent:

@@ -1,9 +1,8 @@
 """Guards the host's default executor: no graph of ours uses it, by any async method of a graph."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -111,18 +110,14 @@ def test_a_change_is_approved_and_made(board: Board, method: str, way: Any) -> N
     assert board.calls() == ["POST /projects 201"]
 
 
-@asynccontextmanager
-async def kept_in(file: str) -> AsyncIterator[dict[str, Any]]:
-    async with AsyncSqliteSaver.from_conn_string(file) as saver, AsyncSqliteStore.from_conn_string(file) as store:
-        await store.setup()
-        yield {"checkpointer": saver, "store": store}
-
-
 def test_many_requests_go_out_side_by_side_with_checkpoints_in_sqlite(board: Board, tmp_path: Path) -> None:
     errand = reading_errand()
 
     async def work() -> Any:
-        async with kept_in(str(tmp_path / "threads.db")) as memory:
+        file = str(tmp_path / "threads.db")
+        async with AsyncSqliteSaver.from_conn_string(file) as saver, AsyncSqliteStore.from_conn_string(file) as store:
+            await store.setup()
+            memory: Any = {"checkpointer": saver, "store": store}
             graph = build_graph([board.api], model=ErrandModel.over(errand), context={**CALLS, "code": False}, **memory)
             return await to_the_end(by_astream, graph, {"instruction": errand.instruction})
 

@@ -33,15 +33,9 @@ class Log(TypedDict):
 
 
 def small_graph(persistence: Persistence):
-    def first(state: Log) -> dict[str, object]:
-        return {"lines": ["first"], "messages": [AIMessage("hello")]}
-
-    def second(state: Log) -> dict[str, list[str]]:
-        return {"lines": [str(interrupt("go on?"))]}
-
     builder = StateGraph(Log)
-    builder.add_node("first", first)
-    builder.add_node("second", second)
+    builder.add_node("first", lambda state: {"lines": ["first"], "messages": [AIMessage("hello")]})
+    builder.add_node("second", lambda state: {"lines": [interrupt("go on?")]})
     builder.add_edge(START, "first")
     builder.add_edge("first", "second")
     builder.add_edge("second", END)

@@ -112,9 +112,7 @@ def test_a_rejected_write_never_reaches_the_api(platform: Platform) -> None:
     assert platform.changes() == []
 
 
-def test_a_fork_from_before_a_write_does_not_repeat_it_unasked_and_may_have_another_decision(
-    platform: Platform,
-) -> None:
+def test_a_fork_from_before_a_write_does_not_repeat_it_unasked_and_may_be_decided_otherwise(platform: Platform) -> None:
     thread = platform.new_thread()
     platform.run(thread, input={"instruction": WRITE})
     platform.run(thread, command=APPROVE)

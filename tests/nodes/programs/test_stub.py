@@ -88,9 +88,7 @@ def test_the_names_that_hold_true_or_false_wherever_they_occur_are_listed() -> N
         (["200 application/json {properties: {a: {}}}", "202 text/plain {type: string}"], None),
     ],
 )
-def test_a_result_lists_the_fields_of_an_object_unless_others_may_occur(
-    responses: list[str], fields: list[str] | None
-) -> None:
+def test_a_result_lists_the_fields_unless_others_may_occur(responses: list[str], fields: list[str] | None) -> None:
     assert result(*responses) == fields
 
 

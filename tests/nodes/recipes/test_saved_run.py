@@ -10,7 +10,7 @@ from goodrun import good_run, world_run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from programs import decide, programmer, worker
-from roles import by_role, call, end, no_call, plan, select
+from roles import end, no_call, plan, select
 
 from restgpt.graph.recipe_graph import build_recipe
 from restgpt.nodes.run.services import Services
@@ -76,41 +76,69 @@ def test_a_report_that_depends_on_no_answer_is_not_saved() -> None:
             run.saved()
 
 
-def test_a_report_of_a_change_may_be_constant(board: Board) -> None:
-    agent = programmer(board, 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Done.")', writes="allow")
-    agent.ask("Add the task Chairs to project 1")
-    assert saved(board, agent).examples == {"project_id": 1, "title": "Chairs"}
+CHAIRS = 'create_task(project_id=1, body={"title": "Chairs"})'
+ASKED = "Add the task Chairs to project 1"
+CORRECTED = f'made = {CHAIRS}\nprint("Made", made["title"])'
+FAILED = f'made = {CHAIRS}\nprint(len(made["title"]) / 0)'
+BRANCHED = f"""\
+try:
+    made = {CHAIRS}
+except ApiError:
+    made = one(list_project_tasks(project_id=1)["items"], title="Chairs")
+print("Made", made["title"])"""
 
 
-def test_a_paused_run_is_not_saved(board: Board) -> None:
-    agent = programmer(board, 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Done.")')
-    agent.ask("Add the task Chairs to project 1")
-    assert "paused: a request waits for a decision" in refusal(board, agent)
+@pytest.mark.parametrize(
+    ("codes", "writes", "operations"),
+    [
+        ([f'{CHAIRS}\nprint("Done.")'], "allow", ["create_task"]),
+        ([f'{CHAIRS}\nprint("Done.")'], "dry-run", ["create_task"]),
+        ([FAILED, CORRECTED], "allow", ["create_task"]),
+        ([BRANCHED], "allow", ["create_task", "list_project_tasks"]),
+    ],
+    ids=["a constant report", "a dry run to its end", "a corrected program", "a branch that was not taken"],
+)
+def test_a_run_with_changes_is_saved_with_the_values_of_the_user_and_asks_when_it_runs(
+    board: Board, codes: list[str], writes: str, operations: list[str]
+) -> None:
+    agent = programmer(board, *codes, writes=writes)
+    agent.ask(ASKED)
+    recipe = saved(board, agent)
+    assert (recipe.examples, recipe.writes) == ({"project_id": 1, "title": "Chairs"}, "ask")
+    assert [used.function for used in recipe.operations] == operations
 
 
-def test_a_run_that_failed_is_not_saved(board: Board) -> None:
-    agent = programmer(board, 'stop("There is no such project.")', end("I could not.", fulfilled=False))
-    agent.ask("Add the task Chairs to project 1")
-    assert "its program stopped" in refusal(board, agent)
+GARDEN_RUN = (
+    'made = create_project(body={"name": "Garden"})\ncreate_task(project_id=made["id"], body={"title": "Soil"})'
+)
+CAUGHT = f'list_projects()\ntry:\n    {CHAIRS}\nexcept Rejected:\n    print("Not made.")'
+REJECT = {"type": "reject", "message": "not today"}
+BENCHES = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"title": "Benches"}}}
+EDIT = {"type": "edit", "edited_action": BENCHES}
+UNSAVED: dict[str, tuple[list[Any], str, Any, str]] = {
+    "a pause": ([f'{CHAIRS}\nprint("Done.")'], "ask", None, "paused: a request waits for a decision"),
+    "a failure": (['stop("No such project.")', end("No.", fulfilled=False)], "ask", None, "its program stopped"),
+    "a rejection": ([CAUGHT, end("No.")], "ask", REJECT, "create_task was rejected. The user rejected it. not today"),
+    "an edit": ([f'{CHAIRS}\nprint("Done.")'], "ask", EDIT, "A person edited the arguments of create_task"),
+    "a dry run that ended early": ([GARDEN_RUN], "dry-run", None, "a dry run that ended where it needed a response"),
+    "a change of a corrected program": (
+        [FAILED.replace("=1", "=2"), CORRECTED],
+        "allow",
+        None,
+        "an earlier program made the change create_task",
+    ),
+}
 
 
-def test_a_run_whose_change_was_rejected_is_not_saved(board: Board) -> None:
-    code = (
-        'list_projects()\ntry:\n    create_task(project_id=1, body={"title": "Chairs"})\n'
-        'except Rejected:\n    print("Not made.")'
-    )
-    agent = programmer(board, code, end("It was not made."))
-    agent.ask("Add the task Chairs to project 1")
-    decide(agent, {"type": "reject", "message": "not today"})
-    assert "create_task was rejected. The user rejected it. not today" in refusal(board, agent)
-
-
-def test_a_run_with_values_that_a_person_edited_is_not_saved(board: Board) -> None:
-    agent = programmer(board, 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Done.")')
-    agent.ask("Add the task Chairs to project 1")
-    other = {"name": "create_task", "args": {"path": {"project_id": 1}, "body": {"title": "Benches"}}}
-    decide(agent, {"type": "edit", "edited_action": other})
-    assert "A person edited the arguments of create_task" in refusal(board, agent)
+@pytest.mark.parametrize(("replies", "writes", "decision", "why"), UNSAVED.values(), ids=UNSAVED)
+def test_a_run_that_cannot_be_repeated_is_not_saved(
+    board: Board, replies: list[Any], writes: str, decision: Any, why: str
+) -> None:
+    agent = programmer(board, *replies, writes=writes)
+    agent.ask(f"{ASKED}, also to project 2, and Soil to the project Garden")
+    if decision is not None:
+        decide(agent, decision)
+    assert why in refusal(board, agent)
 
 
 def test_a_run_of_which_an_answer_is_not_kept_any_more_is_not_saved(board: Board) -> None:
@@ -128,86 +156,22 @@ def test_the_newest_turn_is_saved(board: Board) -> None:
     assert saved(board, agent).examples == {"project_id": 2}
 
 
-def test_a_dry_run_that_ended_before_its_end_is_not_saved(board: Board) -> None:
-    code = 'made = create_project(body={"name": "Garden"})\ncreate_task(project_id=made["id"], body={"title": "Soil"})'
-    agent = programmer(board, code, writes="dry-run")
-    agent.ask("Make the project Garden with the task Soil")
-    assert "a dry run that ended where it needed a response" in refusal(board, agent)
-
-
-def test_a_dry_run_that_came_to_its_end_is_saved_and_asks_when_it_runs(board: Board) -> None:
-    code = 'create_task(project_id=1, body={"title": "Chairs"})\nprint("Made.")'
-    agent = programmer(board, code, writes="dry-run")
-    agent.ask("Add the task Chairs to project 1")
-    recipe = saved(board, agent)
-    assert recipe.examples == {"project_id": 1, "title": "Chairs"}
-    assert recipe.writes == "ask"
-
-
 def test_a_known_secret_never_reaches_a_recipe(board: Board) -> None:
-    code = f'create_task(project_id=1, body={{"title": "{CREDENTIAL}"}})\nprint("Made.")'
-    agent = programmer(board, code, writes="allow")
+    agent = programmer(board, f'{CHAIRS.replace("Chairs", CREDENTIAL)}\nprint("Made.")', writes="allow")
     agent.ask(f"Add the task {CREDENTIAL} to project 1")
     assert "secret" in refusal(board, agent)
 
 
-def test_a_corrected_program_that_took_the_changes_of_the_first_is_saved(board: Board) -> None:
-    first = 'made = create_task(project_id=1, body={"title": "Chairs"})\nprint(len(made["title"]) / 0)'
-    second = 'made = create_task(project_id=1, body={"title": "Chairs"})\nprint("Made", made["title"])'
-    agent = programmer(board, first, second, writes="allow")
-    agent.ask("Add the task Chairs to project 1")
-    recipe = saved(board, agent)
-    assert recipe.examples == {"project_id": 1, "title": "Chairs"}
-    assert [used.function for used in recipe.operations] == ["create_task"]
-
-
-def test_the_functions_of_a_branch_that_the_run_did_not_take_are_operations_too(board: Board) -> None:
-    code = """\
-try:
-    made = create_task(project_id=1, body={"title": "Chairs"})
-except ApiError:
-    made = one(list_project_tasks(project_id=1)["items"], title="Chairs")
-print("Made", made["title"])"""
-    agent = programmer(board, code, writes="allow")
-    agent.ask("Add the task Chairs to project 1")
-    recipe = saved(board, agent)
-    assert [used.function for used in recipe.operations] == ["create_task", "list_project_tasks"]
-
-
-def test_a_corrected_program_without_a_change_of_the_first_is_not_saved(board: Board) -> None:
-    first = 'made = create_task(project_id=1, body={"title": "Chairs"})\nprint(len(made["title"]) / 0)'
-    second = 'made = create_task(project_id=2, body={"title": "Chairs"})\nprint("Made", made["title"])'
-    agent = programmer(board, first, second, writes="allow")
-    agent.ask("Add the task Chairs to the projects 1 and 2")
-    assert "an earlier program made the change create_task" in refusal(board, agent)
-
-
 def test_the_program_of_a_sub_task_is_saved_where_its_report_is_the_answer(board: Board) -> None:
     last: Any = {**plan("Add the task"), "last": True}  # type: ignore[dict-item]
-    agent = worker(
-        board,
-        'made = create_task(project_id=1, body={"title": "Chairs"})\nprint("Made", made["title"])',
-        planner=[last],
-        selector=[no_call("Nothing to look up."), select("create_task")],
-    )
-    agent.ask("Add the task Chairs to project 1", writes="allow")
+    selector = [no_call("Nothing to look up."), select("create_task")]
+    agent = worker(board, CORRECTED, planner=[last], selector=selector)
+    agent.ask(ASKED, writes="allow")
     assert saved(board, agent).examples == {"project_id": 1, "title": "Chairs"}
 
 
-def by_calls(board: Board, calls: list[tuple[str, dict[str, Any]]], answer: str) -> Any:
-    """An agent that makes each call as a sub-task of its own, and words an answer."""
-    script = {
-        "planner": [*(plan(f"Call {name}") for name, _ in calls), end(answer)],
-        "selector": [select(name) for name, _ in calls],
-        "caller": [call(arguments) for _, arguments in calls],
-        "parser": ["```python\nprint(data)\n```" for _ in calls],
-        "direct": ["It is read." for _ in calls],
-    }
-    return board.agent(by_role(script), context={"road": "roles", "writes": "allow"})
-
-
 def test_a_run_that_was_made_call_by_call_is_not_saved(board: Board) -> None:
-    agent = by_calls(board, [("list_projects", {})], "There are some.")
+    agent = board.one_task("list_projects")
     agent.ask("List the projects")
     assert "no single program made its calls" in refusal(board, agent)
 

@@ -73,9 +73,7 @@ def ask(server: EchoServer, given: Any, body: bytes) -> tuple[dict[str, str], st
         ({"headers": {"authorization": "Bearer other"}, "auth": ("me", TOKEN)}, "Authorization", ("me", TOKEN)),
     ],
 )
-def test_what_the_wrapper_has_is_sent_and_hidden_everywhere_else(
-    server: EchoServer, given: Any, name: str, sent: Any
-) -> None:
+def test_what_a_wrapper_has_is_sent_and_otherwise_hidden(server: EchoServer, given: Any, name: str, sent: Any) -> None:
     echoed = f'{{"plain": "{TOKEN}", "basic": "{base64.b64encode(f"me:{TOKEN}".encode()).decode()}", "end": 1}}'
     headers, output, prompts = ask(server, wrapper(**given), echoed.encode())
     if not isinstance(sent, str):

@@ -91,9 +91,7 @@ def test_wrong_arguments_of_every_tool_get_a_sentence_and_leave_nothing_behind(
 
 
 @pytest.mark.slow
-def test_wrong_places_of_a_direct_tool_get_a_sentence_and_leave_nothing_behind(
-    opened: Opener, toy: WorldServer
-) -> None:
+def test_wrong_places_of_a_direct_tool_get_a_sentence_and_leave_nothing(opened: Opener, toy: WorldServer) -> None:
     before = kept()
 
     async def use(client: Any) -> None:

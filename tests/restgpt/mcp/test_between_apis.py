@@ -100,9 +100,7 @@ def test_words_that_a_rule_lets_through_are_told_from_values_of_an_answer(pair: 
     assert "Values of crm may go to collector" in person.shown[0]
 
 
-def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_server_that_tells_it(
-    pair: Pair, cli: Cli
-) -> None:
+def test_the_answer_to_a_call_approved_elsewhere_counts_for_the_server_that_tells_it(pair: Pair, cli: Cli) -> None:
     entered(pair, crm={"effects": [{"id": "list_customers", "effect": "change"}]})
     with server(*BOTH) as first:
         waiting = facts_of(call(first, ("change_operation", READ[1])))
@@ -113,9 +111,7 @@ def test_the_answer_to_a_call_that_a_person_approved_elsewhere_counts_for_the_se
     assert (len(person.shown), pair.log) == (1, [])
 
 
-def test_the_answer_of_ask_and_its_instruction_count_as_what_the_clients_model_read(
-    pair: Pair, write: Callable[..., ChatServer]
-) -> None:
+def test_answer_and_instruction_of_ask_count_as_read_by_a_client(pair: Pair, write: Callable[..., ChatServer]) -> None:
     write(program("print(list_customers())"), program(f"print(get_drop(what='{SECRET}'))"))
     with server(*BOTH) as opened:
         assert SECRET in text_of(call(opened, ("ask", {"instruction": "List the customers."})))

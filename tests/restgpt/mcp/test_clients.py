@@ -78,9 +78,7 @@ def test_a_client_may_allow_reads_for_ever(era: str, toy: WorldServer, opened: O
     assert changes(toy) == []
 
 
-def test_a_recipe_leaves_the_tool_of_its_name_to_the_server(
-    toy: WorldServer, opened: Opener, recipes: RecipeBook
-) -> None:
+def test_a_recipe_leaves_tools_of_its_name_to_the_server(toy: WorldServer, opened: Opener, recipes: RecipeBook) -> None:
     recipes.save(recipe(load_api(TOY, base_url=toy.url), name="pending"))
 
     async def use(client: Any) -> list[str]:
@@ -131,9 +129,7 @@ def test_an_error_as_the_answer_to_a_question_leaves_the_change_waiting(toy: Wor
     assert "--approve" in result["content"][0]["text"]
 
 
-def test_the_command_that_a_waiting_change_names_works_when_pasted(
-    toy: WorldServer, home: Path, tmp_path: Path
-) -> None:
+def test_the_command_that_a_waiting_change_names_works_if_pasted(toy: WorldServer, home: Path, tmp_path: Path) -> None:
     apis = tmp_path / "my apis.yaml"
     apis.write_text(f"board: {{spec: {TOY}, base_url: '{toy.url}', auth: {{key: '${{BOARD_KEY}}'}}}}")
     command = stdio(toy, home, env={"RESTGPT_APIS": str(apis), "BOARD_KEY": CREDENTIAL})
@@ -409,9 +405,7 @@ def test_a_page_that_ends_leaves_its_question_to_another_way(page: UiPlatform, t
 
 
 @pytest.mark.slow
-def test_a_client_with_a_token_is_not_sent_to_an_address_of_this_machine(
-    page: UiPlatform, toy: WorldServer, home: Path
-) -> None:
+def test_a_client_with_a_token_is_sent_to_no_local_address(page: UiPlatform, toy: WorldServer, home: Path) -> None:
     token = "t" * 32
     with http_server(at(toy), home, env={"RESTGPT_MCP_TOKEN": token}) as (url, _):
         headers = {**ACCEPT, "Authorization": f"Bearer {token}", "Mcp-Protocol-Version": "2026-07-28"}

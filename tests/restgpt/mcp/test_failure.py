@@ -31,9 +31,7 @@ class BrokenService:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("request_", ["list_tools", "call_tool", "read_resource"])
-def test_no_request_answers_the_text_of_an_unforeseen_error(
-    era: str, request_: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_text_of_an_unforeseen_error_is_answered(era: str, request_: str, caplog: pytest.LogCaptureFixture) -> None:
     server = make_server(cast("Service", BrokenService()), Seals(InMemoryStore()), lambda context: "client", Works())
     arguments = {"list_tools": (), "call_tool": ("find_operations", {}), "read_resource": ("restgpt://result/x",)}
 

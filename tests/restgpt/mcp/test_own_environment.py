@@ -61,9 +61,7 @@ def test_the_server_lives_in_an_environment_of_its_own(line: str, tmp_path: Path
     assert "read_operation" in asyncio.run(tools())
 
 
-def test_the_entry_of_a_client_has_absolute_paths_and_no_secret(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_entry_has_full_paths_and_no_secret(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RESTGPT_HOME", str(cli.home))
     (tmp_path / "board.yaml").write_text(Path(TOY).read_text())

@@ -45,9 +45,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 @pytest.mark.sampled(2, "era")
 @pytest.mark.parametrize("era", ERAS[::-1])
-def test_a_call_that_is_repeated_after_it_was_cancelled_is_made_once(
-    opened: Opener, toy: WorldServer, era: str
-) -> None:
+def test_a_call_that_is_repeated_after_a_cancellation_is_made_once(opened: Opener, toy: WorldServer, era: str) -> None:
     async def cancelled_and_repeated(client: Client) -> types.CallToolResult:
         await cut_off(client, toy, *MAKE)
         toy.world.faults.replace([])
@@ -127,9 +125,7 @@ async def disturbed(tool: str, arguments: Mapping[str, Any], client: Client) -> 
     return [waiting, wrong, await client.call_tool(tool, dict(arguments))]
 
 
-def test_a_program_for_the_thread_of_a_call_leaves_the_call_as_it_stands(
-    opened: Opener, toy: WorldServer, cli: Cli
-) -> None:
+def test_a_program_for_the_thread_of_a_call_leaves_the_call_alone(opened: Opener, toy: WorldServer, cli: Cli) -> None:
     waiting, wrong, again = with_client(opened(), partial(disturbed, "change_operation", MOSS))
     assert (wrong.is_error, facts_of(again)["thread"]) == (True, facts_of(waiting)["thread"])
     listed = cli("threads").out
@@ -175,9 +171,7 @@ class Raw:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2025-11-25", NEWEST])
-def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
-    toy: WorldServer, home: Path, version: str
-) -> None:
+def test_a_call_repeated_after_a_lost_connection_is_made_once(toy: WorldServer, home: Path, version: str) -> None:
     with http_server(at(toy), home, "--writes", "allow") as (url, _):
         raw = Raw(url, version)
         toy.world.faults.replace([Fault(kind=FaultKind.SLOW, operation="POST /projects/{project_id}/tasks", seconds=6)])
@@ -194,9 +188,7 @@ def test_a_call_that_is_repeated_after_its_connection_was_lost_is_made_once(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2025-11-25", NEWEST])
-def test_a_program_whose_client_over_http_is_gone_makes_no_further_change(
-    toy: WorldServer, home: Path, version: str
-) -> None:
+def test_a_program_whose_http_client_left_makes_no_further_change(toy: WorldServer, home: Path, version: str) -> None:
     with http_server(at(toy), home, "--writes", "allow") as (url, process):
         raw = Raw(url, version)
         toy.world.faults.replace([Fault(kind=FaultKind.SLOW, seconds=4)])
@@ -213,9 +205,7 @@ def approved(asked: Any) -> Any:
     return {"input_responses": dict.fromkeys(asked.input_requests, answer), "request_state": asked.request_state}
 
 
-def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_not_lost(
-    opened: Opener, toy: WorldServer
-) -> None:
+def test_an_approval_that_is_sent_many_times_at_once_counts_once_and_is_kept(opened: Opener, toy: WorldServer) -> None:
     async def approve_many_times(client: Client) -> None:
         send = partial(client.session.call_tool, "change_operation", MOSS, allow_input_required=True)
         again = approved(await send())

@@ -124,9 +124,7 @@ def test_a_thread_that_was_deleted_is_not_said_to_have_sent_nothing(opened: Open
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_thread_that_is_deleted_while_its_question_is_shown_sends_nothing(
-    opened: Opener, toy: WorldServer, cli: Cli, era: str
-) -> None:
+def test_a_thread_deleted_while_it_asks_sends_nothing(opened: Opener, toy: WorldServer, cli: Cli, era: str) -> None:
     def delete() -> None:
         thread = cli("threads").out.split()[0]
         assert cli("threads", "--delete", thread, "--yes").code == 0
@@ -169,9 +167,7 @@ def test_a_recipe_is_a_tool_whose_inputs_are_not_the_users_words(
     assert "body.title: the model wrote it" in person.shown[0]
 
 
-def test_a_recipe_that_waits_goes_on_with_resume(
-    opened: Opener, toy: WorldServer, recipes: RecipeBook, cli: Cli
-) -> None:
+def test_a_recipe_that_waits_goes_on_by_resume(opened: Opener, toy: WorldServer, recipes: RecipeBook, cli: Cli) -> None:
     waiting = facts_of(called(opened, "add_task", {"project": "Winter timetable"}))
     assert cli("resume", waiting["thread"], "--approve").code == 0
     after = called(opened, "pending", {"handle": waiting["handle"]})

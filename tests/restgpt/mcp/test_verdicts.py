@@ -197,11 +197,6 @@ def change(
     return Change(opened, cli, toy, monkeypatch)
 
 
-def titles(toy: WorldServer) -> list[str]:
-    """The titles of the tasks that were made, in order."""
-    return [entry.body["title"] for entry in toy.world.log if entry.method == "POST"]  # type: ignore[index]
-
-
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("state", STATES)

@@ -102,9 +102,7 @@ def test_a_rejected_run_has_nothing_to_resume(cli: Cli, toy: WorldServer, book: 
     assert ("moss (not fulfilled)" in shown.out, "Resume with" in shown.err) == (True, False)
 
 
-def test_the_document_of_a_run_names_the_recipe_its_inputs_and_its_file(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_the_document_of_a_run_names_recipe_inputs_and_file(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     ran = cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--json", "--thread", "moss")
     assert ran.code == 3
     assert ran.document["status"] == "paused"
@@ -159,9 +157,7 @@ def test_wrong_inputs_are_told_before_anything_is_sent(cli: Cli, toy: WorldServe
     assert cli("threads").out == "There are no threads.\n"
 
 
-def test_an_unknown_recipe_a_broken_file_and_a_missing_api_are_told(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_an_unknown_recipe_a_broken_file_and_no_api_are_told(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     assert "Did you mean plant-beds?" in cli("recipe", "run", "plant-bed", *at(toy)).err
     (book.folder / "broken.yaml").write_text("recipe: [")
     broken = cli("recipe", "run", "broken", *at(toy))
@@ -206,9 +202,7 @@ def test_a_recipe_can_make_a_run_stricter_and_never_looser(cli: Cli, toy: WorldS
     assert changes(toy.world) == []
 
 
-def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_thread_goes_on_with_another_recipe_only_after_its_run(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     assert cli("recipe", "run", "plant-beds", *GIVEN, *at(toy), "--thread", "t").code == 3
     refused = cli("recipe", "run", "count-projects", "--input", "word=e", *at(toy), "--thread", "t")
     assert (refused.code, "has not finished its last run. Resume it with: restgpt resume t" in refused.err) == (2, True)
@@ -219,9 +213,7 @@ def test_a_thread_goes_on_with_another_recipe_but_not_before_its_run_is_over(
     assert cli("threads", "t", "--json").document["turn"] == 2
 
 
-def test_an_ended_process_is_resumed_from_the_beginning_if_it_kept_no_checkpoint(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_run_without_a_checkpoint_is_resumed_from_the_beginning(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     keep(cli, toy, "killed", book.load("count-projects").to_json())
     ran = cli("resume", "killed")
     assert ran.code == 0, ran.err
@@ -269,9 +261,7 @@ def test_text_of_a_file_cannot_forge_lines_of_the_terminal(cli: Cli, book: Recip
     assert "\x1b" not in ran.out
 
 
-def test_a_change_that_is_described_otherwise_ends_with_3_where_nobody_can_answer(
-    cli: Cli, toy: WorldServer, book: RecipeBook
-) -> None:
+def test_a_change_described_anew_ends_with_3_if_nobody_can_answer(cli: Cli, toy: WorldServer, book: RecipeBook) -> None:
     other = [item.model_copy(update={"key": "another"}) for item in plant_recipe().operations]
     book.save(beds(name="other", operations=other))
     ran = cli("recipe", "run", "other", *GIVEN, *at(toy), "--writes", "allow", "--thread", "t")
@@ -295,9 +285,7 @@ def lost(book: RecipeBook) -> RecipeBook:
     return book
 
 
-def test_a_recipe_without_its_operation_ends_unfulfilled_and_changes_nothing(
-    cli: Cli, toy: WorldServer, lost: RecipeBook
-) -> None:
+def test_a_recipe_without_its_operation_ends_and_changes_nothing(cli: Cli, toy: WorldServer, lost: RecipeBook) -> None:
     ran = cli("recipe", "run", "lost", *GIVEN, *at(toy), "--writes", "allow")
     assert ran.code == 1
     assert "The recipe lost stopped before it changed anything." in ran.out

@@ -11,7 +11,6 @@ from roles import program
 
 from restgpt_bench.worlds.server import WorldServer
 
-ROOT = Path(__file__).parents[3]
 PLANT = """project = create_project(body={"name": "Roof garden"})
 for title in ["Buy soil", "Order seeds"]:
     create_task(project_id=project["id"], body={"title": title})
@@ -84,9 +83,7 @@ def test_a_run_that_waited_is_saved_too(cli: Cli, toy: WorldServer, run: Callabl
     assert "Each morning, by cron: 0 7 * * *  cd " in saved.out
 
 
-def test_a_word_that_texts_of_the_program_still_say_and_what_is_fixed_are_told(
-    cli: Cli, run: Callable[..., None]
-) -> None:
+def test_words_that_texts_of_a_program_still_say_and_what_is_fixed_are_told(cli: Cli, run: Callable[..., None]) -> None:
     code = """found = find_tasks(text="paint")
 project = one(rows(list_projects()), name="Bridge survey")
 task = create_task(project_id=project["id"], body={"title": "Order 7", "hours": 3})

@@ -49,6 +49,15 @@ def status(headers: Mapping[str, str], *, at: str = HERE, environ: Mapping[str, 
     return sent(app, "GET", headers, at=at).status_code
 
 
+OWN = (b"host", b"127.0.0.1:2024")
+
+
+def refusal(*headers: tuple[bytes, bytes], at: Any = ("127.0.0.1", 2024), **more: Any) -> str | None:
+    """Why a request whose headers no client would write is refused."""
+    scope = {"type": "http", "scheme": "http", "path": "/", "server": at, "headers": list(headers), **more}
+    return AccessCheck(Starlette(), ServerAccess()).refusal(scope)
+
+
 def test_every_name_of_this_machine_with_the_real_port_is_served() -> None:
     for host in ("127.0.0.1", "localhost", "LocalHost", "[::1]", "127.0.0.2", "0.0.0.0"):
         assert status({"Host": f"{host}:2024"}) == 200, host
@@ -75,12 +84,7 @@ def test_a_host_without_a_port_has_the_port_of_its_scheme() -> None:
 
 
 def test_two_hosts_or_none_are_refused() -> None:
-    check = AccessCheck(Starlette(), ServerAccess())
-    scope = {"type": "http", "scheme": "http", "path": "/", "server": ("127.0.0.1", 2024)}
-    own = (b"host", b"127.0.0.1:2024")
-    assert check.refusal(scope | {"headers": [own]}) is None
-    assert check.refusal(scope | {"headers": []}) is not None
-    assert check.refusal(scope | {"headers": [own, own]}) is not None
+    assert [refusal(OWN), bool(refusal()), bool(refusal(OWN, OWN))] == [None, True, True]
 
 
 def test_a_published_port_of_a_container_is_served_and_a_foreign_name_is_not() -> None:
@@ -93,17 +97,15 @@ def test_a_published_port_of_a_container_is_served_and_a_foreign_name_is_not() -
 
 
 def test_a_connection_over_ipv6_ends_at_the_ipv4_address_that_it_carries() -> None:
-    check = AccessCheck(Starlette(), ServerAccess())
-    scope = {"type": "http", "scheme": "http", "path": "/", "server": ("::ffff:127.0.0.1", 2024)}
-    assert check.refusal(scope | {"headers": [(b"host", b"127.0.0.1:2024")]}) is None
-    assert check.refusal(scope | {"headers": [(b"host", b"127.0.0.1:1")]}) is not None
+    carried = ("::ffff:127.0.0.1", 2024)
+    assert refusal(OWN, at=carried) is None
+    assert refusal((b"host", b"127.0.0.1:1"), at=carried) is not None
 
 
 def test_a_server_behind_a_socket_file_is_this_machine() -> None:
-    check = AccessCheck(Starlette(), ServerAccess())
-    scope = {"type": "http", "scheme": "http", "path": "/", "server": ("/run/restgpt.sock", None)}
-    assert check.refusal(scope | {"headers": [(b"host", b"localhost")]}) is None
-    assert check.refusal(scope | {"headers": [(b"host", b"evil.example")]}) is not None
+    file = ("/run/restgpt.sock", None)
+    assert refusal((b"host", b"localhost"), at=file) is None
+    assert refusal((b"host", b"evil.example"), at=file) is not None
 
 
 def test_hosts_that_the_user_names_are_served_by_name_by_port_and_by_domain() -> None:
@@ -141,9 +143,7 @@ def test_the_servers_own_page_is_served() -> None:
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site", "odd", ""])
 @pytest.mark.parametrize("origin", [{}, {"Origin": HERE}])
-def test_what_a_page_of_another_site_leads_to_is_refused_without_an_origin_too(
-    site: str, origin: dict[str, str]
-) -> None:
+def test_what_a_page_of_another_site_leads_to_is_refused_also_without_origin(site: str, origin: dict[str, str]) -> None:
     assert status({"Sec-Fetch-Site": site, **origin}) == 403
 
 
@@ -175,13 +175,11 @@ def test_json_and_requests_without_a_body_are_served(declared: str) -> None:
 
 
 def test_a_body_in_chunks_counts_and_two_declarations_are_none() -> None:
-    check = AccessCheck(Starlette(), ServerAccess())
-    scope = {"type": "http", "scheme": "http", "path": "/", "server": ("127.0.0.1", 2024), "method": "POST"}
-    headers = [(b"host", b"127.0.0.1:2024"), (b"transfer-encoding", b"chunked")]
+    chunks = (OWN, (b"transfer-encoding", b"chunked"))
     json_, text = (b"content-type", b"application/json"), (b"content-type", b"text/plain")
-    assert check.refusal(scope | {"headers": headers}) is not None
-    assert check.refusal(scope | {"headers": [*headers, json_]}) is None
-    assert check.refusal(scope | {"headers": [*headers, text, json_]}) is not None
+    assert refusal(*chunks, method="POST") is not None
+    assert refusal(*chunks, json_, method="POST") is None
+    assert refusal(*chunks, text, json_, method="POST") is not None
 
 
 def test_a_refusal_is_one_sentence_with_the_remedy_and_shows_headers_without_control_characters() -> None:
@@ -195,15 +193,13 @@ def test_a_refusal_is_one_sentence_with_the_remedy_and_shows_headers_without_con
         answer = sent(app, "POST", headers)
         assert (answer.status_code, list(answer.json())) == (403, ["detail"])
         assert named in answer.json()["detail"]
-    hostile = [(b"host", b"127.0.0.1:2024"), (b"origin", b"\x1b[2J\xe2\x80\xae" + b"x" * 9999)]
-    scope = {"type": "http", "scheme": "http", "path": "/", "server": ("127.0.0.1", 2024), "headers": hostile}
-    said = str(AccessCheck(Starlette(), ServerAccess()).refusal(scope))
+    said = str(refusal(OWN, (b"origin", b"\x1b[2J\xe2\x80\xae" + b"x" * 9999)))
     assert (said.isprintable(), said.isascii(), len(said) < 1000) == (True, True, True)
 
 
 def messages_of_socket(origin: str, extensions: Mapping[str, Any]) -> list[Any]:
     """What a server gets to send when a page opens a WebSocket."""
-    headers = [(b"host", b"127.0.0.1:2024"), (b"origin", origin.encode())]
+    headers = [OWN, (b"origin", origin.encode())]
     scope = {"type": "websocket", "scheme": "ws", "path": "/events", "root_path": "", "query_string": b""}
     scope |= {"server": ("127.0.0.1", 2024), "headers": headers, "extensions": extensions, "subprotocols": []}
     seen: list[Any] = []

@@ -3,46 +3,39 @@
 import json
 from typing import Any
 
+import yaml
 from asgi import requested
 from httpx2 import Response
+from paths import api_of
 from starlette.applications import Starlette
 
-from restgpt import load_api
 from restgpt.server.app import schema_routes
 from restgpt.specs import Catalogue
 from restgpt.tools.errors import SettingsError
 
-DOCUMENT = """
-openapi: 3.1.0
-info: {title: Kitchen, version: "1"}
-servers: [{url: https://kitchen.example}]
-paths:
-  /dishes/{dish}:
-    put:
-      operationId: put_dish
-      parameters:
-      - {name: dish, in: path, required: true, schema: {type: string}, description: The name.}
-      - {name: hot, in: query, schema: {type: boolean}}
-      - {name: Accept, in: header, schema: {type: string}}
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {$ref: "#/components/schemas/Dish"}
-components:
-  schemas:
-    Dish:
-      type: object
-      required: [price]
-      properties:
-        id: {type: integer, readOnly: true}
-        price: {type: number, minimum: 0}
-        parts: {type: array, items: {$ref: "#/components/schemas/Dish"}}
+PUT_DISH = """
+operationId: put_dish
+parameters:
+- {name: dish, in: path, required: true, schema: {type: string}, description: The name.}
+- {name: hot, in: query, schema: {type: boolean}}
+- {name: Accept, in: header, schema: {type: string}}
+requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Dish"}}}}
 """
+DISH = """
+type: object
+required: [price]
+properties:
+  id: {type: integer, readOnly: true}
+  price: {type: number, minimum: 0}
+  parts: {type: array, items: {$ref: "#/components/schemas/Dish"}}
+"""
+API = api_of(
+    {"/dishes/{dish}": {"put": yaml.safe_load(PUT_DISH)}}, title="Kitchen", schemas={"Dish": yaml.safe_load(DISH)}
+)
 
 
 def asked(operation: str, lookup: Any = None) -> Response:
-    app = Starlette(routes=schema_routes(lookup or Catalogue([load_api(DOCUMENT)]).lookup))
+    app = Starlette(routes=schema_routes(lookup or Catalogue([API]).lookup))
     return requested(app, "GET", "/debug/schema", params={"operation": operation})
 
 
