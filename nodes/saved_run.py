@@ -518,8 +518,8 @@ def _of_literal(name: str, place: str, value: Any, evidence: Evidence, said: str
 
 
 def is_entity(text: str, said: str) -> bool:
-    """Return whether a text looks like a name: a capital, a digit, a letter beyond ASCII, or quoted by the user."""
-    if any(char.isupper() or char.isdigit() or (char.isalpha() and not char.isascii()) for char in text):
+    """Return whether a text looks like a name: a capital, a digit, an @, a letter beyond ASCII, or in quotes."""
+    if any(char.isupper() or char.isdigit() or char == "@" or (char.isalpha() and not char.isascii()) for char in text):
         return True
     return re.search(rf"[\"'“”„«»‘’‚`]{re.escape(text)}[\"'“”«»‘’`]", said, re.IGNORECASE) is not None
 

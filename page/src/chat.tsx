@@ -155,7 +155,7 @@ function LineView({ line }: { line: Line }) {
       <span class="request">
         <span class={`method ${line.method}`}>{line.method}</span>
         <span class="url">
-          <Visible text={line.url} most={400} isAddress />
+          <Visible text={line.url} most={400} isOnePiece />
         </span>
         <span class={line.isGood ? "outcome" : "outcome bad"}>{line.outcome}</span>
       </span>

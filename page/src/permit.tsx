@@ -26,8 +26,8 @@ export function PermitForm({ action, offer, onClose }: { action: Action; offer: 
       }}
     >
       <p>
-        Further requests of <Visible text={action.name} most={200} /> go out unasked if they have the same arguments, and each is the same
-        {pointers.length > 0 ? " but for what may vary." : ". Nothing of this one may vary."}
+        Further requests of <Visible text={action.name} most={200} /> go out unasked if they are the same
+        {pointers.length > 0 ? ", but for what may vary." : " in everything."}
       </p>
       {pointers.length > 0 && (
         <fieldset>

@@ -33,13 +33,15 @@ export function Question(props: QuestionProps) {
   const [isShown, setShown] = useState(false);
   useEffect(() => {
     // What the buttons at the lower edge cover was not seen.
+    const bar = end.current?.parentElement?.querySelector<HTMLElement>(":scope > .choices");
+    const covered = bar ? bar.offsetHeight + (parseFloat(getComputedStyle(bar).bottom) || 0) : 0;
     const watched = new IntersectionObserver(
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
         setShown(true);
         onSeen();
       },
-      { rootMargin: "0px 0px -112px" },
+      { rootMargin: `0px 0px -${Math.ceil(covered)}px` },
     );
     if (end.current) watched.observe(end.current);
     return () => watched.disconnect();
@@ -58,7 +60,7 @@ export function Question(props: QuestionProps) {
     <article class={`question${decision ? " decided" : ""}`} aria-label={title} tabIndex={-1}>
       <header>
         <h3 class="wire">
-          <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} isAddress />
+          <span class={`method ${method}`}>{method}</span> <Visible text={address.join(" ")} isOnePiece />
         </h3>
         {decision ? (
           <span class={`decision ${decision.type}`}>{nameOf(decision)}</span>
@@ -139,7 +141,7 @@ function Quotation({ section }: { section: Section }) {
             {text}
           </span>
         ) : (
-          <Visible text={text} key={index} />
+          <Visible text={text} key={index} isOnePiece />
         ),
       )}
     </>

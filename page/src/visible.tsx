@@ -73,8 +73,8 @@ function alikeIn(text: string): Set<number> {
   return found;
 }
 
-/** A text with everything in it made visible; a long one is cut, says so, and can be opened. An address breaks after a slash. */
-export function Visible({ text, most = MOST, isAddress = false }: { text: string; most?: number; isAddress?: boolean }) {
+/** A text with everything in it made visible; a long one is cut, says so, and can be opened. A line in one piece, such as an address, breaks after these signs. */
+export function Visible({ text, most = MOST, isOnePiece = false }: { text: string; most?: number; isOnePiece?: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const isCut = text.length > most && !isOpen;
   return (
@@ -84,8 +84,8 @@ export function Visible({ text, most = MOST, isAddress = false }: { text: string
           <span class="mark" title={title}>
             {part}
           </span>
-        ) : isAddress ? (
-          part.split(/(?<=\/)/).flatMap((step) => [step, <wbr />])
+        ) : isOnePiece ? (
+          part.split(/(?<=[/?&,])/).flatMap((step) => [step, <wbr />])
         ) : (
           part
         ),

@@ -86,7 +86,7 @@ function CallView({ made, number }: { made: WireCall; number: number }) {
             {number} {made.request?.method}
           </span>
           <span class="url">
-            <Visible text={made.request?.url ?? made.operation} most={400} isAddress />
+            <Visible text={made.request?.url ?? made.operation} most={400} isOnePiece />
           </span>
           <span class={outcome.isGood ? "outcome" : "outcome bad"}>
             <Visible text={outcome.text} most={200} />

@@ -150,7 +150,7 @@ def _restore(operation: Operation, arguments: Mapping[str, Any], earlier: Target
         deleter = operation.api.lookup(f"DELETE {operation.path}")
         query = chosen(arguments, deleter) if deleter is not None else None
         if deleter is None or query is None or _needs_more(deleter, query):
-            return Irreversible("the spec has no operation that certainly deletes what it made")
+            return Irreversible("the spec has no operation that certainly reverses it")
         return _locked(Remedy(deleter, {"path": path, **({"query": query} if query else {})}))
     before, body = earlier["value"], arguments.get("body")
     if not isinstance(before, Mapping) or not isinstance(body, Mapping):
@@ -268,7 +268,7 @@ def _unmake(operation: Operation, arguments: Mapping[str, Any], made: Made) -> R
     """Delete the resource that a POST created."""
     deleter = _deleter(operation)
     if deleter is None:
-        return Irreversible("the spec has no operation that certainly deletes what it makes")
+        return Irreversible("the spec has no operation that certainly reverses it")
     if reason := _unread(deleter):
         return Irreversible(reason)
     names = list(variables(deleter.path))

@@ -360,7 +360,7 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     if schemes := ", ".join(found.needed_schemes):
         lines += [
             "",
-            f"Credentials: {schemes}. `restgpt mcp` and other servers send the same for each of their clients.",
+            f"Credentials: {schemes}; one for all clients of `restgpt mcp` or another server.",
         ]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 

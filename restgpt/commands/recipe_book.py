@@ -185,10 +185,11 @@ def _save(terminal: Terminal, thread: str, name: str, *, description: str) -> No
     fixed = [_json(value) for value in saved.constants]
     terminal.document({**_about(saved), "file": str(path), "fixed": fixed})
     lines = [f"Saved {path}.", "Inputs:" if saved.properties else "It has no inputs."]
-    examples = {key: f", saved with {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
+    kinds = {key: "by default" if "default" in held else "saved with" for key, held in saved.properties.items()}
+    examples = {key: f", {kinds[key]} {_json(value)[:SHOWN]}" for key, value in saved.examples.items()}
     lines += [f"  {key}{examples.get(key, '')}" for key in saved.properties]
     if fixed:
-        lines.append(f"The same in every run: {', '.join(fixed)}")
+        lines.append(f"Arguments that you said, and that are the same in every run: {', '.join(fixed)}")
     for key, example in saved.examples.items():
         for value in example if isinstance(example, list) else [example]:
             if lines_with := _lines_with(saved.program, value):

@@ -25,16 +25,16 @@ def permit_wish(terminal: Terminal, action: Mapping[str, Any]) -> dict[str, Any]
     """Ask which further requests a person permits with this one; None if the person does not."""
     offer = action["permit"]
     open_ends = list(offer["lines"])
-    terminal.say(f"\nFurther requests of {named(action['name'])} go out unasked if they have the same arguments, and")
+    terminal.say(f"\nFurther requests of {named(action['name'])} go out unasked if they are the same,")
     if open_ends:
-        terminal.say("if each is the same, but for what may vary:")
+        terminal.say("but for what may vary:")
         terminal.say("\n".join(f"  {number}  {line}" for number, line in enumerate(offer["lines"].values(), 1)))
         numbers = {str(number): pointer for number, pointer in enumerate(open_ends, 1)}
         while set(chosen := terminal.ask(HINT).replace(",", " ").split()) - set(numbers):
             terminal.say(f"Give numbers from 1 to {len(open_ends)}.")
         free = [numbers[word] for word in dict.fromkeys(chosen)]
     else:
-        terminal.say("if each is the same. Nothing of this one may vary.")
+        terminal.say("in everything.")
         free = []
     times = _number(terminal, f"How many requests at most ({offer['times']}; b: go back)? ", offer["times"])
     hours = times and _number(terminal, f"For how many hours ({offer['hours']:g}; b: go back)? ", offer["hours"])

@@ -7,6 +7,7 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -161,7 +162,7 @@ def _report_call(terminal: Terminal, called: Called, about: dict[str, Any], outp
     if output is None and not terminal.as_json:
         _print_body(terminal, body, value)
     if called.thread and called.record.get("can_undo"):
-        terminal.note(f"Undo it with: restgpt undo {called.thread} --steps 1")
+        terminal.note(f"Undo it with: restgpt undo {called.thread}")
     if 300 <= (called.status_code or 0) < 400 and not called.ok and called.status_code != 304:
         terminal.say(REDIRECTED)
     raise typer.Exit(Exit.DONE if called.ok else Exit.UNFULFILLED)
@@ -341,9 +342,12 @@ def _kept(terminal: Terminal, services: "Services", made: "Call", verdict: Verdi
         client = Client(services=services, **persistence.saved)
         if done := client.read(made):
             return done
-        thread = f"call-{client.identity(made.operation, made.arguments)[:12]}"
+        base = f"call-{client.identity(made.operation, made.arguments)[:12]}"
+        names = chain([base], (f"{base}-{number}" for number in count(2)))
+        # A thread whose call was made keeps that alone, so that it can be undone alone.
+        thread = next(name for name in names if not (known := client.threads.find(name)) or known.status != "done")
         with persistence.lock(thread):
-            if (known := client.threads.find(thread)) and known.status == "paused":
+            if known and known.status == "paused":
                 terminal.say(f"The same call waits in thread {thread} already. It is asked about once, not made twice.")
             standing: Any = client.carry_out(made, thread=thread)
             verdict = verdict if isinstance(standing, Pending) and standing.allows("edit") else None

@@ -91,7 +91,7 @@ def test_of_several_questions_one_is_permitted_and_each_is_decided_for_itself(ta
     expect(asked.get_by_text("To approve it, read to its end.")).to_be_visible()
     read(asked)
     asked.get_by_role("button", name=NEXT_TOO).click()
-    expect(asked.get_by_text("Nothing of this one may vary.")).to_be_visible()
+    expect(asked.get_by_text("are the same in everything.")).to_be_visible()
     expect(asked.get_by_label("How many requests at most")).to_be_focused()
     asked.get_by_role("button", name="Approve and permit").click()
     expect(asked.get_by_text("Approved, and the next ones too")).to_be_visible()

@@ -44,7 +44,7 @@ def test_show_lists_the_operations_of_a_document_or_documents_one(cli: Cli) -> N
     assert ran.code == 0
     assert ran.out.startswith("Team board 1.0.0 (11 operations)")
     assert "list_projects: GET /projects  List all projects" in ran.out
-    assert "`restgpt mcp` and other servers send the same for each of their clients." in ran.out
+    assert "; one for all clients of `restgpt mcp` or another server." in ran.out
     listed = cli("api", "show", TOY, "--json").document
     assert (len(listed["operations"]), listed["operations"][0]["method"], listed["problems"]) == (11, "GET", [])
     document = cli("api", "show", TOY, "--operation", "create_project", "--json").document
