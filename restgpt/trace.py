@@ -140,6 +140,8 @@ class Trace:
         self._console = console
         self._task = ""
         self._ends: list[Line] = []
+        self.programs: set[str] = set()
+        """The programs that it has printed whole."""
 
     def show(self, event: "ProgressEvent") -> None:
         """Print the lines of one event; a recipe's program comes after its instruction.
@@ -152,6 +154,8 @@ class Trace:
             self._task = event["text"]
         elif event["type"] == "program_written" and event["writer"] == "recipe":
             self.print(Line("recipe", self._task))
+        if event["type"] == "program_written" and len(event["code"]) <= SHOWN_PROGRAM and not self._console.quiet:
+            self.programs.add(event["code"])
         for line in lines_of(event):
             (self._ends.append if event["type"] == "step_finished" else self.print)(line)
 

@@ -6,7 +6,7 @@ One run of a thread by a command: records the thread first, reports the outcome,
 import os
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -87,6 +87,8 @@ class Agent:
         self._apis = apis
         self._context = context
         self._callbacks: list[BaseCallbackHandler] = []
+        self.printed: Collection[str] = ()
+        """The programs that the trace of the last run has printed."""
 
     @classmethod
     def over(
@@ -161,6 +163,7 @@ class Agent:
         from restgpt.commands.waiting import Waiting
 
         trace, self._callbacks = Trace(terminal.console), [Waiting(terminal.note)]
+        self.printed = trace.programs
         while True:
             self._stream(thread, given, trace, terminal)
             outcome = self.outcome(thread)
@@ -282,7 +285,7 @@ def run_thread(
         log.debug("The run failed", exc_info=error)
         raise typer.Exit(code) from None
     threads.mark(record, outcome.status)
-    report(settled(outcome), terminal)
+    report(settled(outcome), terminal, agent.printed)
 
 
 @contextmanager
@@ -320,20 +323,22 @@ def decide_here(terminal: Terminal, pending: Sequence[Pending], find: Find) -> d
     return ask_person(terminal, pending, find) if terminal.is_interactive else None
 
 
-def report(outcome: Outcome, terminal: Terminal) -> None:
-    """Print the outcome of a run, and end the command with its exit code."""
+def report(outcome: Outcome, terminal: Terminal, printed: Collection[str] = ()) -> None:
+    """Print the outcome of a run, and end the command with its exit code; the trace has `printed` some programs."""
     terminal.note(usage_text(outcome.usage))
     terminal.document(outcome.to_dict())
     if outcome.status == "paused":
-        terminal.say(waiting_text(outcome.thread, outcome.pending, is_seen=terminal.is_interactive))
+        terminal.say(waiting_text(outcome.thread, outcome.pending, printed, is_seen=terminal.is_interactive))
     else:
         terminal.answer(outcome.answer)
     raise typer.Exit(CODES[outcome.status])
 
 
-def waiting_text(thread: str, pending: Sequence[Pending], *, is_seen: bool = False) -> str:
+def waiting_text(
+    thread: str, pending: Sequence[Pending], printed: Collection[str] = (), *, is_seen: bool = False
+) -> str:
     """Return the descriptions of the waiting requests, unless a person has seen them, and the commands that decide."""
-    asked = "" if is_seen else f"\nPaused for approval:\n{pending_text(pending)}\n"
+    asked = "" if is_seen else f"\nPaused for approval:\n{pending_text(pending, printed)}\n"
     return f"{asked}\n{how_to_decide(thread, pending)}"
 
 

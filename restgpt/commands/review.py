@@ -168,12 +168,15 @@ def edited_arguments(texts: Sequence[str], actions: Sequence[Mapping[str, Any]],
     return listed
 
 
-def pending_text(pending: Sequence[Pending]) -> str:
-    """Return the programs and the descriptions of all waiting actions; each contains the exact request."""
+def pending_text(pending: Sequence[Pending], known: Collection[str] = ()) -> str:
+    """Return the programs and the descriptions of all waiting actions; each contains the exact request.
+
+    Of a program that is `known`, because the trace above shows it, only the lines that wait.
+    """
     count, number = _count(pending), 0
     parts: list[str] = []
     for pause in pending:
-        parts += [] if pause.program is None else [listing(pause.program)]
+        parts += [] if pause.program is None else [listing(pause.program, known)]
         for action in pause.actions:
             number += 1
             parts.append(f"{_heading(number, count)}{_description(action)}")
@@ -313,11 +316,14 @@ def yaml_arguments(text: str) -> dict[str, Any]:
     return found
 
 
-def listing(program: Mapping[str, Any]) -> str:
-    """Return the `program` of an approval's payload as text; of a long one the lines around the marks."""
+def listing(program: Mapping[str, Any], known: Collection[str] = ()) -> str:
+    """Return the `program` of an approval's payload as text; of a long one the lines around the marks.
+
+    Of a program whose code is `known` to the reader, only the marked lines.
+    """
     lines = _NEW_LINE.split(str(program.get("code", "")))
     marks = {call["line"] for call in program.get("calls", ()) if 0 < call["line"] <= len(lines)}
-    shown = _shown(len(lines), marks)
+    shown = sorted(marks) if marks and program.get("code") in known else _shown(len(lines), marks)
     return "\n".join([_waiting_at(marks), *_listed(lines, shown, marks)])
 
 

@@ -40,13 +40,16 @@ def lying() -> Iterator[LyingServer]:
 def test_the_pause_shows_each_request_and_the_program_with_the_line_that_waits(
     cli: Cli, toy: WorldServer, write: Write
 ) -> None:
-    write(program(f"```python\n{TWO}\n```"))
+    write(program(f"```python\n{TWO}\n```"), program(TWO))
     ran = cli("ask", "Create Moss and Fern", *at(toy), "--thread", "two")
     assert ran.code == 3, ran.err
     told = ran.err.partition("Paused for approval:")[2]
     assert "The program waits at line 3:" in told
     assert "→   3 │ made = gather(" in told
-    assert "    2 │ names = " in told
+    # The trace above has the whole program, which stands below where there is none.
+    assert (ran.err.count("names = "), "    2 │ names = " in cli("threads", "two").err) == (1, True)
+    quiet = cli("ask", "Create Moss and Fern", *at(toy), "--thread", "quiet", "--quiet")
+    assert "    2 │ names = " in quiet.err
     assert told.index("The program waits") < told.index("POST ")
     assert told.count(f"POST {toy.url}/projects") == 2
     assert told.count("made = gather(") == 1

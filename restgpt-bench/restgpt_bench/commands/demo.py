@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,7 +115,8 @@ def _run(terminal: Terminal, item: Instruction, api: "Api", model: "BaseChatMode
 
     terminal.note(f"\n▶ {item.text}")
     given = {"messages": [("user", item.text)]}
-    outcome = _agent(api, model).drive("demo", given, terminal, decide=_approve)
+    agent = _agent(api, model)
+    outcome = agent.drive("demo", given, terminal, decide=partial(_approve, agent))
     terminal.note(usage_text(outcome.usage))
     terminal.answer(f"{item.text}\n  {outcome.answer}")
     return outcome
@@ -136,9 +138,9 @@ def _agent(api: "Api", model: "BaseChatModel") -> "Agent":
     return Agent.over([api], context=context, settings=Settings(), persistence=memory, model=model, recipes=())
 
 
-def _approve(terminal: Terminal, pending: "Sequence[Pending]", find: Any) -> dict[str, Any]:
+def _approve(agent: "Agent", terminal: Terminal, pending: "Sequence[Pending]", find: Any) -> dict[str, Any]:
     """Print the pending requests and approve them."""
     from restgpt.commands.review import Verdict, pending_text
 
-    terminal.note(f"\nApproval is needed.\n{pending_text(pending)}\n→ approved by the demo\n")
+    terminal.note(f"\nApproval is needed.\n{pending_text(pending, agent.printed)}\n→ approved by the demo\n")
     return Verdict(approve=True).answers(pending, find)
