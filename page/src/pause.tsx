@@ -86,6 +86,7 @@ function Asking({ thread, interrupt }: { thread: string; interrupt: Interrupt })
             isLater={later.value[index] ?? false}
             onDecide={(decision) => decide(index, decision)}
             onLater={(isLater) => (later.value = later.value.map((old, at) => (at === index ? isLater : old)))}
+            isSeen={seen.value[index] ?? false}
             onSeen={() => (seen.value = seen.value.map((old, at) => old || at === index))}
           />
         );

@@ -6,6 +6,7 @@ import { threadId } from "./conversation";
 import { useFew } from "./few";
 import { checkpoints, historyError } from "./history";
 import { addressOf, go } from "./place";
+import { resultOf } from "./progress";
 import type { Program } from "./protocol";
 import { Alert, Visible } from "./visible";
 import { openCall } from "./wire";
@@ -27,7 +28,7 @@ const programs = computed<Written[]>(() => {
     if (!program) continue;
     const key = `${turn} ${task} ${program.number} ${program.code}`;
     const step = (values.steps ?? []).findLast((done) => done.turn === turn && done.program?.code === program.code);
-    found.set(key, { key, turn, task, program, result: (program.writer === "recipe" && program.feedback) || step?.result || program.feedback || "" });
+    found.set(key, { key, turn, task, program, result: resultOf(program, step?.result) || program.feedback || "" });
   }
   return [...found.values()];
 });

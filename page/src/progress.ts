@@ -1,5 +1,5 @@
 // What a run did, as lines: from the progress events while it runs, from the finished steps of the state afterwards.
-import type { Call, ProgressEvent, Values } from "./protocol";
+import type { Call, ProgressEvent, Step, Values } from "./protocol";
 
 export type Line =
   | { kind: "task"; key: string; text: string }
@@ -14,6 +14,11 @@ export const FAILED = "The program failed";
 /** What a result says, without the responses that a model reads below it: the requests show those. */
 function toldOf(result: string): string {
   return result.split(/\n(?:Shapes of the responses, |Read: )/, 1)[0]!;
+}
+
+/** What a program gave, for a person; the result of a recipe that stopped is written for the planner. */
+export function resultOf(program: Step["program"], result = ""): string {
+  return (program?.writer === "recipe" && program.feedback) || result;
 }
 
 export type Verdict = "approved" | "edited" | "rejected";
@@ -57,10 +62,8 @@ export function withEvent(lines: Line[], event: ProgressEvent): Line[] {
     case "functions_selected":
       return [...lines, { kind: "task", key, text: `${event.words ? `Looks for ${event.words}` : "Chooses functions"}: ${event.operations.length}. ${event.reason}` }];
     case "program_written":
-      return [
-        ...lines.map((line) => (event.writer === "recipe" && line.kind === "task" && line.text === WRITES ? { ...line, text: RUNS } : line)),
-        { kind: "code", key, label: `Program ${event.number}`, text: event.code },
-      ];
+      if (event.writer === "recipe") lines = lines.map((line) => (line.kind === "task" && line.text === WRITES ? { ...line, text: RUNS } : line));
+      return [...lines, { kind: "code", key, label: `Program ${event.number}`, text: event.code }];
     case "request_started":
       return [...lines, { kind: "request", key: event.id, method: event.method, url: event.url, outcome: "…", isOver: false, isGood: true }];
     case "request_finished": {
@@ -109,7 +112,7 @@ export function linesOfTurns({ steps = [], program, requests = [], round, turn =
         isGood: status ? status < 400 : call.status !== "failed",
       });
     });
-    const said = (step.program?.writer === "recipe" && step.program.feedback) || step.result;
+    const said = resultOf(step.program, step.result);
     if (said) lines.push({ kind: "result", key: `${number} result`, label: endOf(step.program?.end ?? null), text: toldOf(said) });
   });
   return turns;

@@ -23,6 +23,7 @@ export interface QuestionProps {
   isLater: boolean;
   onDecide: (decision: Decision | null) => void;
   onLater: (isLater: boolean) => void;
+  isSeen: boolean;
   /** Told once the end of the question has been on the screen. */
   onSeen: () => void;
 }
@@ -30,16 +31,13 @@ export interface QuestionProps {
 export function Question(props: QuestionProps) {
   const { thread, action, decision, isLater, onSeen } = props;
   const end = useRef<HTMLDivElement>(null);
-  const [isShown, setShown] = useState(false);
   useEffect(() => {
     // What the buttons at the lower edge cover was not seen.
     const bar = end.current?.parentElement?.querySelector<HTMLElement>(":scope > .choices");
     const covered = bar ? bar.offsetHeight + (parseFloat(getComputedStyle(bar).bottom) || 0) : 0;
     const watched = new IntersectionObserver(
       (entries) => {
-        if (!entries.some((entry) => entry.isIntersecting)) return;
-        setShown(true);
-        onSeen();
+        if (entries.some((entry) => entry.isIntersecting)) onSeen();
       },
       { rootMargin: `0px 0px -${Math.ceil(covered)}px` },
     );
@@ -93,7 +91,7 @@ export function Question(props: QuestionProps) {
           <div class="end" ref={end} />
         </>
       )}
-      <Choice {...props} note={note} isShown={isShown} />
+      <Choice {...props} note={note} />
     </article>
   );
 }
@@ -162,8 +160,8 @@ function Said({ action }: { action: Action }) {
 type Mode = "choose" | "edit" | "reject" | "permit";
 
 /** The buttons of a change; they approve nothing whose end was not on the screen. */
-function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
-  const { action, allowed, decision, isLater, isShown, note, onDecide, onLater } = props;
+function Choice(props: QuestionProps & { note: string }) {
+  const { action, allowed, decision, isLater, isSeen, note, onDecide, onLater } = props;
   const [mode, setMode] = useState<Mode>(note && allowed.includes("edit") && props.draft ? "edit" : "choose");
   const back = useRef<HTMLButtonElement>(null);
   const isFirst = useRef(true);
@@ -191,16 +189,16 @@ function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
           </button>
         ) : (
           <>
-            <button type="button" ref={back} class="primary" aria-keyshortcuts="a" disabled={!isShown} onClick={() => onDecide({ type: "approve" })}>
+            <button type="button" ref={back} class="primary" aria-keyshortcuts="a" disabled={!isSeen} onClick={() => onDecide({ type: "approve" })}>
               Approve
             </button>
             {action.permit && (
-              <button type="button" aria-keyshortcuts="n" disabled={!isShown} onClick={choose("permit")}>
+              <button type="button" aria-keyshortcuts="n" disabled={!isSeen} onClick={choose("permit")}>
                 Next ones too…
               </button>
             )}
             {action.effect && (
-              <button type="button" title={action.effect.reason} disabled={!isShown} onClick={() => onDecide(action.effect!.confirm)}>
+              <button type="button" title={action.effect.reason} disabled={!isSeen} onClick={() => onDecide(action.effect!.confirm)}>
                 Approve, and do not ask again: it only reads
               </button>
             )}
@@ -215,7 +213,7 @@ function Choice(props: QuestionProps & { note: string; isShown: boolean }) {
             <button type="button" class="quiet" aria-pressed={isLater} onClick={() => onLater(!isLater)}>
               Later
             </button>
-            {!isShown && !isLater && <span class="own">To approve it, read to its end.</span>}
+            {!isSeen && !isLater && <span class="own">To approve it, read to its end.</span>}
           </>
         )}
       </div>

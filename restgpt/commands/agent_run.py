@@ -111,7 +111,7 @@ class Agent:
         services = Services(apis, settings=settings, model=model, recipes=recipes)
         for role in ROLES:
             services.model(role, context)
-        faults = [fault for api in apis if (fault := services.http.credentials.missing(api))]
+        faults = [fault for api in apis if (fault := services.http.credentials.missing(settings.entry(api)))]
         if faults and len(faults) == len(apis):
             raise faults[0]
         graph = build_graph(services=services, **persistence.saved)

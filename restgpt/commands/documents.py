@@ -358,10 +358,7 @@ def _api_text(found: "Api", problems: "Sequence[Problem]") -> str:
     ]
     lines += [f"{item.name}: {summary_line(item)}" for item in found.operations]
     if schemes := ", ".join(found.needed_schemes):
-        lines += [
-            "",
-            f"Credentials: {schemes}; one for all clients of `restgpt mcp` or another server.",
-        ]
+        lines += ["", f"Credentials: {schemes}; one for all clients of `restgpt mcp` or another server."]
     return "\n".join([*lines, *(_problem_lines(problems) or ["", "No problems were found."])])
 
 

@@ -136,22 +136,28 @@ def pairs_of(action: Mapping[str, Any]) -> list[str]:
 
     A value that is long, or that the question hides as a credential, is left out; such a pair is refused if it is sent.
     """
-    found, seen = [], unquote_plus(f"{action.get('description')} {action.get('request')}")
+    return [pair for pair, _ in _shown_pairs(action)]
+
+
+def _shown_pairs(action: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield the pairs of a question, each with whether its value is in it."""
+    seen = unquote_plus(f"{action.get('description')} {action.get('request')}")
     for name, value in islice(_leaves("", action["args"]), MOST_PAIRS):
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         pair = f"{name}={text}" if isinstance(value, str) else f"{name}:={text}"
-        is_plain = pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
         is_seen = text in seen or repr(value) in seen
-        found.append(shlex.quote(pair if is_plain and is_seen else f"{named(name)}:=…"))
-    return found
+        is_whole = is_seen and pair.isprintable() and "  " not in pair and len(pair) <= MOST_SHOWN
+        yield shlex.quote(pair if is_whole else f"{named(name)}:=…"), is_whole
 
 
 def arguments_of_all(actions: Sequence[Mapping[str, Any]]) -> str:
     """Return the arguments of several questions as a list in JSON, quoted for a shell; `{…}` for those left out."""
-    shown = [pairs_of(action) for action in actions]
-    is_whole = [len(pairs) < MOST_PAIRS and not any(pair.endswith(":=…'") for pair in pairs) for pairs in shown]
-    texts = (json.dumps(action["args"], ensure_ascii=False) for action in actions)
-    return shlex.quote(f"[{', '.join(text if whole else '{…}' for text, whole in zip(texts, is_whole, strict=True))}]")
+
+    def text(action: Mapping[str, Any]) -> str:
+        shown = [is_whole for _, is_whole in _shown_pairs(action)]
+        return json.dumps(action["args"], ensure_ascii=False) if len(shown) < MOST_PAIRS and all(shown) else "{…}"
+
+    return shlex.quote(f"[{', '.join(map(text, actions))}]")
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:

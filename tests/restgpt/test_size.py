@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("restgpt", "graph", "nodes", "tools", "specs", "prompts")
 """The folders of the product: what the wheel of `restgpt` holds."""
 
-MOST_LINES = 36_054
+MOST_LINES = 36_052
 """The lines of code that the product has at most: lowered by deletions, raised by what a decided feature may take."""
 
 WORDS = {

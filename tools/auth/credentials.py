@@ -199,9 +199,9 @@ class Credentials:
             found = found if scheme.type == "mutualTLS" else found.joined(own)
         return found
 
-    def missing(self, api: Api) -> MissingCredentialError | None:
-        """The error of an API for which `apis.yaml` names variables that are not set; None if they are."""
-        if (entry := self.entry(api)) is None or not entry.missing:
+    def missing(self, entry: ApiEntry | None) -> MissingCredentialError | None:
+        """The error of an entry of `apis.yaml` that names variables which are not set; None if they are."""
+        if entry is None or not entry.missing:
             return None
         names = " and ".join(entry.missing)
         return MissingCredentialError(f"set {names}, which apis.yaml needs for {entry.name}", entry.missing)
@@ -213,7 +213,7 @@ class Credentials:
         Raises MissingCredentialError if its credentials are not configured; sends no request.
         """
         api, entry = operation.api, self.entry(operation.api)
-        if fault := self.missing(api):
+        if fault := self.missing(entry):
             raise fault
         self._check_names(operation)
         named = [item for item in operation.security if item]
